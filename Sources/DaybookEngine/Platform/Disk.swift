@@ -1,0 +1,100 @@
+/// The seam between the engine and the world: what the engine asks of a disk, and nothing more.
+///
+/// Three disks stand behind it: the operating system's (`SystemDisk`), plain memory (`MemoryDisk`, for
+/// `Database.inMemory()`), and the simulated one of DaybookTesting, which forgets what was not synced. The engine cannot
+/// tell them apart. All of it is off the path of a read: reads go through `DiskFile.base`.
+package protocol Disk: AnyObject, Sendable {
+  /// Opens a file. A missing file is `.notFound`, an existing one in mode `.createNew` is `.exists`.
+  func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
+  func exists(_ path: String) throws(DiskFailure) -> Bool
+  /// The identity of the file that the path names now; nil when it names none.
+  func identity(of path: String) throws(DiskFailure) -> FileIdentity?
+  /// Atomically makes `target` name what `source` names.
+  func rename(_ source: String, to target: String) throws(DiskFailure)
+  func remove(_ path: String) throws(DiskFailure)
+  /// Makes creations, renames and removals in the directory that holds `path` survive power loss.
+  func syncDirectory(holding path: String) throws(DiskFailure)
+}
+
+package enum OpenMode: Sendable { case readOnly, readWrite, createNew }
+
+/// How hard a sync pushes. `barrier` orders writes without emptying the drive's cache where the platform can do so
+/// (Apple's `F_BARRIERFSYNC`); elsewhere it is the same as `full`.
+package enum SyncLevel: Sendable { case full, barrier }
+
+/// What tells one file from another while both exist.
+package struct FileIdentity: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// The bytes of the file that locks are taken on; they lie far behind any content.
+package enum LockByte: Int, Sendable {
+  case writer = 0x4000_0000_0000_0000
+  case readers = 0x4000_0000_0000_0001
+}
+
+package enum LockStrength: Sendable { case shared, exclusive }
+
+/// One open description of a file. Write-back errors are reported once per description, so the commit path has its own.
+///
+/// Threads: all calls may come from any thread at any time.
+package protocol DiskFile: AnyObject, Sendable {
+  var path: String { get }
+  var identity: FileIdentity { get }
+  func byteCount() throws(DiskFailure) -> Int
+  /// Writes all the bytes or throws; short writes and interruptions are dealt with inside.
+  func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure)
+  /// Reads up to `count` bytes into `target`; fewer only at the end of the file.
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int
+  func sync(_ level: SyncLevel) throws(DiskFailure)
+  func truncate(to byteCount: Int) throws(DiskFailure)
+
+  /// Where byte 0 of the file is in memory once `map` has been called. It never moves while the file is open.
+  var base: UnsafeRawPointer { get }
+  /// Makes `base ..< base + end` readable. `end` must not lie beyond the end of the file.
+  func map(through end: Int) throws(DiskFailure)
+
+  /// Takes a lock without waiting; false when somebody else holds it. Locks belong to this description.
+  func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool
+  func unlock(_ byte: LockByte)
+  /// Gives back descriptor, mapping and locks. Further calls throw; closing twice is allowed.
+  func close()
+}
+
+/// A disk said no. `code` is the system's errno (or the simulated one), `kind` what the engine does about it.
+package struct DiskFailure: Error, Sendable, CustomStringConvertible {
+  package enum Operation: String, Sendable {
+    case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
+  }
+  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, other }
+
+  package let operation: Operation
+  package let path: String
+  package let kind: Kind
+  package let code: Int32
+  package let offset: Int?
+  package let byteCount: Int?
+
+  package init(
+    _ operation: Operation, path: String, kind: Kind, code: Int32, offset: Int? = nil, byteCount: Int? = nil
+  ) {
+    self.operation = operation
+    self.path = path
+    self.kind = kind
+    self.code = code
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+
+  package var description: String {
+    var text = "\(operation.rawValue) of \(path) failed with code \(code)"
+    if let offset { text += " at byte \(offset)" }
+    if let byteCount { text += " for \(byteCount) bytes" }
+    return text
+  }
+}
