@@ -1,0 +1,205 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Content that is too large for a record: kept beside the database, named by its SHA-256.
+///
+/// An asset is made from a file or from bytes. Nothing is read before the record is saved; then the content is read
+/// once, and the saved record's asset has its ``sha256``. Name and attributes of the file are not kept.
+///
+/// Two assets are equal when they are known to hold the same: the same SHA-256 once saved; before that, the same
+/// bytes, or the same unchanged file.
+public struct Asset: Sendable {
+  /// Where the content is.
+  enum Source: Hashable, Sendable {
+    /// In a file of the caller, as it was when the asset was made.
+    case file(URL, modificationTime: Double)
+    /// In memory.
+    case memory(Data)
+    /// In the database's folder; the URL is nil when the database keeps it elsewhere or did not download it.
+    case stored(URL?)
+  }
+
+  /// One object, so that an asset in a record is as wide as a pointer.
+  final class Storage: Sendable {
+    let digest: [UInt8]?
+    let byteCount: Int
+    let source: Source
+
+    init(digest: [UInt8]?, byteCount: Int, source: Source) {
+      self.digest = digest
+      self.byteCount = byteCount
+      self.source = source
+    }
+  }
+
+  let storage: Storage
+
+  init(digest: [UInt8]?, byteCount: Int, source: Source) {
+    storage = Storage(digest: digest, byteCount: byteCount, source: source)
+  }
+
+  /// An asset whose content is in a file. The file must stay as it is until the record has been saved.
+  ///
+  /// - Throws: `invalidArguments` when the URL is no file URL or what is there is no regular file,
+  ///   `assetFileNotFound` when nothing is there.
+  public init(fileURL: URL) throws(DatabaseError) {
+    guard fileURL.isFileURL else {
+      throw DatabaseError(.invalidArguments, "An asset is made from a file URL.")
+    }
+    let state = try Self.state(of: fileURL)
+    self.init(
+      digest: nil, byteCount: state.byteCount, source: .file(fileURL, modificationTime: state.modificationTime))
+  }
+
+  /// An asset whose content is in memory.
+  public init(data: Data) {
+    self.init(digest: nil, byteCount: data.count, source: .memory(data))
+  }
+
+  /// The content's SHA-256 as 64 hexadecimal digits; nil until the record was saved.
+  public var sha256: String? {
+    guard let digest = storage.digest else { return nil }
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// The size of the content in bytes.
+  public var byteCount: Int { storage.byteCount }
+
+  /// A file with the content, when there is one: the file that the asset was made from, or after a read the file in
+  /// the database's folder, which must not be changed.
+  public var fileURL: URL? {
+    switch storage.source {
+    case .file(let url, _): url
+    case .stored(let url): url
+    case .memory: nil
+    }
+  }
+
+  /// The content, when it is in memory: an asset made from data, or a small one that is stored in its record.
+  public var data: Data? {
+    if case .memory(let data) = storage.source { data } else { nil }
+  }
+
+  private static func state(of url: URL) throws(DatabaseError) -> (byteCount: Int, modificationTime: Double) {
+    // Through links, because the content is what counts.
+    let path = url.resolvingSymlinksInPath().path
+    let attributes: [FileAttributeKey: Any]
+    do {
+      attributes = try FileManager.default.attributesOfItem(atPath: path)
+    } catch {
+      throw DatabaseError(.assetFileNotFound, facts: .init(path: path), cause: error)
+    }
+    guard attributes[.type] as? FileAttributeType == .typeRegular else {
+      throw DatabaseError(
+        .invalidArguments, "An asset is made from a regular file.", facts: .init(path: path))
+    }
+    let size = attributes[.size]
+    let byteCount = (size as? Int) ?? (size as? UInt64).flatMap { Int(exactly: $0) } ?? 0
+    let date = attributes[.modificationDate] as? Date
+    return (byteCount, date?.timeIntervalSinceReferenceDate ?? 0)
+  }
+}
+
+extension Asset {
+  /// An asset as the database keeps it.
+  ///
+  /// - Parameters:
+  ///   - digest: the 32 bytes of its SHA-256.
+  ///   - content: the content, when it is small enough to lie in the record.
+  package init(digest: [UInt8], byteCount: Int, content: Data? = nil, fileURL: URL? = nil) {
+    precondition(digest.count == 32, "a SHA-256 has 32 bytes")
+    self.init(digest: digest, byteCount: byteCount, source: content.map { .memory($0) } ?? .stored(fileURL))
+  }
+
+  /// The 32 bytes of the SHA-256; nil until saved.
+  package var digest: [UInt8]? { storage.digest }
+
+  /// Whether the content can be named: saved already.
+  package var isStored: Bool { storage.digest != nil }
+
+  /// Checks that the file is still what it was when the asset was made; other assets always are.
+  ///
+  /// - Throws: `assetFileNotFound` or `assetFileModified`.
+  package func validateUnmodified() throws(DatabaseError) {
+    guard case .file(let url, let modificationTime) = storage.source else { return }
+    let state = try Self.state(of: url)
+    guard state.byteCount == byteCount, state.modificationTime == modificationTime else {
+      throw DatabaseError(
+        .assetFileModified, facts: .init(path: url.path, size: state.byteCount, limit: nil))
+    }
+  }
+}
+
+extension Asset: Hashable {
+  /// Whether both are known to hold the same content.
+  public static func == (first: Asset, second: Asset) -> Bool {
+    if first.storage === second.storage { return true }
+    guard first.byteCount == second.byteCount else { return false }
+    switch (first.storage.digest, second.storage.digest) {
+    case (let a?, let b?): return a == b
+    case (nil, nil): return first.storage.source == second.storage.source
+    default: return false
+    }
+  }
+
+  /// Hashes the size and, once saved, the SHA-256.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(byteCount)
+    hasher.combine(storage.digest)
+  }
+}
+
+extension Asset: Codable {
+  private enum CodingKeys: String, CodingKey { case sha256, byteCount, data, fileURL }
+
+  /// Decodes what `encode` wrote.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let data = try container.decodeIfPresent(Data.self, forKey: .data)
+    let url = try container.decodeIfPresent(URL.self, forKey: .fileURL)
+    guard let text = try container.decodeIfPresent(String.self, forKey: .sha256) else {
+      if let data {
+        self.init(data: data)
+      } else if let url {
+        try self.init(fileURL: url)
+      } else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .sha256, in: container, debugDescription: "An asset needs a SHA-256, data or a file.")
+      }
+      return
+    }
+    let byteCount = try container.decode(Int.self, forKey: .byteCount)
+    guard let digest = Self.digest(ofHexadecimal: text), byteCount >= 0, data == nil || data?.count == byteCount else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .sha256, in: container, debugDescription: "A SHA-256 has 64 hexadecimal digits.")
+    }
+    self.init(digest: digest, byteCount: byteCount, content: data, fileURL: url)
+  }
+
+  /// Encodes digest and size, the content when it is in memory, else the file's URL.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(sha256, forKey: .sha256)
+    try container.encode(byteCount, forKey: .byteCount)
+    try container.encodeIfPresent(data, forKey: .data)
+    try container.encodeIfPresent(fileURL, forKey: .fileURL)
+  }
+
+  /// The bytes of 64 hexadecimal digits, or nil.
+  package static func digest(ofHexadecimal text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count == 64 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: 64, by: 2) {
+      guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
+        let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return bytes
+  }
+}

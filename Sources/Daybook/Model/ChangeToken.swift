@@ -1,0 +1,171 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+internal import DaybookEngine
+
+/// A place in the changes of a zone or of a database: what was seen up to here.
+///
+/// Opaque: keep its ``data`` and hand it back. A token belongs to the database and zone it came from, and a token of a
+/// zone is none of the database. It names the history that it was taken from, so a copy of the database that went its
+/// own way refuses it instead of answering wrongly.
+///
+///     offset  size  field (numbers are little-endian)
+///          0     2  "DT"
+///          2     1  version = 1
+///          3     1  scope: 0 database, 1 zone, 2 another server's
+///          4    16  UUID of the database
+///         20     8  lineage
+///         28     8  commit sequence
+///         36     4  ordinal: how many changes of that commit were seen
+///         40     8  epoch of the zone   (scope 1 only)
+///         48     2  byte count of its key, then the key
+///                4  FNV-1a of everything before
+///
+/// Scope 2 has the other server's bytes from offset 4 to the checksum.
+public struct ChangeToken: Hashable, Sendable {
+  /// What a token of this database says.
+  package struct Parts: Hashable, Sendable {
+    package var databaseID: UUID
+    /// The history: drawn anew when a copy may go its own way.
+    package var lineage: UInt64
+    package var sequence: UInt64
+    /// How many changes of the commit `sequence` were seen; 0 = the commits before it only, or all, as the feed counts.
+    package var ordinal: UInt32
+    /// Nil for a token of the database.
+    package var zone: Zone.ID?
+    /// Which life of the zone; a deleted and re-created zone has another.
+    package var zoneEpoch: UInt64
+
+    package init(
+      databaseID: UUID, lineage: UInt64, sequence: UInt64, ordinal: UInt32 = 0, zone: Zone.ID? = nil,
+      zoneEpoch: UInt64 = 0
+    ) {
+      self.databaseID = databaseID
+      self.lineage = lineage
+      self.sequence = sequence
+      self.ordinal = ordinal
+      self.zone = zone
+      self.zoneEpoch = zone == nil ? 0 : zoneEpoch
+    }
+  }
+
+  private enum Content: Hashable, Sendable {
+    case own(Parts)
+    case foreign([UInt8])
+  }
+
+  private let content: Content
+
+  /// A token of this database.
+  package init(_ parts: Parts) { content = .own(parts) }
+
+  /// A token of another server, carried as it is: what a remote database of your own hands out.
+  public init(wrapping data: Data) { content = .foreign([UInt8](data)) }
+
+  /// The parts of a token of a Daybook database; nil for another server's.
+  package var parts: Parts? {
+    if case .own(let parts) = content { parts } else { nil }
+  }
+
+  /// The bytes given to ``init(wrapping:)``; nil for a token of a Daybook database.
+  public var wrapped: Data? {
+    if case .foreign(let bytes) = content { Data(bytes) } else { nil }
+  }
+
+  private static let mark: [UInt8] = [0x44, 0x54, 1]
+  private static let fixedByteCount = 40
+
+  /// The bytes to keep; 44 of them for a database, about 60 for a zone.
+  public var data: Data {
+    let buffer = ByteBuffer(capacity: 128)
+    buffer.append(Self.mark)
+    switch content {
+    case .foreign(let bytes):
+      buffer.append(2)
+      buffer.append(bytes)
+    case .own(let parts):
+      buffer.append(parts.zone == nil ? 0 : 1)
+      buffer.append(Self.bytes(of: parts.databaseID))
+      buffer.append(uint64: parts.lineage)
+      buffer.append(uint64: parts.sequence)
+      buffer.append(uint32: parts.ordinal)
+      if let key = parts.zone?.key {
+        buffer.append(uint64: parts.zoneEpoch)
+        buffer.append(uint16: UInt16(key.count))
+        buffer.append(key)
+      }
+    }
+    buffer.append(uint32: ShortChecksum.of(buffer.view))
+    return Data(buffer.view.array)
+  }
+
+  /// A token from its ``data``.
+  ///
+  /// - Throws: `invalidArguments` when the bytes are not a token. Whether a database accepts it shows at its use.
+  public init(data: Data) throws(DatabaseError) {
+    let content = UTF8Order.withView(of: [UInt8](data)) { Self.content(of: $0) }
+    guard let content else { throw DatabaseError(.invalidArguments, "The data are not a change token.") }
+    self.content = content
+  }
+
+  private static func content(of view: ByteView) -> Content? {
+    guard view.count >= 8, view.prefix(3).array == mark,
+      view.uint32(at: view.count - 4) == ShortChecksum.of(view.prefix(view.count - 4))
+    else { return nil }
+    let scope = view[3]
+    var reader = ByteReader(view.slice(4..<view.count - 4))
+    if scope == 2 { return .foreign(reader.take(reader.remaining)?.array ?? []) }
+    guard scope <= 1, let id = reader.take(16), let lineage = reader.uint64(), let sequence = reader.uint64(),
+      let ordinal = reader.uint32()
+    else { return nil }
+    var zone: Zone.ID?
+    var epoch: UInt64 = 0
+    if scope == 1 {
+      guard let number = reader.uint64(), let count = reader.uint16(), let key = reader.take(Int(count)),
+        let found = try? ValueCoding.zone(of: key)
+      else { return nil }
+      zone = found
+      epoch = number
+    }
+    guard reader.isAtEnd else { return nil }
+    return .own(
+      Parts(
+        databaseID: uuid(of: id), lineage: lineage, sequence: sequence, ordinal: ordinal, zone: zone,
+        zoneEpoch: epoch))
+  }
+
+  private static func bytes(of id: UUID) -> [UInt8] {
+    let u = id.uuid
+    return [
+      u.0, u.1, u.2, u.3, u.4, u.5, u.6, u.7, u.8, u.9, u.10, u.11, u.12, u.13, u.14, u.15,
+    ]
+  }
+
+  private static func uuid(of b: ByteView) -> UUID {
+    UUID(
+      uuid: (
+        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+      ))
+  }
+}
+
+extension ChangeToken: Codable {
+  /// Decodes the bytes of ``data``; others are a `DecodingError`.
+  public init(from decoder: any Decoder) throws {
+    let data = try decoder.singleValueContainer().decode(Data.self)
+    do throws(DatabaseError) {
+      try self.init(data: data)
+    } catch {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
+    }
+  }
+
+  /// Encodes ``data``.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(data)
+  }
+}

@@ -1,0 +1,81 @@
+/// Who made a commit, as its maker named itself: a sync engine leaves its own out, an application tells windows apart.
+public struct Origin: Hashable, Codable, Sendable, RawRepresentable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  /// The name.
+  public let rawValue: String
+
+  /// An origin of a name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// An origin of a name.
+  public init(_ name: String) { rawValue = name }
+
+  /// An origin of a name.
+  public init(stringLiteral value: String) { rawValue = value }
+
+  /// The name.
+  public var description: String { rawValue }
+
+  /// Whether both names have the same bytes.
+  public static func == (first: Origin, second: Origin) -> Bool { UTF8Order.equal(first.rawValue, second.rawValue) }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) { UTF8Order.combine(rawValue, into: &hasher) }
+}
+
+/// Word of a commit, for those who listen.
+public enum CommitNotice: Hashable, Sendable {
+  /// What one commit did.
+  public struct Commit: Hashable, Sendable {
+    /// The commit's number; each is one more than the last.
+    public let sequence: UInt64
+    /// Who made it, when it said so.
+    public let origin: Origin?
+    /// The zones in which anything changed, in order.
+    public let zones: [Zone.ID]
+    /// The records that were saved.
+    public let saved: [Record.ID]
+    /// The records that were deleted, cascades included.
+    public let deleted: [Record.ID]
+
+    /// What one commit did.
+    public init(
+      sequence: UInt64, origin: Origin? = nil, zones: [Zone.ID] = [], saved: [Record.ID] = [],
+      deleted: [Record.ID] = []
+    ) {
+      self.sequence = sequence
+      self.origin = origin
+      self.zones = zones
+      self.saved = saved
+      self.deleted = deleted
+    }
+  }
+
+  /// A commit.
+  case commit(Commit)
+  /// Commits that could not be told, because the listener was too slow: both numbers are among them. Fetch changes.
+  case missed(from: UInt64, to: UInt64)
+
+  /// The commit's number; of missed ones the last.
+  public var sequence: UInt64 {
+    switch self {
+    case .commit(let commit): commit.sequence
+    case .missed(_, let to): to
+    }
+  }
+
+  /// The commit; nil when commits were missed.
+  public var commit: Commit? {
+    if case .commit(let commit) = self { commit } else { nil }
+  }
+
+  /// Who made the commit, when it is known.
+  public var origin: Origin? { commit?.origin }
+  /// The zones in which anything changed; empty when commits were missed.
+  public var zones: [Zone.ID] { commit?.zones ?? [] }
+  /// The records that were saved; empty when commits were missed.
+  public var saved: [Record.ID] { commit?.saved ?? [] }
+  /// The records that were deleted; empty when commits were missed.
+  public var deleted: [Record.ID] { commit?.deleted ?? [] }
+}

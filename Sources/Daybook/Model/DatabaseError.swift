@@ -1,0 +1,106 @@
+/// What every public call of Daybook throws: a stable code, a fixed sentence, and the facts beside it.
+///
+/// Match on ``code``; search for ``message``, which is the same sentence every time; read ``facts`` for what differed.
+/// Values of a record are never among them. The error is one pointer wide, so that a call that may throw it costs
+/// nothing while it does not.
+public struct DatabaseError: Error, Sendable {
+  /// The record versions behind a ``Code-swift.enum/serverRecordChanged``.
+  public struct Conflict: Sendable {
+    /// The version that the client's changes were made on, when it is still known.
+    public let ancestor: Record?
+    /// What the client wanted to save.
+    public let client: Record
+    /// What is stored now; nil when the record is gone. Merge into this one and save it again.
+    public let server: Record?
+
+    /// The three versions of a conflict.
+    public init(ancestor: Record?, client: Record, server: Record?) {
+      self.ancestor = ancestor
+      self.client = client
+      self.server = server
+    }
+  }
+
+  /// Everything that belongs to one error; a class, because an error should be as wide as a pointer.
+  private final class Storage: Sendable {
+    let code: Code
+    let message: String
+    let facts: Facts
+    let cause: (any Error)?
+    let retryAfter: Duration?
+    let conflict: Conflict?
+    let partialErrors: [Record.ID: DatabaseError]
+    let partialZoneErrors: [Zone.ID: DatabaseError]
+
+    init(
+      code: Code, message: String, facts: Facts, cause: (any Error)?, retryAfter: Duration?, conflict: Conflict?,
+      partialErrors: [Record.ID: DatabaseError], partialZoneErrors: [Zone.ID: DatabaseError]
+    ) {
+      self.code = code
+      self.message = message
+      self.facts = facts
+      self.cause = cause
+      self.retryAfter = retryAfter
+      self.conflict = conflict
+      self.partialErrors = partialErrors
+      self.partialZoneErrors = partialZoneErrors
+    }
+  }
+
+  private let storage: Storage
+
+  /// An error with its parts. Remote databases of your own make theirs with this.
+  ///
+  /// - Parameters:
+  ///   - code: what to match on.
+  ///   - message: a fixed sentence without values; the code's own sentence when nil.
+  public init(
+    _ code: Code, _ message: String? = nil, facts: Facts = Facts(), cause: (any Error)? = nil,
+    retryAfter: Duration? = nil, conflict: Conflict? = nil, partialErrors: [Record.ID: DatabaseError] = [:],
+    partialZoneErrors: [Zone.ID: DatabaseError] = [:]
+  ) {
+    storage = Storage(
+      code: code, message: message ?? code.sentence, facts: facts, cause: cause, retryAfter: retryAfter,
+      conflict: conflict, partialErrors: partialErrors, partialZoneErrors: partialZoneErrors)
+  }
+
+  /// What happened, as a stable number.
+  public var code: Code { storage.code }
+  /// What happened, as a sentence that never changes with the data.
+  public var message: String { storage.message }
+  /// What differed this time: file, offset, key, sizes.
+  public var facts: Facts { storage.facts }
+  /// The error underneath, when there was one.
+  public var cause: (any Error)? { storage.cause }
+  /// How long to wait before the same call may succeed; only transient errors have it.
+  public var retryAfter: Duration? { storage.retryAfter }
+  /// The versions of a conflict; only `serverRecordChanged` has it.
+  public var conflict: Conflict? { storage.conflict }
+  /// What went wrong with each record; only `partialFailure` has it.
+  public var partialErrors: [Record.ID: DatabaseError] { storage.partialErrors }
+  /// What went wrong with each zone; only `partialFailure` has it.
+  public var partialZoneErrors: [Zone.ID: DatabaseError] { storage.partialZoneErrors }
+
+  /// The same error with more facts.
+  package func adding(_ change: (inout Facts) -> Void) -> DatabaseError {
+    var facts = facts
+    change(&facts)
+    return DatabaseError(
+      code, message, facts: facts, cause: cause, retryAfter: retryAfter, conflict: conflict,
+      partialErrors: partialErrors, partialZoneErrors: partialZoneErrors)
+  }
+}
+
+extension DatabaseError: CustomStringConvertible {
+  /// Code, sentence and facts on one line, for a log.
+  public var description: String {
+    var text = "\(code): \(message)"
+    let facts = facts.description
+    if !facts.isEmpty { text += " (\(facts))" }
+    if let retryAfter { text += " Retry after \(retryAfter)." }
+    if let cause { text += " Cause: \(cause)" }
+    let failed = partialErrors.count + partialZoneErrors.count
+    if failed > 0 { text += " Failed items: \(failed)." }
+    return text
+  }
+}

@@ -1,0 +1,184 @@
+internal import DaybookEngine
+
+/// How edits and the stored body together make the fields of a record. Both namespaces go through here.
+extension Record {
+  /// The position of a key among the edits, or where it would be.
+  private func position(of key: String) -> (index: Int, isFound: Bool) {
+    var lower = 0
+    var upper = edits.count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      let order = UTF8Order.compare(edits[middle].key, key)
+      if order == 0 { return (middle, true) }
+      if order < 0 { lower = middle + 1 } else { upper = middle }
+    }
+    return (lower, false)
+  }
+
+  func value(forKey key: String, isEncrypted: Bool) -> Value? {
+    if !edits.isEmpty {
+      let (index, isFound) = position(of: key)
+      if isFound {
+        let edit = edits[index]
+        if edit.isEncrypted == isEncrypted { return edit.value }
+        if edit.value != nil { return nil }
+      }
+    }
+    return body.value(forKey: key, isEncrypted: isEncrypted)
+  }
+
+  func typedValue<T: RecordValueConvertible>(
+    _ type: T.Type, forKey key: String, isEncrypted: Bool
+  ) throws(DatabaseError) -> T {
+    guard let value = value(forKey: key, isEncrypted: isEncrypted) else {
+      if let mark = body.mark(forKey: key), mark.isEncrypted == isEncrypted, !position(of: key).isFound {
+        if mark.isSealed {
+          throw DatabaseError(
+            .permissionFailure, "The encrypted value cannot be opened without its cipher.", facts: .init(key: key))
+        }
+        throw DatabaseError(BodyFault.badValue, facts: .init(key: key))
+      }
+      throw DatabaseError(.unknownItem, "The record has no value for the key.", facts: .init(key: key))
+    }
+    guard let result = T(recordValue: value) else {
+      throw DatabaseError(
+        .invalidArguments, "The value of the key is of another kind or out of range.",
+        facts: .init(key: key, expected: "\(T.self)", found: value.kind.name))
+    }
+    return result
+  }
+
+  /// Sets or refuses.
+  mutating func store(_ value: Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
+    if let fault = NameRules.faultOfKey(key) { throw fault }
+    guard let value else {
+      // Nothing to remove where the other namespace holds the key.
+      if !mark(forKey: key, isEncrypted: !isEncrypted) {
+        put(FieldEdit(key: key, isEncrypted: isEncrypted, value: nil))
+      }
+      forgive(key, isEncrypted)
+      return
+    }
+    if isEncrypted, value.kind.isAsset || value.kind.isReference {
+      throw DatabaseError(
+        .invalidArguments, "Assets and references cannot be encrypted values.",
+        facts: .init(key: key, found: value.kind.name))
+    }
+    if mark(forKey: key, isEncrypted: !isEncrypted) {
+      throw DatabaseError(
+        .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: key))
+    }
+    let storable: Value
+    do throws(DatabaseError) {
+      storable = try value.storable()
+    } catch {
+      throw error.adding { $0.key = key }
+    }
+    put(FieldEdit(key: key, isEncrypted: isEncrypted, value: storable))
+    forgive(key, isEncrypted)
+  }
+
+  /// A key that was set rightly in the end has nothing to be refused for.
+  private mutating func forgive(_ key: String, _ isEncrypted: Bool) {
+    if refusals.isEmpty { return }
+    refusals.removeAll { $0.isEncrypted == isEncrypted && UTF8Order.equal($0.key, key) }
+  }
+
+  /// Sets, or remembers why not.
+  mutating func assign(_ value: Value?, forKey key: String, isEncrypted: Bool) {
+    do throws(DatabaseError) {
+      try store(value, forKey: key, isEncrypted: isEncrypted)
+    } catch {
+      refuse(key, isEncrypted, error)
+    }
+  }
+
+  /// Sets a Swift value, or remembers why not.
+  mutating func assign<T: RecordValueConvertible>(_ value: T?, forKey key: String, isEncrypted: Bool) {
+    do throws(DatabaseError) {
+      try store(value?.checkedRecordValue(), forKey: key, isEncrypted: isEncrypted)
+    } catch {
+      refuse(key, isEncrypted, error)
+    }
+  }
+
+  private mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
+    forgive(key, isEncrypted)
+    refusals.append(Refusal(key: key, isEncrypted: isEncrypted, error: error.adding { $0.key = key }))
+  }
+
+  /// Whether one namespace has a value for the key.
+  private func mark(forKey key: String, isEncrypted: Bool) -> Bool {
+    let (index, isFound) = position(of: key)
+    if isFound {
+      if edits[index].isEncrypted == isEncrypted { return edits[index].value != nil }
+      if edits[index].value != nil { return false }
+    }
+    return body.fieldCount > 0 && body.mark(forKey: key)?.isEncrypted == isEncrypted
+  }
+
+  /// Puts an edit in its place; the newer one of a key wins.
+  mutating func put(_ edit: FieldEdit) {
+    let (index, isFound) = position(of: edit.key)
+    if isFound { edits[index] = edit } else { edits.insert(edit, at: index) }
+  }
+
+  /// Where the present value of a field is.
+  enum FieldSource {
+    case stored(FieldMark, ByteView)
+    case edit(isEncrypted: Bool, Value)
+  }
+
+  /// Calls `visit` for each field that has a value, in order of the keys' bytes; views end with the call.
+  func forEachField(_ visit: (String, FieldSource) -> Void) {
+    body.withFields { cursor in
+      var next = 0
+      while let field = cursor.next() {
+        guard let key = UTF8Order.string(field.key, isValid: false) else { continue }
+        while next < edits.count, UTF8Order.compare(edits[next].key, field.key) < 0 {
+          if let value = edits[next].value {
+            visit(edits[next].key, .edit(isEncrypted: edits[next].isEncrypted, value))
+          }
+          next += 1
+        }
+        if next < edits.count, UTF8Order.compare(edits[next].key, field.key) == 0 {
+          let edit = edits[next]
+          next += 1
+          if let value = edit.value {
+            visit(key, .edit(isEncrypted: edit.isEncrypted, value))
+            continue
+          }
+          if edit.isEncrypted == field.mark.isEncrypted { continue }
+        }
+        visit(key, .stored(field.mark, field.value))
+      }
+      while next < edits.count {
+        if let value = edits[next].value {
+          visit(edits[next].key, .edit(isEncrypted: edits[next].isEncrypted, value))
+        }
+        next += 1
+      }
+    }
+  }
+
+  func keys(isEncrypted wanted: Bool) -> [String] {
+    var keys: [String] = []
+    forEachField { key, source in
+      let isEncrypted =
+        switch source {
+        case .stored(let mark, _): mark.isEncrypted
+        case .edit(let isEncrypted, _): isEncrypted
+        }
+      if isEncrypted == wanted { keys.append(key) }
+    }
+    return keys
+  }
+
+  func changedKeys(isEncrypted: Bool) -> Set<String> {
+    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted }.map(\.key))
+  }
+
+  func removedKeys(isEncrypted: Bool) -> Set<String> {
+    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted && $0.value == nil }.map(\.key))
+  }
+}

@@ -1,0 +1,82 @@
+extension Record {
+  /// Values that are encrypted where the database has a cipher, and that no query can see.
+  ///
+  /// They have a namespace of their own, yet a key is either encrypted or plain, never both; setting the other kind
+  /// is refused at save. Assets (which are kept apart anyway) and references are not allowed.
+  public var encryptedValues: Fields {
+    get { Fields(record: self) }
+    set {
+      let own = newValue.record
+      if own.body.isIdentical(to: body) {
+        let plain = edits.filter { !$0.isEncrypted }
+        edits = own.edits.filter(\.isEncrypted)
+        refusals = refusals.filter { !$0.isEncrypted } + own.refusals.filter(\.isEncrypted)
+        for edit in plain { keep(edit) }
+      } else {
+        for key in encryptedValues.keys { assign(nil as Value?, forKey: key, isEncrypted: true) }
+        for key in newValue.keys { assign(newValue[key] as Value?, forKey: key, isEncrypted: true) }
+      }
+    }
+  }
+
+  /// A plain edit beside encrypted ones: a key that would be both is refused at save.
+  private mutating func keep(_ edit: FieldEdit) {
+    let hasOther = edits.contains { UTF8Order.equal($0.key, edit.key) && $0.value != nil }
+    if hasOther, edit.value != nil {
+      let error = DatabaseError(
+        .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: edit.key))
+      refusals.append(Refusal(key: edit.key, error: error))
+    } else if !hasOther {
+      put(edit)
+    }
+  }
+
+  /// The encrypted values of a record.
+  public struct Fields: Sendable {
+    var record: Record
+
+    /// The value of a key; nil when it has none, or when it is sealed and the database has no cipher to open it.
+    /// Setting nil removes the key, and the removal is remembered.
+    public subscript(key: String) -> Value? {
+      get { record.value(forKey: key, isEncrypted: true) }
+      set { record.assign(newValue, forKey: key, isEncrypted: true) }
+    }
+
+    /// The value of a key as a Swift type; nil when it has none or one of another kind.
+    public subscript<T: RecordValueConvertible>(key: String) -> T? {
+      get { record.value(forKey: key, isEncrypted: true).flatMap { T(recordValue: $0) } }
+      set { record.assign(newValue, forKey: key, isEncrypted: true) }
+    }
+
+    /// The value of a typed key; nil when it has none or one of another kind.
+    public subscript<T: RecordValueConvertible>(key: Key<T>) -> T? {
+      get { self[key.name] }
+      set { self[key.name] = newValue }
+    }
+
+    /// Sets a value, or removes it with nil.
+    ///
+    /// - Throws: `invalidArguments`, with the key among the facts, when the key is not a valid name, is reserved or
+    ///   plain, or the value is an asset, a reference or holds a NaN.
+    public mutating func set(_ value: Value?, forKey key: String) throws(DatabaseError) {
+      try record.store(value, forKey: key, isEncrypted: true)
+    }
+
+    /// The value of a key as a Swift type.
+    ///
+    /// - Throws: `unknownItem` when the key has no value, `invalidArguments` when it has one of another kind or out
+    ///   of range, `permissionFailure` when it is sealed and there is no cipher to open it.
+    public func value<T: RecordValueConvertible>(_ type: T.Type, forKey key: String) throws(DatabaseError) -> T {
+      try record.typedValue(type, forKey: key, isEncrypted: true)
+    }
+
+    /// The keys that have a value, in order of their bytes.
+    public var keys: [String] { record.keys(isEncrypted: true) }
+
+    /// The keys that were set or removed since the record was read or last saved.
+    public var changedKeys: Set<String> { record.changedKeys(isEncrypted: true) }
+
+    /// The keys that were removed since the record was read or last saved.
+    public var removedKeys: Set<String> { record.removedKeys(isEncrypted: true) }
+  }
+}

@@ -1,0 +1,29 @@
+extension Record: Hashable {
+  /// Whether both have the same identity, type, metadata, parent and values, plain and encrypted.
+  ///
+  /// What was changed since the record was read does not count, only what it holds. Costs nothing for copies of one
+  /// record, else one walk over the fields of each.
+  public static func == (first: Record, second: Record) -> Bool {
+    let isSameBody = first.body.isIdentical(to: second.body)
+    if isSameBody, !first.hasChanges, !second.hasChanges { return true }
+    guard first.body.tag == second.body.tag, first.id == second.id, UTF8Order.equal(first.type, second.type) else {
+      return false
+    }
+    guard isSameBody || first.metadata == second.metadata, first.parent == second.parent else { return false }
+    for isEncrypted in [false, true] {
+      let keys = first.keys(isEncrypted: isEncrypted)
+      guard keys == second.keys(isEncrypted: isEncrypted) else { return false }
+      for key in keys {
+        let value = first.value(forKey: key, isEncrypted: isEncrypted)
+        guard value == second.value(forKey: key, isEncrypted: isEncrypted) else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Hashes identity and change tag, which is enough to tell the records of a set apart.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(body.tag)
+  }
+}

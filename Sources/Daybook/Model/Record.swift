@@ -1,0 +1,163 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A record: an identity, a type, and values under keys.
+///
+/// A record is a value. What the database handed out does not change when the database does, and what is changed
+/// here reaches the database with a save. Changes and removals are remembered until then (``changedKeys``).
+///
+/// Inside, a record is one stored body, whose fields are decoded when they are read, and a short sorted list of
+/// edits beside it. Copying a record copies three references.
+public struct Record: Identifiable, Sendable {
+  /// Identity, metadata and the fields as they were read; without fields for a new record.
+  package var body: RecordBody
+  /// What was set and removed since, sorted by the keys' bytes; one edit a key.
+  package internal(set) var edits: [FieldEdit] = []
+  /// What a subscript was asked to set and could not.
+  var refusals: [Refusal] = []
+  /// What happened to the parent since.
+  var parentEdit = ParentEdit.unchanged
+
+  /// What is to happen to the parent.
+  enum ParentEdit: Sendable {
+    case unchanged
+    case removed
+    /// The name of a record in the same zone.
+    case set(String)
+  }
+
+  /// A key or value that was refused, and why.
+  struct Refusal: Sendable {
+    let key: String
+    var isEncrypted = false
+    let error: DatabaseError
+  }
+
+  /// A new record.
+  ///
+  /// - Parameters:
+  ///   - type: its type, for good: a letter, then letters, digits and underscores, at most 255.
+  ///   - id: a random name in the default zone when left out.
+  /// - Throws: `invalidArguments` when the type is not valid or belongs to the system.
+  public init(type: String, id: ID = ID()) throws(DatabaseError) {
+    if let fault = NameRules.faultOfType(type, isNew: true) { throw fault }
+    body = RecordBody(newType: type, id: id)
+  }
+
+  /// A record as a server holds it: with metadata, without changed keys. Remote databases of your own make theirs so.
+  ///
+  /// - Throws: `invalidArguments` when type, a key, a value or the parent is not valid.
+  public init(
+    type: String, id: ID, metadata: Metadata, values: [String: Value] = [:], encryptedValues: [String: Value] = [:],
+    parent: Reference? = nil
+  ) throws(DatabaseError) {
+    if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
+    var record = Record(body: RecordBody(newType: type, id: id))
+    for (key, value) in values { try record.set(value, forKey: key) }
+    for (key, value) in encryptedValues { try record.encryptedValues.set(value, forKey: key) }
+    record.parent = parent
+    try self.init(committing: record, metadata: metadata)
+  }
+
+  /// A stored record.
+  ///
+  /// - Parameter desiredKeys: the only fields to keep; nil for all, empty for metadata only.
+  package init(body: RecordBody, desiredKeys: [String]? = nil) {
+    self.body = desiredKeys.map { body.keeping(onlyKeys: $0) } ?? body
+  }
+
+  /// Name and zone.
+  public var id: ID { body.id }
+
+  /// The type, which never changes.
+  public var type: String { body.type }
+
+  /// What the database knows about the record: change tag, dates, users, device. Nil before the first save.
+  public var metadata: Metadata? { body.metadata }
+
+  /// The record that this one belongs to: it is shared with it, and must exist when this one is saved.
+  ///
+  /// A parent is in the same zone and its reference has the action `none`; another one is refused at save.
+  public var parent: Reference? {
+    get {
+      let name: String? =
+        switch parentEdit {
+        case .unchanged: body.parentName
+        case .removed: nil
+        case .set(let name): name
+        }
+      return name.map { Reference(ID(unchecked: $0, in: body.zoneID)) }
+    }
+    set {
+      refusals.removeAll { $0.key == "parent" }
+      guard let newValue else {
+        parentEdit = .removed
+        return
+      }
+      guard newValue.action == .none, newValue.id.zone == body.zoneID else {
+        let error = DatabaseError(
+          .invalidArguments, "A parent is in the same zone and its reference has the action none.",
+          facts: .init(key: "parent"))
+        refusals.append(Refusal(key: "parent", error: error))
+        return
+      }
+      parentEdit = .set(newValue.id.name)
+    }
+  }
+
+  /// Takes over what is stored now and keeps the own changes: the step between a conflict and the next save.
+  ///
+  /// Afterwards the record has `current`'s change tag and its values for every key that was not changed here.
+  /// Changed and removed keys stay changed. A record of another identity is refused at save.
+  public mutating func rebase(onto current: Record) {
+    guard current.id == id, UTF8Order.equal(current.type, type) else {
+      let error = DatabaseError(
+        .invalidArguments, "A record can only be rebased onto another version of itself.",
+        facts: .init(zone: id.zone, name: id.name))
+      refusals.append(Refusal(key: "recordID", error: error))
+      return
+    }
+    body = current.body
+    let own = edits
+    edits = current.edits
+    for edit in own { put(edit) }
+    if case .unchanged = parentEdit { parentEdit = current.parentEdit }
+  }
+
+  /// Whether a save would write anything.
+  package var hasChanges: Bool { !edits.isEmpty || hasParentChange }
+
+  /// Whether the parent was set or removed.
+  package var hasParentChange: Bool {
+    if case .unchanged = parentEdit { false } else { true }
+  }
+
+  /// Throws what a subscript could not: the first key or value that was refused, or a reference to another zone.
+  package func validateForSave() throws(DatabaseError) {
+    if let refusal = refusals.first { throw refusal.error }
+    for edit in edits {
+      let isElsewhere: Bool
+      switch edit.value {
+      case .reference(let reference): isElsewhere = reference.id.zone != body.zoneID
+      case .references(let list): isElsewhere = !list.isEmpty && list.contains { $0.id.zone != body.zoneID }
+      default: isElsewhere = false
+      }
+      if isElsewhere {
+        throw DatabaseError(
+          .invalidArguments, "A reference must point into the zone of its record.",
+          facts: .init(zone: body.zoneID, name: body.name, key: edit.key))
+      }
+    }
+  }
+}
+
+/// One key that was set or removed since the record was read.
+package struct FieldEdit: Sendable {
+  package let key: String
+  package let isEncrypted: Bool
+  /// Nil removes.
+  package var value: Record.Value?
+}

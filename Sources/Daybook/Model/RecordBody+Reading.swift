@@ -1,0 +1,161 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+package import DaybookEngine
+
+/// What a record body says. Every accessor is total: bytes that make no sense read as nil.
+extension RecordBody {
+  /// Calls `body` with the zone's bytes; the view ends with the call.
+  package func withZoneKey<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    try withBytes { (view) throws(E) in try body(Self.zoneKey(of: view)) }
+  }
+
+  /// Calls `body` with the record name's bytes; the view ends with the call.
+  package func withName<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    try withBytes { (view) throws(E) in try body(Self.nameBytes(of: view)) }
+  }
+
+  /// Calls `body` with the record type's bytes; the view ends with the call.
+  package func withType<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    try withBytes { (view) throws(E) in try body(Self.typeBytes(of: view)) }
+  }
+
+  /// Calls `body` with a cursor over the stored fields in key order; it ends with the call.
+  package func withFields<R, E>(_ body: (inout FieldCursor) throws(E) -> R) throws(E) -> R {
+    try withBytes { (view) throws(E) in
+      var cursor = FieldCursor(view, layout)
+      return try body(&cursor)
+    }
+  }
+
+  package var byteCount: Int { layout.byteCount }
+  package var fieldCount: Int { layout.fieldCount }
+
+  package var name: String { withName { UTF8Order.string($0, isValid: false) } ?? "" }
+  package var type: String { withType { UTF8Order.string($0, isValid: false) } ?? "" }
+  package var zoneID: Zone.ID { withZoneKey { try? ValueCoding.zone(of: $0) } ?? .default }
+  package var id: Record.ID { Record.ID(unchecked: name, in: zoneID) }
+
+  /// The change tag as a number; 0 for a record that was never saved, `UInt64.max` for a tag of another server.
+  package var tag: UInt64 { withBytes { $0.uint64(at: 6) } }
+
+  /// Where the log has the version before this one.
+  package var previous: (offset: UInt64, byteCount: UInt32)? {
+    withBytes { view in
+      let byteCount = view.uint32(at: 38)
+      return byteCount == 0 ? nil : (view.uint64(at: 30), byteCount)
+    }
+  }
+
+  package var modificationDate: Date {
+    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: 14) })
+  }
+
+  package var creationDate: Date {
+    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: 22) })
+  }
+
+  func withOptionals<R>(_ body: (Optionals) -> R) -> R {
+    withBytes { body(Optionals(of: $0, layout: layout)) }
+  }
+
+  /// The change tag as users see it; nil for a record that was never saved.
+  package var changeTag: String? {
+    let tag = tag
+    if tag == 0 { return nil }
+    if tag != .max { return ChangeTag.text(tag) }
+    return withOptionals { $0.tagText.flatMap { UTF8Order.string($0, isValid: false) } } ?? ChangeTag.text(tag)
+  }
+
+  /// The name of the parent, which is in the same zone.
+  package var parentName: String? {
+    withOptionals { $0.parent.flatMap { UTF8Order.string($0, isValid: false) } }
+  }
+
+  /// What the database knows about the record; nil before it was saved.
+  package var metadata: Record.Metadata? {
+    guard let changeTag else { return nil }
+    let users = withOptionals { parts in
+      [parts.creator, parts.modifier, parts.device].map { part in
+        part.flatMap { UTF8Order.string($0, isValid: layout.isChecked) }
+      }
+    }
+    return Record.Metadata(
+      changeTag: changeTag, creationDate: creationDate, creatorUserID: users[0], modificationDate: modificationDate,
+      lastModifiedUserID: users[1], modifiedByDevice: users[2])
+  }
+
+  /// Calls `body` with mark and value bytes of a field; nil when there is none. Searches from the front, because a
+  /// record has few fields and their keys lie side by side.
+  package func withField<R>(_ key: ByteView, _ body: (FieldMark, ByteView) -> R?) -> R? {
+    withBytes { view in
+      var cursor = FieldCursor(view, layout)
+      while let field = cursor.next() {
+        if UTF8Order.equal(field.key, key) { return body(field.mark, field.value) }
+      }
+      return nil
+    }
+  }
+
+  /// The mark of a field, or nil when there is none.
+  package func mark(forKey key: String) -> FieldMark? {
+    UTF8Order.withView(of: key) { withField($0) { mark, _ in mark } }
+  }
+
+  /// The value of a field of one of the two namespaces.
+  package func value(forKey key: String, isEncrypted: Bool = false) -> Record.Value? {
+    UTF8Order.withView(of: key) { keyView in
+      withField(keyView) { mark, bytes in
+        mark.isEncrypted == isEncrypted ? value(mark, bytes, key: key) : nil
+      }
+    }
+  }
+
+  /// The value of a field's bytes, opened when they are sealed.
+  func value(_ mark: FieldMark, _ bytes: ByteView, key: String) -> Record.Value? {
+    guard let kind = mark.kind else { return nil }
+    let layout = layout
+    return withZoneKey { zoneKey in
+      if !mark.isSealed {
+        return ValueCoding.decode(
+          kind, bytes, zoneKey: zoneKey, isValid: layout.isChecked, services: layout.services)
+      }
+      guard let plain = layout.services?.open?(bytes.array, key, id) else { return nil }
+      return UTF8Order.withView(of: plain) {
+        ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)
+      }
+    }
+  }
+
+  /// The keys of one namespace, in order of their bytes.
+  func keys(isEncrypted: Bool) -> [String] {
+    withFields { cursor in
+      var keys: [String] = []
+      keys.reserveCapacity(fieldCount)
+      while let field = cursor.next() {
+        guard field.mark.isEncrypted == isEncrypted, let key = UTF8Order.string(field.key, isValid: false) else {
+          continue
+        }
+        keys.append(key)
+      }
+      return keys
+    }
+  }
+}
+
+/// The two forms of a change tag: a number in the log, a short text outside.
+///
+/// Base 36 keeps the text within 13 characters, which Swift stores without allocating.
+package enum ChangeTag {
+  package static func text(_ number: UInt64) -> String { String(number, radix: 36) }
+
+  /// The number of a text that `text` made; nil for tags of other servers.
+  package static func number(_ text: String) -> UInt64? {
+    guard let number = UInt64(text, radix: 36), number != 0, number != .max,
+      UTF8Order.equal(Self.text(number), text)
+    else { return nil }
+    return number
+  }
+}

@@ -1,0 +1,314 @@
+package import DaybookEngine
+
+/// Writes record bodies: a record's edits merged into the stored version, unchanged values copied as bytes.
+///
+/// Three layers are merged in key order: the server's body lowest, the local body above it when all keys are sent,
+/// the edits on top. An edit of one namespace replaces a field of the other with the same key, so no key is ever both
+/// plain and encrypted. The result depends on the fields only, not on the order of edits.
+/// The picture of the bytes is in `RecordBody`.
+package enum RecordBodyEncoder {
+  /// Which local values are written.
+  package enum Extent: Sendable {
+    /// The record's edits; a record without a server version still writes everything it has.
+    case changedKeys
+    /// Everything that the record has, and its removals. Keys that only the server has stay.
+    case allKeys
+  }
+
+  /// What the database adds to a save.
+  package struct Stamp: Sendable {
+    /// Never 0 in a stored body. `UInt64.max` when `tagText` holds another server's tag.
+    package var tag: UInt64
+    package var tagText: String?
+    /// Seconds since the reference date.
+    package var date: Double
+    /// UTF-8 of the user and device, prepared once for all records of a transaction.
+    package var userID: [UInt8]?
+    package var deviceID: [UInt8]?
+    /// Creation, where it is neither the server version's nor this save's.
+    package var creation: (date: Double, userID: [UInt8]?)?
+    /// The place of the version before this one; a length of 0 when there is none.
+    package var previousOffset: UInt64
+    package var previousByteCount: UInt32
+
+    package init(
+      tag: UInt64, tagText: String? = nil, date: Double, userID: [UInt8]? = nil, deviceID: [UInt8]? = nil,
+      creation: (date: Double, userID: [UInt8]?)? = nil, previousOffset: UInt64 = 0, previousByteCount: UInt32 = 0
+    ) {
+      self.tag = tag
+      self.tagText = tagText
+      self.date = date
+      self.userID = userID
+      self.deviceID = deviceID
+      self.creation = creation
+      self.previousOffset = previousOffset
+      self.previousByteCount = previousByteCount
+    }
+  }
+
+  /// Appends the body of `record` as it will be stored.
+  ///
+  /// - Parameters:
+  ///   - server: the stored version of the same record; nil inserts.
+  ///   - services: seals encrypted values when it can.
+  /// - Throws: `invalidArguments` when the record remembers a refusal, `assetNotAvailable` when an asset was not
+  ///   stored first, `valueTooLarge`, or what the cipher throws. Then the buffer is as it was.
+  package static func encode(
+    _ record: Record, onto server: RecordBody? = nil, writing extent: Extent = .changedKeys, stamp: Stamp,
+    services: RecordServices? = nil, into buffer: ByteBuffer
+  ) throws(DatabaseError) {
+    try record.validateForSave()
+    let start = buffer.count
+    do throws(DatabaseError) {
+      let base = server ?? record.body
+      try base.withBytes { (baseView) throws(DatabaseError) in
+        appendHeader(record, base, baseView, server, extent, stamp, into: buffer)
+        if base.fieldCount == 0, server == nil {
+          // A new record: the edits are the fields.
+          var rows: [Row] = []
+          rows.reserveCapacity(record.edits.count)
+          for (index, edit) in record.edits.enumerated() where edit.value != nil { rows.append(.edit(index)) }
+          try appendFields(rows, of: record, zoneKey: RecordBody.zoneKey(of: baseView), services, into: buffer)
+          return
+        }
+        try record.body.withBytes { (localView) throws(DatabaseError) in
+          var lower = FieldCursor(baseView, base.layout)
+          var upper: FieldCursor?
+          if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
+          let rows = merge(&lower, &upper, record.edits)
+          try appendFields(rows, of: record, zoneKey: RecordBody.zoneKey(of: baseView), services, into: buffer)
+        }
+      }
+    } catch {
+      buffer.truncate(to: start)
+      throw error
+    }
+  }
+
+  /// Where one field of the result comes from.
+  private enum Row {
+    case stored(FieldCursor.Field)
+    case edit(Int)
+  }
+
+  private static func merge(
+    _ lower: inout FieldCursor, _ upper: inout FieldCursor?, _ edits: [FieldEdit]
+  ) -> [Row] {
+    var rows: [Row] = []
+    var low = lower.next()
+    var high = upper?.next()
+    var editIndex = 0
+    while true {
+      // The stored field that comes next; of two with one key the local one.
+      var stored = high
+      if let l = low {
+        let order = high.map { UTF8Order.compare(l.key, $0.key) } ?? -1
+        if order < 0 { stored = l }
+      }
+      guard let field = stored else { break }
+      let order =
+        editIndex < edits.count ? UTF8Order.compare(edits[editIndex].key, field.key) : 1
+      if order <= 0 {
+        let edit = edits[editIndex]
+        if edit.value != nil {
+          rows.append(.edit(editIndex))
+        } else if order == 0, field.mark.isEncrypted != edit.isEncrypted {
+          // The removal of a plain value leaves an encrypted one alone, and the other way round.
+          rows.append(.stored(field))
+        }
+        editIndex += 1
+        if order < 0 { continue }
+      } else {
+        rows.append(.stored(field))
+      }
+      if let l = low, UTF8Order.compare(l.key, field.key) <= 0 { low = lower.next() }
+      if let h = high, UTF8Order.compare(h.key, field.key) <= 0 { high = upper?.next() }
+    }
+    while editIndex < edits.count {
+      if edits[editIndex].value != nil { rows.append(.edit(editIndex)) }
+      editIndex += 1
+    }
+    return rows
+  }
+
+  private static func appendHeader(
+    _ record: Record, _ base: RecordBody, _ baseView: ByteView, _ server: RecordBody?, _ extent: Extent,
+    _ stamp: Stamp, into buffer: ByteBuffer
+  ) {
+    let parent: String? =
+      switch record.parentEdit {
+      case .set(let name): name
+      case .removed: nil
+      case .unchanged:
+        server == nil
+          ? record.body.parentName
+          : (extent == .allKeys ? record.body.parentName : nil) ?? base.parentName
+      }
+    let stored = server == nil ? nil : RecordBody.Optionals(of: baseView, layout: base.layout)
+    let creator = stored.map { $0.creator?.array } ?? (stamp.creation.map(\.userID) ?? stamp.userID)
+    let creationDate =
+      stored != nil ? baseView.double(at: 22) : stamp.creation?.date ?? stamp.date
+    let isSameUser = stamp.userID != nil && stamp.userID == creator
+
+    var flags: UInt8 = 0
+    if parent != nil { flags |= RecordBody.Flags.parent }
+    if creator != nil { flags |= RecordBody.Flags.creator }
+    if isSameUser { flags |= RecordBody.Flags.modifierIsCreator }
+    if stamp.userID != nil, !isSameUser { flags |= RecordBody.Flags.modifier }
+    if stamp.deviceID != nil { flags |= RecordBody.Flags.device }
+    if stamp.tagText != nil { flags |= RecordBody.Flags.tagText }
+
+    buffer.append(RecordBody.version)
+    buffer.append(flags)
+    // Counts of zone key, type and name.
+    buffer.append(baseView.slice(2..<6))
+    buffer.append(uint64: stamp.tag)
+    buffer.append(uint64: stamp.date.bitPattern)
+    buffer.append(uint64: creationDate.bitPattern)
+    buffer.append(uint64: stamp.previousOffset)
+    buffer.append(uint32: stamp.previousByteCount)
+    buffer.append(baseView.slice(RecordBody.fixedByteCount..<base.layout.optionalsStart))
+    if let text = stamp.tagText { append(counted: Array(text.utf8), into: buffer) }
+    if let creator { append(counted: creator, into: buffer) }
+    if let user = stamp.userID, !isSameUser { append(counted: user, into: buffer) }
+    if let device = stamp.deviceID { append(counted: device, into: buffer) }
+    if let parent {
+      buffer.append(UInt8(parent.utf8.count))
+      buffer.append(utf8: parent)
+    }
+  }
+
+  private static func append(counted bytes: [UInt8], into buffer: ByteBuffer) {
+    precondition(bytes.count <= Int(UInt16.max), "user, device and tag are limited where they are taken in")
+    buffer.append(uint16: UInt16(bytes.count))
+    buffer.append(bytes)
+  }
+
+  private static func appendFields(
+    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into buffer: ByteBuffer
+  ) throws(DatabaseError) {
+    guard rows.count <= Int(UInt16.max) else {
+      throw DatabaseError(
+        .limitExceeded, "A record has too many fields.", facts: .init(size: rows.count, limit: Int(UInt16.max)))
+    }
+    let seal = services?.seal
+    buffer.append(uint16: UInt16(rows.count))
+    let table = buffer.count
+    for row in rows {
+      switch row {
+      case .stored(let field):
+        buffer.append(field.mark.rawValue)
+        buffer.append(UInt8(field.key.count))
+      case .edit(let index):
+        let edit = record.edits[index]
+        if let value = edit.value {
+          let isSealed = edit.isEncrypted && seal != nil
+          buffer.append(FieldMark(value.kind, isEncrypted: edit.isEncrypted, isSealed: isSealed).rawValue)
+          buffer.append(UInt8(edit.key.utf8.count))
+        }
+      }
+      buffer.append(uint32: 0)
+    }
+    for row in rows {
+      switch row {
+      case .stored(let field): buffer.append(field.key)
+      case .edit(let index): buffer.append(utf8: record.edits[index].key)
+      }
+    }
+    let values = buffer.count
+    var end = table + 2
+    for row in rows {
+      switch row {
+      case .stored(let field): buffer.append(field.value)
+      case .edit(let index):
+        let edit = record.edits[index]
+        if let value = edit.value {
+          if let seal, edit.isEncrypted {
+            let plain = ByteBuffer(capacity: 256)
+            ValueCoding.append(value, zoneKey: zoneKey, into: plain)
+            buffer.append(try seal(plain.view.array, edit.key, record.id))
+          } else {
+            try requireStored(value, key: edit.key)
+            ValueCoding.append(value, zoneKey: zoneKey, into: buffer)
+          }
+        }
+      }
+      guard let valueEnd = UInt32(exactly: buffer.count - values) else {
+        throw DatabaseError(.valueTooLarge, facts: .init(size: buffer.count - values, limit: Int(UInt32.max)))
+      }
+      buffer.set(uint32: valueEnd, at: end)
+      end += RecordBody.tableStride
+    }
+  }
+
+  /// An asset without a digest has no name in the folder: it must not reach the disk.
+  private static func requireStored(_ value: Record.Value, key: String) throws(DatabaseError) {
+    let isStored: Bool
+    switch value {
+    case .asset(let asset): isStored = asset.isStored
+    case .assets(let list): isStored = list.allSatisfy(\.isStored)
+    default: isStored = true
+    }
+    if !isStored {
+      throw DatabaseError(.assetNotAvailable, "An asset was not stored before its record.", facts: .init(key: key))
+    }
+  }
+}
+
+extension RecordBody {
+  /// The body of a record that was never saved: identity, nothing else.
+  init(newType type: String, id: Record.ID) {
+    let buffer = ByteBuffer(capacity: 256)
+    let key = id.zone == .default ? nil : id.zone.key
+    buffer.append(Self.version)
+    buffer.append(0)
+    buffer.append(uint16: key.map { UInt16($0.count) } ?? Self.defaultZoneMark)
+    buffer.append(UInt8(type.utf8.count))
+    buffer.append(UInt8(id.name.utf8.count))
+    buffer.append(zeros: Self.fixedByteCount - 6)
+    if let key { buffer.append(key) }
+    buffer.append(utf8: type)
+    buffer.append(utf8: id.name)
+    let optionalsStart = buffer.count
+    buffer.append(uint16: 0)
+    var layout = Layout()
+    layout.byteCount = buffer.count
+    layout.optionalsStart = optionalsStart
+    layout.fieldsStart = optionalsStart
+    layout.keysStart = buffer.count
+    layout.valuesStart = buffer.count
+    layout.isChecked = true
+    self.init(copying: buffer.view, layout: layout)
+  }
+
+  /// The body with only some of its fields, plain or encrypted; the header stays.
+  package func keeping(onlyKeys keys: [String]) -> RecordBody {
+    let wanted = Set(keys.map { Array($0.utf8) })
+    let buffer = ByteBuffer(capacity: byteCount)
+    withBytes { view in
+      buffer.append(view.prefix(layout.fieldsStart))
+      var fields: [FieldCursor.Field] = []
+      var cursor = FieldCursor(view, layout)
+      while let field = cursor.next() {
+        if wanted.contains(field.key.array) { fields.append(field) }
+      }
+      buffer.append(uint16: UInt16(fields.count))
+      var end: UInt32 = 0
+      for field in fields {
+        end += UInt32(field.value.count)
+        buffer.append(field.mark.rawValue)
+        buffer.append(UInt8(field.key.count))
+        buffer.append(uint32: end)
+      }
+      for field in fields { buffer.append(field.key) }
+      for field in fields { buffer.append(field.value) }
+    }
+    var small = layout
+    guard let cut = try? Self.layout(of: buffer.view) else { return self }
+    small.byteCount = cut.byteCount
+    small.fieldCount = cut.fieldCount
+    small.keysStart = cut.keysStart
+    small.valuesStart = cut.valuesStart
+    return RecordBody(copying: buffer.view, layout: small)
+  }
+}

@@ -1,0 +1,142 @@
+package import DaybookEngine
+
+/// Strings and bytes compared by their UTF-8 bytes, and strings made from bytes.
+///
+/// Swift compares strings by canonical equivalence: a composed and a decomposed "é" are equal. An index that orders
+/// bytes would call them different, and so do CloudKit's names; so every comparison of the model goes through here.
+/// The pointers of the model live in this file and in `RecordBody`.
+package enum UTF8Order {
+  /// Calls `body` with the UTF-8 of `string`; the view ends with the call.
+  @inline(__always)
+  package static func withView<R>(of string: String, _ body: (ByteView) -> R) -> R {
+    let fast = unsafe string.utf8.withContiguousStorageIfAvailable { bytes in
+      // Safe: the view is used only while the closure runs.
+      unsafe body(ByteView(UnsafeRawBufferPointer(bytes)))
+    }
+    if let fast { return fast }
+    // A string bridged from another runtime has no bytes of its own until it is copied.
+    var copy = string
+    copy.makeContiguousUTF8()
+    return copy.withUTF8 { bytes in unsafe body(ByteView(UnsafeRawBufferPointer(bytes))) }
+  }
+
+  /// Calls `body` with the bytes of an array; the view ends with the call.
+  @inline(__always)
+  package static func withView<R>(of bytes: [UInt8], _ body: (ByteView) -> R) -> R {
+    // Safe: the view is used only while the closure runs.
+    unsafe bytes.withUnsafeBytes { unsafe body(ByteView($0)) }
+  }
+
+  package static func equal(_ first: ByteView, _ second: ByteView) -> Bool {
+    guard first.count == second.count else { return false }
+    var index = 0
+    while index &+ 8 <= first.count {
+      if first.uint64(at: index) != second.uint64(at: index) { return false }
+      index &+= 8
+    }
+    while index < first.count {
+      if first[index] != second[index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Below zero when `first` comes before `second`, zero when they are the same bytes, above zero otherwise.
+  package static func compare(_ first: ByteView, _ second: ByteView) -> Int {
+    let shared = min(first.count, second.count)
+    var index = 0
+    while index < shared {
+      let difference = Int(first[index]) &- Int(second[index])
+      if difference != 0 { return difference }
+      index &+= 1
+    }
+    return first.count &- second.count
+  }
+
+  package static func equal(_ first: String, _ second: String) -> Bool {
+    withView(of: first) { a in withView(of: second) { b in equal(a, b) } }
+  }
+
+  package static func compare(_ first: String, _ second: String) -> Int {
+    withView(of: first) { a in withView(of: second) { b in compare(a, b) } }
+  }
+
+  package static func compare(_ first: String, _ second: ByteView) -> Int {
+    withView(of: first) { compare($0, second) }
+  }
+
+  package static func combine(_ string: String, into hasher: inout Hasher) {
+    var copy = hasher
+    withView(of: string) { view in
+      // Safe: the bytes are read before the closure returns.
+      unsafe copy.combine(bytes: view.buffer)
+      // A terminator, so that neighbours do not run into each other.
+      copy.combine(0xFF as UInt8)
+    }
+    hasher = copy
+  }
+
+  package static func isASCII(_ view: ByteView) -> Bool {
+    var index = 0
+    while index &+ 8 <= view.count {
+      if view.uint64(at: index) & 0x8080_8080_8080_8080 != 0 { return false }
+      index &+= 8
+    }
+    while index < view.count {
+      if view[index] & 0x80 != 0 { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// A string of the bytes, or nil when they are not UTF-8.
+  ///
+  /// Checking non-ASCII text costs about three times the copy, so bytes that were checked before (`isValid`) are
+  /// copied unchecked. Bytes of a file are never that: a checksum says that they are what was written, not that
+  /// whoever wrote them meant well, and an invalid string could be read beyond its end.
+  package static func string(_ view: ByteView, isValid: Bool) -> String? {
+    // Safe: a ByteView is readable over its whole count, and both initialisers copy.
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), isValid || isASCII(view) {
+      let bytes = unsafe view.buffer.assumingMemoryBound(to: UInt8.self)
+      return unsafe String(copying: UTF8Span(unchecked: bytes.span))
+    }
+    return unsafe String(validating: view.buffer, as: UTF8.self)
+  }
+}
+
+/// A position in a view that moves forward; every step answers nil instead of leaving the bytes.
+package struct ByteReader {
+  package let view: ByteView
+  package private(set) var offset = 0
+
+  package init(_ view: ByteView) { self.view = view }
+
+  package var remaining: Int { view.count - offset }
+  package var isAtEnd: Bool { offset == view.count }
+
+  package mutating func take(_ byteCount: Int) -> ByteView? {
+    guard byteCount >= 0, byteCount <= remaining else { return nil }
+    defer { offset += byteCount }
+    return view.slice(offset..<offset + byteCount)
+  }
+
+  package mutating func uint8() -> UInt8? { take(1).map { $0[0] } }
+  package mutating func uint16() -> UInt16? { take(2).map { $0.uint16(at: 0) } }
+  package mutating func uint32() -> UInt32? { take(4).map { $0.uint32(at: 0) } }
+  package mutating func uint64() -> UInt64? { take(8).map { $0.uint64(at: 0) } }
+  package mutating func double() -> Double? { uint64().map { Double(bitPattern: $0) } }
+
+  /// A varint; nil when it is cut or runs on beyond 64 bits.
+  package mutating func varint() -> UInt64? { view.varint(at: &offset) }
+}
+
+/// The 32-bit FNV-1a sum: enough to notice a token or an archive that was cut or mistyped; never used on the log.
+enum ShortChecksum {
+  static func of(_ view: ByteView) -> UInt32 {
+    var sum: UInt32 = 0x811C_9DC5
+    for index in 0..<view.count {
+      sum = (sum ^ UInt32(view[index])) &* 0x0100_0193
+    }
+    return sum
+  }
+}

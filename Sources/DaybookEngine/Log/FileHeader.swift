@@ -1,0 +1,90 @@
+/// The first 4096 bytes of a database, written once.
+///
+///     offset  size  field
+///          0     8  magic "Daybook\n"
+///          8     4  format version, 1
+///         12     4  page size, 4096
+///         16    16  database UUID: stays through compaction and in copies
+///         32     8  generation: grows by one with each compaction
+///         40     8  salt: random, seeds every checksum of this file
+///         48  4040  zero
+///       4088     8  checksum of bytes 0 ..< 4088
+///
+/// Every checkpoint frame carries bytes 0 ..< 48 again, so salvage can do without this page. Spec: FORMAT.md §2.
+package struct FileHeader: Sendable, Equatable {
+  package static let byteCount = 4096
+  package static let meaningfulByteCount = 48
+  package static let formatVersion: UInt32 = 1
+  static let magic: UInt64 = 0x0A6B_6F6F_6279_6144  // "Daybook\n"
+
+  package var formatVersion: UInt32
+  package var pageByteCount: UInt32
+  package var uuidHigh: UInt64
+  package var uuidLow: UInt64
+  package var generation: UInt64
+  package var salt: UInt64
+
+  /// Why the first bytes of a file are not a header.
+  package enum Fault: Error, Sendable, Equatable {
+    case tooShort(byteCount: Int)
+    case notADatabase
+    case checksum
+    case formatTooNew(version: UInt32)
+    case pageByteCount(UInt32)
+  }
+
+  /// The header of a new database.
+  package init(random: inout some RandomNumberGenerator) {
+    formatVersion = FileHeader.formatVersion
+    pageByteCount = UInt32(Page.byteCount)
+    uuidHigh = random.next()
+    uuidLow = random.next()
+    generation = 1
+    // A salt of zero would let zeroed bytes pass for salted ones.
+    salt = random.next() | 1
+    // RFC 9562: version 4, variant 1.
+    uuidHigh = (uuidHigh & ~0xF000) | 0x4000
+    uuidLow = (uuidLow & ~(3 << 62)) | (2 << 62)
+  }
+
+  package init(_ bytes: ByteView) throws(Fault) {
+    guard bytes.count >= FileHeader.byteCount else { throw .tooShort(byteCount: bytes.count) }
+    guard bytes.uint64(at: 0) == FileHeader.magic else { throw .notADatabase }
+    let stored = bytes.uint64(at: FileHeader.byteCount - 8)
+    guard stored == XXH3.hash(bytes.prefix(FileHeader.byteCount - 8), seed: 0) else { throw .checksum }
+    try self.init(meaningful: bytes)
+  }
+
+  /// The copy that a checkpoint carries; its frame's checksum vouches for it.
+  init(meaningful bytes: ByteView) throws(Fault) {
+    guard bytes.count >= FileHeader.meaningfulByteCount else { throw .tooShort(byteCount: bytes.count) }
+    guard bytes.uint64(at: 0) == FileHeader.magic else { throw .notADatabase }
+    formatVersion = bytes.uint32(at: 8)
+    pageByteCount = bytes.uint32(at: 12)
+    uuidHigh = bytes.uint64(at: 16)
+    uuidLow = bytes.uint64(at: 24)
+    generation = bytes.uint64(at: 32)
+    salt = bytes.uint64(at: 40)
+    guard formatVersion <= FileHeader.formatVersion else { throw .formatTooNew(version: formatVersion) }
+    guard pageByteCount == UInt32(Page.byteCount) else { throw .pageByteCount(pageByteCount) }
+  }
+
+  func appendMeaningful(to buffer: ByteBuffer) {
+    buffer.append(uint64: FileHeader.magic)
+    buffer.append(uint32: formatVersion)
+    buffer.append(uint32: pageByteCount)
+    buffer.append(uint64: uuidHigh)
+    buffer.append(uint64: uuidLow)
+    buffer.append(uint64: generation)
+    buffer.append(uint64: salt)
+  }
+
+  /// The whole 4096 bytes.
+  package func encoded() -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: FileHeader.byteCount)
+    appendMeaningful(to: buffer)
+    buffer.append(zeros: FileHeader.byteCount - 8 - buffer.count)
+    buffer.append(uint64: XXH3.hash(buffer.view, seed: 0))
+    return buffer
+  }
+}

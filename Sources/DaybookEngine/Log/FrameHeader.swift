@@ -1,0 +1,123 @@
+/// The 96 bytes in front of every frame of the log.
+///
+///     offset  size  field
+///          0     4  magic "DBf1"
+///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note
+///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts
+///          6     2  zero
+///          8     8  salt of the file
+///         16     8  this frame's own offset in the file
+///         24     8  frame number, growing by one with every frame
+///         32     8  commit sequence: its own for a commit, else that of the last commit before it
+///         40     8  header checksum of the frame before: the chain
+///         48     8  durableThrough: the highest frame number known to be synced when this frame was written
+///         56     8  offset of the newest checkpoint (a checkpoint names itself), 0 for none
+///         64     8  offset of the one before
+///         72     8  payload length
+///         80     8  payload checksum, seeded with salt and offset
+///         88     8  checksum of bytes 0 ..< 88, seeded with the salt
+///
+/// A frame starts at a multiple of eight; up to seven zero bytes fill the gap behind a payload. The header has a checksum of
+/// its own, so a length can be trusted when the payload is rotten. Zero bytes are never a header. Spec: FORMAT.md §3.
+package struct FrameHeader: Sendable, Equatable {
+  package static let byteCount = 96
+  static let magic: UInt32 = 0x3166_4244  // "DBf1"
+
+  package enum Kind: UInt8, Sendable {
+    case commit = 1
+    case part, pages, checkpoint, closed, note
+
+    package var name: String {
+      switch self {
+      case .commit: "commit"
+      case .part: "part"
+      case .pages: "pages"
+      case .checkpoint: "checkpoint"
+      case .closed: "closed"
+      case .note: "note"
+      }
+    }
+    /// Whether losing the frame loses data.
+    var carriesTruth: Bool { self == .commit || self == .part }
+  }
+
+  package var kind: Kind
+  /// The payload starts with room for a `PartList`: filled in by the closing commit, zero in later parts.
+  package var hasParts = false
+  package var offset: UInt64
+  package var number: UInt64
+  package var sequence: UInt64
+  package var previous: UInt64
+  package var durableThrough: UInt64
+  package var newestCheckpoint: UInt64
+  package var olderCheckpoint: UInt64
+  package var payloadByteCount: UInt64 = 0
+  package var payloadChecksum: UInt64 = 0
+  /// The header's own checksum: what the next frame chains to.
+  package var checksum: UInt64 = 0
+
+  package init(
+    kind: Kind, offset: UInt64, number: UInt64, sequence: UInt64, previous: UInt64, durableThrough: UInt64,
+    newestCheckpoint: UInt64, olderCheckpoint: UInt64
+  ) {
+    self.kind = kind
+    self.offset = offset
+    self.number = number
+    self.sequence = sequence
+    self.previous = previous
+    self.durableThrough = durableThrough
+    self.newestCheckpoint = newestCheckpoint
+    self.olderCheckpoint = olderCheckpoint
+  }
+
+  /// Reads a header that holds: magic, salt, own offset, checksum. Anything else is nil.
+  init?(_ bytes: ByteView, salt: UInt64, offset: UInt64) {
+    guard bytes.count >= FrameHeader.byteCount, bytes.uint32(at: 0) == FrameHeader.magic,
+      bytes.uint64(at: 8) == salt, bytes.uint64(at: 16) == offset,
+      bytes.uint64(at: 88) == XXH3.hash(bytes.prefix(88), seed: salt),
+      let kind = Kind(rawValue: bytes[4])
+    else { return nil }
+    self.kind = kind
+    hasParts = bytes[5] & 1 != 0
+    self.offset = offset
+    number = bytes.uint64(at: 24)
+    sequence = bytes.uint64(at: 32)
+    previous = bytes.uint64(at: 40)
+    durableThrough = bytes.uint64(at: 48)
+    newestCheckpoint = bytes.uint64(at: 56)
+    olderCheckpoint = bytes.uint64(at: 64)
+    payloadByteCount = bytes.uint64(at: 72)
+    payloadChecksum = bytes.uint64(at: 80)
+    checksum = bytes.uint64(at: 88)
+  }
+
+  /// Writes the header into the first 96 bytes of a frame whose payload stands behind it, and seals both.
+  mutating func seal(into frame: ByteBuffer, salt: UInt64) {
+    precondition(frame.count >= FrameHeader.byteCount, "a frame has room for its header")
+    let payload = frame.view.dropFirst(FrameHeader.byteCount)
+    payloadByteCount = UInt64(payload.count)
+    payloadChecksum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
+    frame.set(uint32: FrameHeader.magic, at: 0)
+    frame.set(uint32: UInt32(kind.rawValue) | (hasParts ? 1 << 8 : 0), at: 4)
+    frame.set(uint64: salt, at: 8)
+    frame.set(uint64: offset, at: 16)
+    frame.set(uint64: number, at: 24)
+    frame.set(uint64: sequence, at: 32)
+    frame.set(uint64: previous, at: 40)
+    frame.set(uint64: durableThrough, at: 48)
+    frame.set(uint64: newestCheckpoint, at: 56)
+    frame.set(uint64: olderCheckpoint, at: 64)
+    frame.set(uint64: payloadByteCount, at: 72)
+    frame.set(uint64: payloadChecksum, at: 80)
+    checksum = XXH3.hash(frame.view.prefix(88), seed: salt)
+    frame.set(uint64: checksum, at: 88)
+  }
+
+  static func seed(salt: UInt64, offset: UInt64) -> UInt64 { salt ^ (offset &* 0x9E37_79B9_7F4A_7C15) }
+
+  package var payloadOffset: UInt64 { offset + UInt64(FrameHeader.byteCount) }
+  /// The first byte behind the payload.
+  package var end: UInt64 { payloadOffset &+ payloadByteCount }
+  /// Where the next frame starts.
+  package var next: UInt64 { (end &+ 7) & ~7 }
+}

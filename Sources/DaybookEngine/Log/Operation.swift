@@ -1,0 +1,59 @@
+/// One result inside a commit: a kind, and a payload that only the layer above understands.
+///
+///     offset  size  field
+///          0     8  checksum of the rest, seeded with salt and the operation's own offset in the file
+///          8     4  payload length
+///         12     1  kind: 255 forgets operations (engine), others belong to the layer above
+///         13     3  zero
+///         16     n  payload
+///
+/// Operations lie end to end in the payloads of part and commit frames. Each can be read by its place alone and checks
+/// itself, so one flipped byte of a record body is never returned as data, whatever the page cache does in the meantime.
+package enum Operation {
+  package static let headerByteCount = 16
+  /// "Forget the operations of this transaction from number k on": a savepoint was rolled back after parts had gone out.
+  static let forgetKind: UInt8 = 255
+
+  @inlinable @inline(__always)
+  package static func kind(_ bytes: ByteView) -> UInt8 { bytes[12] }
+  @inlinable @inline(__always)
+  package static func payload(_ bytes: ByteView) -> ByteView { bytes.dropFirst(headerByteCount) }
+
+  static func checksum(_ bytes: ByteView, salt: UInt64, offset: UInt64) -> UInt64 {
+    XXH3.hash(bytes.dropFirst(8), seed: FrameHeader.seed(salt: salt, offset: offset))
+  }
+
+  /// Splits a frame's payload into operations; nil behind the last. A malformed length is a fault of the payload.
+  static func next(in payload: ByteView, at position: inout Int) throws(LogFault) -> ByteView? {
+    if position == payload.count { return nil }
+    guard position + headerByteCount <= payload.count else { throw .operation }
+    let byteCount = headerByteCount + Int(payload.uint32(at: position + 8))
+    guard position + byteCount <= payload.count else { throw .operation }
+    let operation = payload.slice(position..<position + byteCount)
+    position += byteCount
+    return operation
+  }
+}
+
+/// Where an operation is in the log.
+package struct Place: Sendable, Equatable {
+  package static let encodedByteCount = 12
+  package var offset: UInt64
+  package var byteCount: UInt32
+  @inlinable package init(offset: UInt64, byteCount: UInt32) {
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+  package static let none = Place(offset: 0, byteCount: 0)
+}
+
+/// What is wrong with the log, where the file itself could be read.
+package enum LogFault: Error, Sendable, Equatable {
+  /// An operation's length does not fit into its frame.
+  case operation
+  /// The layer above does not understand an operation.
+  case unknownOperation(kind: UInt8)
+  /// An operation contradicts the trees.
+  case inconsistent
+  case page(PageFault)
+}

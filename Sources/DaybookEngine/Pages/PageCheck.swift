@@ -1,0 +1,93 @@
+/// What must hold for a page from disk before anybody searches it, and the fault that says what does not.
+
+/// Why a page or a tree cannot be trusted.
+package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Reason: String, Sendable {
+    case beyondEnd = "the page lies beyond the verified end of the file"
+    case checksum = "the page's checksum does not match"
+    case kind = "the page has an unknown kind"
+    case level = "the page is not at the level that its parent says"
+    case slots = "the page's slots do not fit"
+    case cell = "a cell reaches outside its page"
+    case order = "the page's keys are not in order"
+    case child = "a child does not lie before its parent"
+    case depth = "the tree is deeper than any tree can be"
+    case count = "the counts of a branch do not add up"
+    case value = "a value of a tree is malformed"
+    case read = "the file could not be read"
+  }
+  package let offset: UInt64
+  package let reason: Reason
+  package init(offset: UInt64, reason: Reason) {
+    self.offset = offset
+    self.reason = reason
+  }
+  package var description: String { "page at byte \(offset): \(reason.rawValue)" }
+}
+
+extension Page {
+  static func seed(salt: UInt64, offset: UInt64) -> UInt64 { salt ^ (offset &* 0x9E37_79B9_7F4A_7C15) }
+
+  func checksum(salt: UInt64, offset: UInt64) -> UInt64 {
+    // Safe: bytes 8 ..< 4096 of the page.
+    unsafe XXH3.hash(
+      ByteView(UnsafeRawPointer(base) + 8, count: Page.byteCount - 8), seed: Page.seed(salt: salt, offset: offset))
+  }
+
+  func sealChecksum(salt: UInt64, offset: UInt64) {
+    let sum = checksum(salt: salt, offset: offset)
+    unsafe base.storeBytes(of: sum, toByteOffset: 0, as: UInt64.self)
+  }
+
+  /// Checks a page that came from disk: checksum, layout, order, children. About half a microsecond.
+  func verify(salt: UInt64, offset: UInt64) -> PageFault.Reason? {
+    let stored = unsafe base.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+    if stored != checksum(salt: salt, offset: offset) { return .checksum }
+    if let reason = verifyStructure() { return reason }
+    if isBranch {
+      for index in -1..<cellCount {
+        let child = child(index)
+        if child >= offset || child + UInt64(Page.byteCount) > offset || child < UInt64(Page.byteCount) {
+          return .child
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Layout and order of a page, wherever it lives.
+  func verifyStructure() -> PageFault.Reason? {
+    guard kind >= Kind.branch && kind <= Kind.catalogLeaf else { return .kind }
+    guard level < TreeLimits.maximumDepth, (level > 0) == isBranch else { return .level }
+    let rawCount = unsafe Int(base.loadUnaligned(fromByteOffset: 10, as: UInt16.self))
+    let rawPrefix = unsafe Int(base.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
+    let prefixStart = Page.byteCount - rawPrefix
+    let slotsEnd = Page.headerByteCount + rawCount * Page.slotByteCount
+    guard rawPrefix < Page.capacity, heapStart >= slotsEnd, heapStart <= prefixStart else { return .slots }
+    let header = cellHeaderByteCount
+    var cellBytes = 0
+    var previousHead: UInt32 = 0
+    for index in 0..<rawCount {
+      let slot = slot(index)
+      let rawOffset = Int(UInt16(truncatingIfNeeded: slot >> 32))
+      let length = Page.suffixLength(slot)
+      guard rawOffset >= heapStart, rawOffset + header + length <= prefixStart else { return .cell }
+      var end = rawOffset + header + length
+      if !isBranch {
+        end += unsafe Int(base.loadUnaligned(fromByteOffset: rawOffset, as: UInt16.self))
+        guard end <= prefixStart else { return .cell }
+      }
+      cellBytes += end - rawOffset
+      let suffix = suffix(index)
+      let head = head(index)
+      guard head == keyHead(suffix), rawPrefix + length <= TreeLimits.maximumKeyByteCount else { return .cell }
+      if index > 0 {
+        if head < previousHead { return .order }
+        if head == previousHead && compareKeys(self.suffix(index - 1), suffix) >= 0 { return .order }
+      }
+      previousHead = head
+    }
+    guard cellBytes + deadByteCount == prefixStart - heapStart else { return .cell }
+    return nil
+  }
+}

@@ -1,0 +1,51 @@
+/// Time and identity of the process, as the system tells them.
+///
+/// Only the outermost layer calls these; everything below gets its clock handed in.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+package enum SystemClock {
+  /// Nanoseconds since some moment in the past; never runs backwards, and says nothing about the date.
+  package static func monotonicNanoseconds() -> UInt64 {
+    let time = read(CLOCK_MONOTONIC)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// The date, as people set it: seconds since 1970 in UTC. May jump either way.
+  package static func secondsSince1970() -> Double {
+    let time = read(CLOCK_REALTIME)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+  }
+
+  /// Sleeps at least this long, interrupted by signals or not.
+  package static func sleep(nanoseconds: UInt64) {
+    var wish = timespec(nanoseconds: nanoseconds)
+    var rest = timespec()
+    // Safe: both structures outlive the call.
+    while unsafe nanosleep(&wish, &rest) != 0 && errno == EINTR { wish = rest }
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    // Safe: the structure outlives the call, which cannot fail for these two clocks.
+    _ = unsafe clock_gettime(clock, &time)
+    return time
+  }
+}
+
+/// The process that runs now. A child after `fork` has another one.
+package func processID() -> Int32 { getpid() }
+
+extension timespec {
+  init(nanoseconds: UInt64) {
+    self.init()
+    tv_sec = time_t(nanoseconds / 1_000_000_000)
+    tv_nsec = Int(nanoseconds % 1_000_000_000)
+  }
+}

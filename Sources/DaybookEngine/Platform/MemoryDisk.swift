@@ -1,0 +1,213 @@
+/// A disk made of memory: the files of `Database.inMemory()`, gone with the disk.
+///
+/// A file is one large reservation of zeroed memory, so its content never moves while it grows, and a reader looks at
+/// it in place as it would at a mapping. Memory is used only for what was written. Syncing has nothing to do.
+///
+/// Always true: a file lives as long as a name or an open description leads to it; one lock guards all of a disk.
+import Synchronization
+
+package final class MemoryDisk: Disk {
+  fileprivate struct State {
+    var files: [String: MemoryContent] = [:]
+    var inodeCount: UInt64 = 0
+    var descriptionCount = 0
+  }
+
+  fileprivate let state = Locked(State())
+  private let device = MemoryDisk.newDevice()
+  private let maximumFileByteCount: Int
+
+  private static let deviceCount = Atomic<UInt64>(0)
+
+  /// A device number that no other disk in this process has, and no disk of the system either.
+  package static func newDevice() -> UInt64 {
+    1 << 63 | deviceCount.add(1, ordering: .relaxed).newValue
+  }
+
+  /// - Parameter maximumFileByteCount: address space for each file; less is taken where the system grants less.
+  package init(maximumFileByteCount: Int = 64 << 30) {
+    self.maximumFileByteCount = maximumFileByteCount
+  }
+
+  package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    let device = device
+    let maximum = maximumFileByteCount
+    return try state.withLock { (state) throws(DiskFailure) in
+      let content: MemoryContent
+      if let known = state.files[path] {
+        if mode == .createNew { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
+        content = known
+      } else {
+        guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
+        guard let memory = unsafe RawMemory.reserveZeroed(upTo: maximum, least: min(maximum, 64 << 20)) else {
+          throw DiskFailure(.create, path: path, code: ErrorNumber.noMemory, byteCount: maximum)
+        }
+        state.inodeCount += 1
+        let identity = FileIdentity(device: device, inode: state.inodeCount)
+        content = unsafe MemoryContent(identity: identity, base: memory.base, capacity: memory.byteCount)
+        state.files[path] = content
+      }
+      state.descriptionCount += 1
+      return MemoryFile(
+        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode != .readOnly)
+    }
+  }
+
+  package func exists(_ path: String) throws(DiskFailure) -> Bool {
+    state.withLock { $0.files[path] != nil }
+  }
+
+  package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
+    state.withLock { $0.files[path]?.identity }
+  }
+
+  package func rename(_ source: String, to target: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard let content = state.files.removeValue(forKey: source) else {
+        throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
+      }
+      state.files[target] = content
+    }
+  }
+
+  package func remove(_ path: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard state.files.removeValue(forKey: path) != nil else {
+        throw DiskFailure(.remove, path: path, code: ErrorNumber.notFound)
+      }
+    }
+  }
+
+  package func syncDirectory(holding path: String) throws(DiskFailure) {}
+}
+
+/// The bytes of a file in memory. Guarded by the lock of its disk, except for reads through `base`.
+@safe private final class MemoryContent: @unchecked Sendable {
+  let identity: FileIdentity
+  let base: UnsafeMutableRawPointer
+  let capacity: Int
+  var byteCount = 0
+  var locks = LockTable()
+
+  init(identity: FileIdentity, base: UnsafeMutableRawPointer, capacity: Int) {
+    self.identity = identity
+    unsafe self.base = base
+    self.capacity = capacity
+  }
+
+  // Safe: the last description and the last name are gone, so nobody reads any more.
+  deinit { unsafe RawMemory.release(base, byteCount: capacity) }
+}
+
+/// One open description of a file in memory.
+@safe private final class MemoryFile: DiskFile, @unchecked Sendable {
+  let path: String
+  /// Kept until the object goes, closed or not, so that `base` never leads into memory of somebody else.
+  private let content: MemoryContent
+  private let disk: MemoryDisk
+  private let description: Int
+  private let isWritable: Bool
+  private let isClosed = Atomic<Bool>(false)
+
+  init(disk: MemoryDisk, path: String, content: MemoryContent, description: Int, isWritable: Bool) {
+    self.disk = disk
+    self.path = path
+    self.content = content
+    self.description = description
+    self.isWritable = isWritable
+  }
+
+  deinit { close() }
+
+  var identity: FileIdentity { content.identity }
+
+  var base: UnsafeRawPointer { unsafe UnsafeRawPointer(content.base) }
+
+  func byteCount() throws(DiskFailure) -> Int {
+    try locked(.status) { () throws(DiskFailure) in content.byteCount }
+  }
+
+  func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
+    precondition(offset >= 0, "a file has no bytes before its first")
+    try locked(.write) { () throws(DiskFailure) in
+      try checkWritable(.write, offset, bytes.count)
+      guard bytes.count <= content.capacity, offset <= content.capacity - bytes.count else {
+        throw DiskFailure(.write, path: path, code: ErrorNumber.noSpace, offset: offset, byteCount: bytes.count)
+      }
+      // Safe: the line above.
+      unsafe (content.base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
+      if bytes.count > 0 { content.byteCount = max(content.byteCount, offset + bytes.count) }
+    }
+  }
+
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
+    return try locked(.read) { () throws(DiskFailure) in
+      let received = min(count, max(0, content.byteCount - offset))
+      // Safe: `received` bytes lie inside the file, and the caller owns `count` bytes at `target`.
+      if received > 0 { unsafe target.copyMemory(from: content.base + offset, byteCount: received) }
+      return received
+    }
+  }
+
+  func sync(_ level: SyncLevel) throws(DiskFailure) {
+    try locked(.sync) { () throws(DiskFailure) in }
+  }
+
+  func truncate(to byteCount: Int) throws(DiskFailure) {
+    precondition(byteCount >= 0, "a file has no negative length")
+    try locked(.truncate) { () throws(DiskFailure) in
+      try checkWritable(.truncate, byteCount, nil)
+      guard byteCount <= content.capacity else {
+        throw DiskFailure(.truncate, path: path, code: ErrorNumber.noSpace, offset: byteCount)
+      }
+      // Safe: both ends lie inside the reservation. What lies behind the end is always zero.
+      if byteCount < content.byteCount { unsafe RawMemory.clear(content.base, byteCount..<content.byteCount) }
+      content.byteCount = byteCount
+    }
+  }
+
+  func map(through end: Int) throws(DiskFailure) {
+    try locked(.map) { () throws(DiskFailure) in
+      guard end <= content.capacity else {
+        throw DiskFailure(.map, path: path, code: ErrorNumber.tooLarge, byteCount: end)
+      }
+    }
+  }
+
+  func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
+    try locked(.lock) { () throws(DiskFailure) in
+      // As the system does: an exclusive lock needs a description that may write.
+      if strength == .exclusive { try checkWritable(.lock, byte.rawValue, 1) }
+      return content.locks.take(byte, strength, for: description)
+    }
+  }
+
+  func unlock(_ byte: LockByte) {
+    disk.state.withLock { _ in content.locks.release(byte, of: description) }
+  }
+
+  func close() {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    disk.state.withLock { _ in content.locks.releaseAll(of: description) }
+  }
+
+  private func locked<Result>(
+    _ operation: DiskFailure.Operation, _ body: () throws(DiskFailure) -> Result
+  ) throws(DiskFailure) -> Result {
+    guard !isClosed.load(ordering: .acquiring) else {
+      throw DiskFailure(operation, path: path, kind: .closed, code: ErrorNumber.badDescriptor)
+    }
+    return try disk.state.withLock { (_) throws(DiskFailure) in try body() }
+  }
+
+  /// The system answers a write through a read-only description the same way.
+  private func checkWritable(
+    _ operation: DiskFailure.Operation, _ offset: Int, _ byteCount: Int?
+  ) throws(DiskFailure) {
+    guard isWritable else {
+      throw DiskFailure(
+        operation, path: path, code: ErrorNumber.badDescriptor, offset: offset, byteCount: byteCount)
+    }
+  }
+}

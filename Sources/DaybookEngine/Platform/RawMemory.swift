@@ -1,0 +1,60 @@
+/// Large runs of zeroed memory straight from the system, costing nothing until they are touched.
+///
+/// For what must not move while it grows: the content of a file in memory, the pages of a long transaction.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+package enum RawMemory {
+  /// Zeroed, readable and writable memory, aligned to a page; nil when the system refuses that much.
+  package static func reserveZeroed(byteCount: Int) -> UnsafeMutableRawPointer? {
+    precondition(byteCount > 0, "nothing cannot be reserved")
+    return unsafe SystemCall.mapZeroed(byteCount: byteCount)
+  }
+
+  /// The same, but halves the wish until the system grants it, down to `least`.
+  package static func reserveZeroed(
+    upTo most: Int, least: Int
+  ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {
+    var byteCount = most
+    while byteCount >= least {
+      if let base = unsafe reserveZeroed(byteCount: byteCount) { return unsafe (base, byteCount) }
+      byteCount /= 2
+    }
+    return nil
+  }
+
+  /// Gives back what `reserveZeroed` returned, as a whole.
+  package static func release(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    unsafe SystemCall.unmap(base, byteCount: byteCount)
+  }
+
+  /// Makes a range of a reservation zero again; whole pages of it go back to the system.
+  package static func clear(_ base: UnsafeMutableRawPointer, _ range: Range<Int>) {
+    let page = SystemCall.memoryPageByteCount
+    let wholePages = (range.lowerBound + page - 1) / page * page
+    let pagesEnd = range.upperBound / page * page
+    guard wholePages < pagesEnd else {
+      // Safe: the caller owns the range; the same holds for the lines below.
+      return unsafe zero(base + range.lowerBound, byteCount: range.count)
+    }
+    unsafe zero(base + range.lowerBound, byteCount: wholePages - range.lowerBound)
+    unsafe zero(base + pagesEnd, byteCount: range.upperBound - pagesEnd)
+    let byteCount = pagesEnd - wholePages
+    if unsafe !SystemCall.remapZeroed(base + wholePages, byteCount: byteCount) {
+      unsafe zero(base + wholePages, byteCount: byteCount)
+    }
+  }
+
+  /// Zeroes memory that the caller owns. The standard library's loop is as fast in a release build, but in a debug
+  /// build, which tests run in, it takes a thousand times as long.
+  package static func zero(_ target: UnsafeMutableRawPointer, byteCount: Int) {
+    // Safe: the caller owns `byteCount` bytes at `target`.
+    _ = unsafe memset(target, 0, byteCount)
+  }
+}

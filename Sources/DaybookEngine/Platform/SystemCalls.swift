@@ -1,0 +1,269 @@
+/// The operating system's calls, each under one small function, Linux and Darwin side by side.
+///
+/// Nothing here decides anything: a function makes one call and hands back its result, or the errno of its failure.
+/// The choice between platforms is made inside these functions and nowhere else. POSIX record locks are not here on
+/// purpose: closing any descriptor of a file drops them all.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The error numbers that the engine tells apart, and those that a simulated disk hands out.
+package enum ErrorNumber {
+  package static let inputOutput: Int32 = EIO
+  package static let noSpace: Int32 = ENOSPC
+  package static let notFound: Int32 = ENOENT
+  package static let exists: Int32 = EEXIST
+  package static let tooLarge: Int32 = EFBIG
+  package static let permission: Int32 = EACCES
+  package static let badDescriptor: Int32 = EBADF
+  package static let invalid: Int32 = EINVAL
+  package static let noMemory: Int32 = ENOMEM
+
+  /// What the engine does about an errno.
+  package static func kind(of code: Int32) -> DiskFailure.Kind {
+    switch code {
+    case ENOENT: .notFound
+    case EEXIST: .exists
+    case ENOSPC, EDQUOT: .full
+    case EACCES, EPERM, EROFS: .permission
+    case EFBIG: .tooLarge
+    default: .other
+    }
+  }
+}
+
+extension DiskFailure {
+  /// A failure whose kind follows from its errno.
+  package init(
+    _ operation: Operation, path: String, code: Int32, offset: Int? = nil, byteCount: Int? = nil
+  ) {
+    self.init(
+      operation, path: path, kind: ErrorNumber.kind(of: code), code: code, offset: offset, byteCount: byteCount)
+  }
+}
+
+/// The errno of a call that failed.
+struct SystemError: Error {
+  let code: Int32
+  static var last: SystemError { SystemError(code: errno) }
+}
+
+/// What the engine wants to know of a file that exists.
+struct FileStatus {
+  let identity: FileIdentity
+  let byteCount: Int
+}
+
+enum SystemCall {
+  /// The most that one `pwrite` or `pread` is asked to move: Darwin refuses 2 GB and more, Linux cuts them short.
+  static let largestTransferByteCount = 1 << 30
+
+  // MARK: Names
+
+  static func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> Int32 {
+    let flags =
+      switch mode {
+      case .readOnly: O_RDONLY
+      case .readWrite: O_RDWR
+      case .createNew: O_RDWR | O_CREAT | O_EXCL
+      }
+    return try openDescriptor(path, flags)
+  }
+
+  static func openDirectory(_ path: String) throws(SystemError) -> Int32 {
+    try openDescriptor(path, O_RDONLY | O_DIRECTORY)
+  }
+
+  private static func openDescriptor(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
+    try check(path)
+    while true {
+      // Safe: the path is a C string for the length of the call; the same holds for every path below.
+      let descriptor = unsafe libraryOpen(path, flags | O_CLOEXEC, 0o644)
+      if descriptor >= 0 { return descriptor }
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
+  static func status(_ path: String) throws(SystemError) -> FileStatus {
+    try check(path)
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw .last }
+    return FileStatus(status)
+  }
+
+  static func status(_ descriptor: Int32) throws(SystemError) -> FileStatus {
+    var status = stat()
+    // Safe: the structure outlives the call.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
+    return FileStatus(status)
+  }
+
+  static func rename(_ source: String, to target: String) throws(SystemError) {
+    try check(source)
+    try check(target)
+    guard unsafe libraryRename(source, target) == 0 else { throw .last }
+  }
+
+  static func unlink(_ path: String) throws(SystemError) {
+    try check(path)
+    guard unsafe libraryUnlink(path) == 0 else { throw .last }
+  }
+
+  /// A zero byte would silently end the path for C, and another file would be opened.
+  private static func check(_ path: String) throws(SystemError) {
+    guard !path.utf8.contains(0) else { throw SystemError(code: EINVAL) }
+  }
+
+  // MARK: Bytes
+
+  /// One `pwrite`, tried again after an interruption; returns how many bytes it took.
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(SystemError) -> Int {
+    while true {
+      let count = min(bytes.count, largestTransferByteCount)
+      // Safe: `count` lies within the buffer.
+      let written = unsafe pwrite(descriptor, bytes.baseAddress, count, off_t(offset))
+      if written >= 0 { return written }
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
+  /// One `pread`, tried again after an interruption; zero at the end of the file.
+  static func read(
+    into target: UnsafeMutableRawPointer, count: Int, from descriptor: Int32, at offset: Int
+  ) throws(SystemError) -> Int {
+    while true {
+      // Safe: the caller owns `count` bytes at `target`, and no more than that is asked for.
+      let received = unsafe pread(descriptor, target, min(count, largestTransferByteCount), off_t(offset))
+      if received >= 0 { return received }
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
+  static func truncate(_ descriptor: Int32, to byteCount: Int) throws(SystemError) {
+    while ftruncate(descriptor, off_t(byteCount)) != 0 {
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
+  /// Not tried again, not even after an interruption: the kernel reports a write-back error once, and a second call
+  /// might return success for bytes that never arrived.
+  static func sync(_ descriptor: Int32, _ level: SyncLevel) throws(SystemError) {
+    #if canImport(Darwin)
+      // File systems other than APFS and HFS+ may know neither command; `fsync` is then the most there is.
+      let command = level == .full ? F_FULLFSYNC : F_BARRIERFSYNC
+      if fcntl(descriptor, command) != -1 { return }
+      guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else { throw .last }
+      guard fsync(descriptor) == 0 else { throw .last }
+    #else
+      guard fdatasync(descriptor) == 0 else { throw .last }
+    #endif
+  }
+
+  /// Some file systems cannot sync a directory and answer EINVAL; their names are as durable as they can be.
+  static func syncDirectory(_ descriptor: Int32) throws(SystemError) {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
+    #endif
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw .last }
+  }
+
+  static func close(_ descriptor: Int32) {
+    // Not tried again after an interruption: the descriptor is gone then too, and its number may be somebody else's.
+    _ = libraryClose(descriptor)
+  }
+
+  // MARK: Locks
+
+  enum LockChange { case take(LockStrength), release }
+
+  /// Changes the lock of one byte for this open description, without waiting; false when another one is in the way.
+  static func lock(_ descriptor: Int32, _ byte: LockByte, _ change: LockChange) throws(SystemError) -> Bool {
+    #if canImport(Darwin)
+      let setLock: Int32 = 90  // F_OFD_SETLK; the constant is not imported
+    #else
+      let setLock: Int32 = 37  // F_OFD_SETLK; the constant is not imported
+    #endif
+    var request = flock()
+    switch change {
+    case .take(.shared): request.l_type = Int16(F_RDLCK)
+    case .take(.exclusive): request.l_type = Int16(F_WRLCK)
+    case .release: request.l_type = Int16(F_UNLCK)
+    }
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(byte.rawValue)
+    request.l_len = 1
+    while true {
+      // Safe: the structure outlives the call.
+      if unsafe fcntl(descriptor, setLock, &request) != -1 { return true }
+      if errno == EAGAIN || errno == EACCES { return false }
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
+  // MARK: Memory
+
+  /// Address space that holds nothing yet and may not be touched; nil when the system refuses that much.
+  static func reserveAddresses(byteCount: Int) -> UnsafeMutableRawPointer? {
+    // Safe: without MAP_FIXED a new mapping replaces no other; the same holds for the next one.
+    unsafe succeeded(mmap(nil, byteCount, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0))
+  }
+
+  /// Zeroed memory that costs nothing until it is touched; nil when the system refuses that much.
+  static func mapZeroed(byteCount: Int) -> UnsafeMutableRawPointer? {
+    unsafe succeeded(
+      mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0))
+  }
+
+  /// Puts fresh zeroed memory in the place of whole pages; false when the system refuses.
+  static func remapZeroed(_ target: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
+    // Safe: the caller owns the range, which is replaced as a whole.
+    unsafe succeeded(
+      mmap(
+        target, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0)) != nil
+  }
+
+  /// Makes a part of a file readable at a place inside reserved address space.
+  static func mapFile(
+    _ descriptor: Int32, at target: UnsafeMutableRawPointer, byteCount: Int, offset: Int
+  ) throws(SystemError) {
+    // Safe: the caller reserved the range, so MAP_FIXED replaces nothing but that reservation.
+    let mapped = unsafe mmap(target, byteCount, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, off_t(offset))
+    guard unsafe succeeded(mapped) != nil else { throw .last }
+  }
+
+  static func unmap(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    // Safe: the caller mapped the range and gives it up.
+    _ = unsafe munmap(base, byteCount)
+  }
+
+  static var memoryPageByteCount: Int { Int(sysconf(Int32(_SC_PAGESIZE))) }
+
+  /// `mmap` says "failed" with the address -1.
+  private static func succeeded(_ address: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe Int(bitPattern: address) == -1 ? nil : address
+  }
+}
+
+extension FileStatus {
+  fileprivate init(_ status: stat) {
+    identity = FileIdentity(
+      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+    byteCount = Int(status.st_size)
+  }
+}
+
+// The library's functions under names that the wrappers above do not shadow.
+
+private func libraryOpen(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: mode_t) -> Int32 {
+  unsafe open(path, flags, mode)
+}
+private func libraryRename(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
+  unsafe rename(source, target)
+}
+private func libraryUnlink(_ path: UnsafePointer<CChar>) -> Int32 { unsafe unlink(path) }
+private func libraryClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

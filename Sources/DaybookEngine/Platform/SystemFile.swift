@@ -1,0 +1,219 @@
+/// One open description of a file of the operating system, with its mapping and its locks.
+///
+///     reserved once, up to 1 TB, never moves
+///     ┌──────────────────┬──────────────────┬╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┐
+///     │ 64 MB of the file│ 64 MB of the file│ nothing: a touch would crash ┆
+///     └──────────────────┴──────────────────┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘
+///     base                          ↑ the last piece may reach past the end of the file
+///
+/// Address space is reserved at the first use of `base` or `map`, because a description that only syncs needs none.
+///
+/// Always true: the descriptor is not given back while a call is using it. A `close` beside a `write` waits for nobody;
+/// the last call that leaves closes, so a reused descriptor number can never receive our bytes.
+import Synchronization
+
+@safe package final class SystemFile: DiskFile, @unchecked Sendable {
+  package let path: String
+  package let identity: FileIdentity
+  private let descriptor: Atomic<Int32>
+  /// How many calls are using the descriptor, plus `closedBit` once `close` was called.
+  private let users = Atomic<Int>(0)
+  private let mapping = Locked(Mapping())
+  /// The address of `base`, 0 while nothing is reserved. Written under `mapping`, read without.
+  private let baseAddress = Atomic<UInt>(0)
+  /// How many bytes from `base` are mapped. Written under `mapping`, read without.
+  private let mappedByteCount = Atomic<Int>(0)
+
+  private struct Mapping {
+    var reservedByteCount = 0
+    var isGivenBack = false
+  }
+
+  private static let closedBit = 1 << 62
+  private static let pieceByteCount = 64 << 20
+  private static let largestReservation = 1 << 40
+  /// Stands for "the system refused"; no mapping starts there.
+  private static let refusedAddress: UInt = 1
+
+  init(path: String, descriptor: Int32, identity: FileIdentity) {
+    self.path = path
+    self.identity = identity
+    self.descriptor = Atomic(descriptor)
+  }
+
+  deinit { close() }
+
+  // MARK: Bytes
+
+  package func byteCount() throws(DiskFailure) -> Int {
+    let descriptor = try enter(.status)
+    defer { leave() }
+    do { return try SystemCall.status(descriptor).byteCount } catch {
+      throw DiskFailure(.status, path: path, code: error.code)
+    }
+  }
+
+  package func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
+    precondition(offset >= 0, "a file has no bytes before its first")
+    let descriptor = try enter(.write)
+    defer { leave() }
+    var written = 0
+    while written < bytes.count {
+      let rest = bytes.dropFirst(written)
+      do throws(SystemError) {
+        // Safe: the view is valid for the length of this call.
+        let count = try unsafe SystemCall.write(rest.buffer, to: descriptor, at: offset + written)
+        // A disk that takes nothing and complains of nothing would keep us here for ever.
+        guard count > 0 else { throw SystemError(code: ErrorNumber.inputOutput) }
+        written += count
+      } catch {
+        throw DiskFailure(.write, path: path, code: error.code, offset: offset + written, byteCount: rest.count)
+      }
+    }
+  }
+
+  package func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
+    let descriptor = try enter(.read)
+    defer { leave() }
+    var received = 0
+    while received < count {
+      do {
+        // Safe: the caller owns `count` bytes at `target`; `received` of them are filled.
+        let more = try unsafe SystemCall.read(
+          into: target + received, count: count - received, from: descriptor, at: offset + received)
+        if more == 0 { break }
+        received += more
+      } catch {
+        throw DiskFailure(
+          .read, path: path, code: error.code, offset: offset + received, byteCount: count - received)
+      }
+    }
+    return received
+  }
+
+  package func sync(_ level: SyncLevel) throws(DiskFailure) {
+    let descriptor = try enter(.sync)
+    defer { leave() }
+    do { try SystemCall.sync(descriptor, level) } catch {
+      throw DiskFailure(.sync, path: path, code: error.code)
+    }
+  }
+
+  package func truncate(to byteCount: Int) throws(DiskFailure) {
+    precondition(byteCount >= 0, "a file has no negative length")
+    let descriptor = try enter(.truncate)
+    defer { leave() }
+    do { try SystemCall.truncate(descriptor, to: byteCount) } catch {
+      throw DiskFailure(.truncate, path: path, code: error.code, offset: byteCount)
+    }
+  }
+
+  // MARK: Mapping
+
+  package var base: UnsafeRawPointer {
+    var address = baseAddress.load(ordering: .acquiring)
+    if address == 0 { address = mapping.withLock { reserve(&$0) } }
+    // Safe: neither address that `reserve` returns is zero. Nothing may be read through it before `map` succeeded.
+    return unsafe UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped
+  }
+
+  package func map(through end: Int) throws(DiskFailure) {
+    if end <= mappedByteCount.load(ordering: .acquiring) { return }
+    let descriptor = try enter(.map)
+    defer { leave() }
+    try mapping.withLock { (mapping) throws(DiskFailure) in
+      let start = mappedByteCount.load(ordering: .relaxed)
+      if end <= start { return }
+      let address = reserve(&mapping)
+      guard end <= mapping.reservedByteCount else {
+        let code = mapping.reservedByteCount == 0 ? ErrorNumber.noMemory : ErrorNumber.tooLarge
+        throw DiskFailure(.map, path: path, code: code, offset: start, byteCount: end - start)
+      }
+      let piece = SystemFile.pieceByteCount
+      let mappedEnd = (end + piece - 1) / piece * piece
+      do throws(SystemError) {
+        // Safe: the range lies inside what `reserve` was granted, whose size is a multiple of a piece.
+        let target = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(start)).unsafelyUnwrapped
+        try unsafe SystemCall.mapFile(descriptor, at: target, byteCount: mappedEnd - start, offset: start)
+      } catch {
+        throw DiskFailure(.map, path: path, code: error.code, offset: start, byteCount: mappedEnd - start)
+      }
+      mappedByteCount.store(mappedEnd, ordering: .releasing)
+    }
+  }
+
+  /// Reserves once; a refusal is final too, because `base` must not change.
+  private func reserve(_ mapping: inout Mapping) -> UInt {
+    let known = baseAddress.load(ordering: .relaxed)
+    if known != 0 { return known }
+    var address = SystemFile.refusedAddress
+    // After the descriptor was given back, nobody would give back a new reservation.
+    var wish = mapping.isGivenBack ? 0 : SystemFile.largestReservation
+    while wish >= SystemFile.pieceByteCount {
+      if let granted = unsafe SystemCall.reserveAddresses(byteCount: wish) {
+        address = UInt(bitPattern: granted)
+        mapping.reservedByteCount = wish
+        break
+      }
+      wish /= 2
+    }
+    baseAddress.store(address, ordering: .releasing)
+    return address
+  }
+
+  // MARK: Locks
+
+  package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
+    let descriptor = try enter(.lock)
+    defer { leave() }
+    do { return try SystemCall.lock(descriptor, byte, .take(strength)) } catch {
+      throw DiskFailure(.lock, path: path, code: error.code, offset: byte.rawValue, byteCount: 1)
+    }
+  }
+
+  package func unlock(_ byte: LockByte) {
+    // A closed description has no locks left, and giving back a lock that is held does not fail.
+    guard let descriptor = try? enter(.lock) else { return }
+    defer { leave() }
+    _ = try? SystemCall.lock(descriptor, byte, .release)
+  }
+
+  // MARK: The descriptor's life
+
+  package func close() {
+    let before = users.bitwiseOr(SystemFile.closedBit, ordering: .acquiringAndReleasing).oldValue
+    if before == 0 { giveBack() }
+  }
+
+  /// The descriptor, which stays open until `leave`.
+  private func enter(_ operation: DiskFailure.Operation) throws(DiskFailure) -> Int32 {
+    let users = users.add(1, ordering: .acquiringAndReleasing).newValue
+    if users & SystemFile.closedBit != 0 {
+      leave()
+      throw DiskFailure(operation, path: path, kind: .closed, code: ErrorNumber.badDescriptor)
+    }
+    return descriptor.load(ordering: .relaxed)
+  }
+
+  private func leave() {
+    if users.subtract(1, ordering: .acquiringAndReleasing).newValue == SystemFile.closedBit { giveBack() }
+  }
+
+  /// Runs when the file is closed and no call is under way; a late call that was refused may run it again.
+  private func giveBack() {
+    let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
+    guard descriptor >= 0 else { return }
+    mapping.withLock { mapping in
+      mapping.isGivenBack = true
+      guard mapping.reservedByteCount > 0 else { return }
+      let address = baseAddress.load(ordering: .relaxed)
+      // Safe: reserved by us with this size. Whoever closes a file has ended all reads through `base`.
+      let base = unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
+      unsafe SystemCall.unmap(base, byteCount: mapping.reservedByteCount)
+      mapping.reservedByteCount = 0
+      mappedByteCount.store(0, ordering: .releasing)
+    }
+    SystemCall.close(descriptor)
+  }
+}

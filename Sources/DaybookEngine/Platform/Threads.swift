@@ -1,0 +1,237 @@
+/// A mutex with a condition, and a thread: what group commit and the background work are made of.
+///
+/// Made of pthreads, because the standard library's `Mutex` has no condition to wait for, and waits here are for
+/// disks, never for tasks. The mutex and the condition live on the heap, because pthreads want them never to move.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A mutex and one condition that belongs to it. Not recursive.
+@safe package final class Monitor: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe condition = .allocate(capacity: 1)
+    unsafe condition.initialize(to: pthread_cond_t())
+    // Safe: fresh memory that lives, unmoved, as long as this object; the same holds for every call below.
+    let madeMutex = unsafe pthread_mutex_init(mutex, nil)
+    let madeCondition = unsafe Monitor.initialize(condition)
+    precondition(madeMutex == 0 && madeCondition == 0, "making a mutex of given memory cannot fail")
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  package func lock() {
+    let code = unsafe pthread_mutex_lock(mutex)
+    precondition(code == 0, "a monitor is not locked twice by one thread")
+  }
+
+  package func unlock() {
+    let code = unsafe pthread_mutex_unlock(mutex)
+    precondition(code == 0, "a monitor is unlocked by the thread that locked it")
+  }
+
+  package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+
+  /// Lets go of the lock until signalled, then holds it again. May return for no reason: look at the state in a loop.
+  package func wait() {
+    _ = unsafe pthread_cond_wait(condition, mutex)
+  }
+
+  /// The same with a limit; false when the time is over. Counts on the monotonic clock.
+  package func wait(nanoseconds: UInt64) -> Bool {
+    // A century is for ever, and no sum below overflows.
+    let limit = min(nanoseconds, 100 * 365 * 86_400 * 1_000_000_000)
+    return unsafe Monitor.wait(condition, mutex, nanoseconds: limit) != ETIMEDOUT
+  }
+
+  /// Wakes one waiter.
+  package func signal() {
+    _ = unsafe pthread_cond_signal(condition)
+  }
+
+  /// Wakes all waiters.
+  package func broadcast() {
+    _ = unsafe pthread_cond_broadcast(condition)
+  }
+
+  private static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
+    #if canImport(Darwin)
+      // Darwin cannot choose a condition's clock, but it waits for relative times, which is as good.
+      return unsafe pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      _ = unsafe pthread_condattr_init(&attributes)
+      defer { _ = unsafe pthread_condattr_destroy(&attributes) }
+      _ = unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      return unsafe pthread_cond_init(condition, &attributes)
+    #endif
+  }
+
+  private static func wait(
+    _ condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>,
+    nanoseconds: UInt64
+  ) -> Int32 {
+    #if canImport(Darwin)
+      var limit = timespec(nanoseconds: nanoseconds)
+      return unsafe pthread_cond_timedwait_relative_np(condition, mutex, &limit)
+    #else
+      var deadline = timespec(nanoseconds: SystemClock.monotonicNanoseconds() + nanoseconds)
+      return unsafe pthread_cond_timedwait(condition, mutex, &deadline)
+    #endif
+  }
+}
+
+/// A value that only one thread at a time can reach.
+///
+/// Like the standard library's `Mutex`, which on Linux the thread sanitizer cannot see: it would report every value
+/// guarded by one as a race, and hide the true reports among them.
+package final class Locked<Value>: @unchecked Sendable {
+  private let monitor = Monitor()
+  private var value: Value
+
+  package init(_ value: Value) { self.value = value }
+
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return try body(&value)
+  }
+}
+
+/// A thread that runs one closure. Dropping the object lets the thread run on; `join` waits for its end.
+package final class BackgroundThread: @unchecked Sendable {
+  private let thread: ThreadNumber
+  private let monitor = Monitor()
+  private var isJoined = false
+
+  /// Starts the thread; nil when the system has no more threads to give.
+  package init?(name: String, stackByteCount: Int = 1 << 20, body: @Sendable @escaping () -> Void) {
+    let start = ThreadStart(name: name, body: body)
+    guard let thread = ThreadNumber.create(stackByteCount: stackByteCount, start) else { return nil }
+    self.thread = thread
+  }
+
+  deinit {
+    // A thread is joined or detached, exactly once.
+    if !isJoined { thread.detach() }
+  }
+
+  /// Waits until the closure has returned. From within the closure it returns at once, because it would wait for ever.
+  package func join() {
+    guard !thread.isCurrent else { return }
+    monitor.withLock {
+      guard !isJoined else { return }
+      isJoined = true
+      thread.join()
+    }
+  }
+}
+
+/// A `pthread_t`, which is a number for Glibc and a pointer for Darwin and Musl, as a number.
+private struct ThreadNumber: Sendable {
+  private let bits: UInt
+
+  static func create(stackByteCount: Int, _ start: ThreadStart) -> ThreadNumber? {
+    var attributes = pthread_attr_t()
+    guard unsafe pthread_attr_init(&attributes) == 0 else { return nil }
+    defer { _ = unsafe pthread_attr_destroy(&attributes) }
+    // A size that the system does not like leaves its default, which is larger.
+    _ = unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
+    // Safe: the new thread takes this reference over, or it is given back below.
+    let argument = unsafe Unmanaged.passRetained(start).toOpaque()
+    #if canImport(Glibc)
+      var thread = pthread_t()
+      let code = unsafe pthread_create(&thread, &attributes, { unsafe ThreadStart.run($0) }, argument)
+      let bits = UInt(thread)
+    #else
+      var thread: pthread_t?
+      let code = unsafe pthread_create(&thread, &attributes, { unsafe ThreadStart.run($0) }, argument)
+      let bits = UInt(bitPattern: thread)
+    #endif
+    guard code == 0 else {
+      unsafe Unmanaged<ThreadStart>.fromOpaque(argument).release()
+      return nil
+    }
+    return ThreadNumber(bits: bits)
+  }
+
+  var isCurrent: Bool {
+    #if canImport(Glibc)
+      pthread_self() == pthread_t(bits)
+    #else
+      UInt(bitPattern: pthread_self()) == bits
+    #endif
+  }
+
+  // Safe: the pointer came from `pthread_create`, and the thread is joined or detached exactly once.
+
+  func join() {
+    #if canImport(Glibc)
+      _ = pthread_join(pthread_t(bits), nil)
+    #else
+      if let thread = unsafe pthread_t(bitPattern: bits) { _ = unsafe pthread_join(thread, nil) }
+    #endif
+  }
+
+  func detach() {
+    #if canImport(Glibc)
+      _ = pthread_detach(pthread_t(bits))
+    #else
+      if let thread = unsafe pthread_t(bitPattern: bits) { _ = unsafe pthread_detach(thread) }
+    #endif
+  }
+}
+
+/// What a new thread is handed through C.
+private final class ThreadStart: Sendable {
+  private let name: String
+  private let body: @Sendable () -> Void
+
+  init(name: String, body: @Sendable @escaping () -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument = unsafe argument else { return nil }
+    // Safe: `create` passed one retained reference, for this thread alone.
+    let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+    ThreadStart.nameThread(start.name)
+    start.body()
+    return nil
+  }
+
+  /// For debuggers and `top` only, so failures do not matter.
+  private static func nameThread(_ name: String) {
+    #if canImport(Darwin)
+      _ = unsafe pthread_setname_np(name)
+    #else
+      // `pthread_setname_np` is a GNU function that Swift does not import; the kernel takes the name from here too.
+      let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      let bytes = Array(name.utf8.prefix(15))
+      _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+      _ = close(descriptor)
+    #endif
+  }
+}

@@ -1,0 +1,184 @@
+import Synchronization
+
+/// The background thread of a store: checkpoints, zeros ahead of the log, notes when writers rest, syncs at `.relaxed`.
+///
+/// It sleeps until a commit asks for something. What it does takes the turn like a transaction, for short pieces.
+final class Keeper: @unchecked Sendable {
+  struct Wish: OptionSet {
+    let rawValue: Int
+    static let checkpoint = Wish(rawValue: 1)
+    static let zeros = Wish(rawValue: 2)
+    static let note = Wish(rawValue: 4)
+    static let sync = Wish(rawValue: 8)
+    static let stop = Wish(rawValue: 16)
+  }
+
+  private let monitor = Monitor()
+  private var wishes: Wish = []
+  private var thread: BackgroundThread?
+  /// What has been asked for and not been looked at yet, so that a commit need not lock to ask again.
+  private let asked = Atomic<Int>(0)
+  static let idleNanoseconds: UInt64 = 50_000_000
+  static let syncIntervalNanoseconds: UInt64 = 1_000_000_000
+
+  init() {}
+
+  /// - Returns: false when the system has no thread to give.
+  func start(_ store: Store) -> Bool {
+    // The store stops the keeper before it goes away, so the thread never outlives what it looks at.
+    let unretained = unsafe Unmanaged.passUnretained(store)
+    thread = BackgroundThread(name: "daybook.keeper") { [self] in
+      // Safe: `Store.close` joins this thread, and runs at the latest in `Store.deinit`.
+      unsafe unretained._withUnsafeGuaranteedRef { run($0) }
+    }
+    return thread != nil
+  }
+
+  @inline(__always)
+  func ask(_ wish: Wish) {
+    if asked.load(ordering: .relaxed) & wish.rawValue == wish.rawValue { return }
+    askSlowly(wish)
+  }
+
+  private func askSlowly(_ wish: Wish) {
+    asked.bitwiseOr(wish.rawValue, ordering: .relaxed)
+    monitor.lock()
+    wishes.formUnion(wish)
+    monitor.signal()
+    monitor.unlock()
+  }
+
+  func stop() {
+    askSlowly(.stop)
+    thread?.join()
+  }
+
+  private func run(_ store: Store) {
+    var lastNumber: UInt64 = 0
+    var lastSync = SystemClock.monotonicNanoseconds()
+    while true {
+      monitor.lock()
+      while wishes.isEmpty { monitor.wait() }
+      if wishes.isSubset(of: [.note, .sync]) { _ = monitor.wait(nanoseconds: Keeper.idleNanoseconds) }
+      let now = wishes
+      wishes = []
+      monitor.unlock()
+      if now.contains(.stop) { return }
+      asked.store(0, ordering: .relaxed)
+      if now.contains(.zeros) { store.prepareZeros() }
+      if now.contains(.checkpoint) { store.tryCheckpoint() }
+      if now.contains(.sync) {
+        let time = SystemClock.monotonicNanoseconds()
+        if time - lastSync >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
+          lastSync = time
+          try? store.syncThrough(store.writtenNumber.load(ordering: .acquiring))
+        } else {
+          ask(.sync)
+        }
+      }
+      if now.contains(.note) {
+        let number = store.writtenNumber.load(ordering: .acquiring)
+        if number == lastNumber {
+          store.appendNote()
+        } else {
+          ask(.note)
+        }
+        lastNumber = number
+      }
+    }
+  }
+}
+
+extension Store {
+  private static let smallFrameByteCount: UInt64 = 64 << 10
+
+  /// Tells the keeper what a commit has made necessary. Called with the turn.
+  @inline(__always)
+  func askKeeper(afterCommit header: FrameHeader) {
+    guard let keeper else { return }
+    if options.durability == .relaxed {
+      keeper.ask([.sync, .note])
+    } else {
+      keeper.ask(.note)
+      // A large append writes its own space; zeros before it would be written twice.
+      if zerosEnd < tail.offset + Store.smallFrameByteCount, header.payloadByteCount < Store.smallFrameByteCount {
+        keeper.ask(.zeros)
+      }
+    }
+    if wantsCheckpoint { keeper.ask(.checkpoint) }
+  }
+
+  private var wantsCheckpoint: Bool {
+    replayByteCount > logBudgetByteCount / 2
+      || editor.pages.usedPageCount * Page.byteCount > options.checkpointMemoryByteCount / 2
+  }
+
+  var unsyncedByteCount: Int {
+    Int(writtenOffset.load(ordering: .acquiring) &- syncedOffset.load(ordering: .acquiring))
+  }
+
+  /// The same work without a thread, for simulations: inside the commit that made it necessary.
+  func maintain() {
+    if !options.hasBackgroundThread { tryCheckpoint() }
+  }
+
+  /// A checkpoint, if it is time for one.
+  func tryCheckpoint() {
+    takeTurnForBackground()
+    let isTime = wantsCheckpoint && isUsable
+    giveTurn()
+    // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
+    // writer by now, and every later call says so.
+    if isTime { try? checkpoint() }
+  }
+
+  /// Writes zeros ahead of the log, so that durable commits change neither the file's size nor its extents.
+  func prepareZeros() {
+    guard tryTurn(isUrgent: true) else { return }
+    let wanted = min(max(tail.offset / 2, 128 << 10), 2 << 20)
+    let start = max(zerosEnd, (tail.offset + 4095) & ~4095)
+    guard start < tail.offset + Store.smallFrameByteCount * 2, isUsable else {
+      giveTurn()
+      return
+    }
+    let claim = start..<start + wanted
+    claimedZeros = claim
+    giveTurn()
+    let zeros = ByteBuffer(capacity: Int(wanted))
+    zeros.append(zeros: Int(wanted))
+    var isWritten = true
+    do { try backgroundFile.write(zeros.view, at: Int(start)) } catch { isWritten = false }
+    turn.withLock {
+      claimedZeros = nil
+      if isWritten { zerosEnd = claim.upperBound }
+      turn.broadcast()
+    }
+    guard isWritten else { return }
+    do { try backgroundFile.sync(.full) } catch { die(error) }
+  }
+
+  private var isUsable: Bool { !isDead.load(ordering: .acquiring) && !isClosed.load(ordering: .acquiring) }
+
+  /// An append that reaches space where zeros are being written waits for them. Called with the turn.
+  func waitForZeros(through end: UInt64) {
+    turn.lock()
+    while let claim = claimedZeros, end > claim.lowerBound { turn.wait() }
+    turn.unlock()
+  }
+
+  /// A frame without truth whose `durableThrough` covers all that is durable.
+  func appendNote() {
+    guard tryTurn(isUrgent: false) else {
+      keeper?.ask(.note)
+      return
+    }
+    defer { giveTurn() }
+    guard isUsable, tail.lastTruthNumber > tail.lastDurableThrough,
+      durableThrough.load(ordering: .acquiring) >= tail.lastTruthNumber
+    else { return }
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    // A note is a courtesy: without room for it the next frame says the same.
+    _ = try? append(.note, frame, sequence: tail.sequence, through: backgroundFile)
+  }
+}

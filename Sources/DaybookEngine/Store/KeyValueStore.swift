@@ -1,0 +1,175 @@
+/// Raw keys and values on the engine: one tree, one applier, no records.
+///
+/// The smallest complete user of `Store`: tests and benchmarks of the engine go through it, and it shows what a layer
+/// above has to bring. A put's payload is {u16 key length, key, value}; a delete's is the key.
+package final class KeyValueApplier: Applier {
+  package enum Kind { package static let put: UInt8 = 1, delete: UInt8 = 2 }
+  private let placeBuffer = ByteBuffer(capacity: 64)
+
+  package init() {}
+
+  package func apply(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault) {
+    let payload = Operation.payload(operation)
+    switch Operation.kind(operation) {
+    case Kind.put:
+      guard let key = KeyValueApplier.key(ofPut: payload), key.count <= TreeLimits.maximumKeyByteCount else {
+        throw .operation
+      }
+      placeBuffer.truncate(to: 0)
+      placeBuffer.append(uint64: place.offset)
+      placeBuffer.append(uint32: place.byteCount)
+      try changes.put(key, placeBuffer.view, in: &changes.roots[0])
+    case Kind.delete:
+      guard payload.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
+      try changes.remove(payload, from: &changes.roots[0])
+    default:
+      throw .unknownOperation(kind: Operation.kind(operation))
+    }
+  }
+
+  package func flush(_ changes: StoreTransaction) throws(LogFault) {}
+  package func forget() {}
+
+  static func key(ofPut payload: ByteView) -> ByteView? {
+    guard payload.count >= 2 else { return nil }
+    let count = Int(payload.uint16(at: 0))
+    return payload.count >= 2 + count ? payload.slice(2..<2 + count) : nil
+  }
+}
+
+/// A database of raw keys and values: `open`, `write`, `get`, `scan`.
+package final class KeyValueStore: Sendable {
+  package let store: Store
+
+  package init(_ path: String, disk: any Disk, options: StoreOptions = StoreOptions()) throws(StoreError) {
+    do throws(DiskFailure) {
+      if !options.isReadOnly, try !disk.exists(path) {
+        do { try Store.create(path, disk: disk, options: options) } catch {
+          guard case .disk(let failure) = error else { throw DiskFailure(.create, path: path, kind: .other, code: 0) }
+          if failure.kind != .exists { throw failure }
+        }
+      }
+    } catch { throw .disk(error) }
+    store = try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())
+  }
+
+  package func close() throws(StoreError) { try store.close() }
+
+  /// A transaction: what `body` puts and deletes becomes durable together, or not at all.
+  @discardableResult
+  package func write(_ body: (borrowing KeyValueTransaction) throws -> Void) throws -> UInt64 {
+    let transaction = try store.beginTransaction()
+    do { try body(KeyValueTransaction(transaction)) } catch {
+      let ticket = store.abort(transaction)
+      try store.wait(ticket)
+      throw error
+    }
+    let ticket = try store.commit(transaction)
+    try store.wait(ticket)
+    return ticket.sequence
+  }
+
+  /// Copies a value into `target`, verified; nil when there is none. Own snapshot.
+  @inline(__always)
+  package func get(_ key: ByteView, into target: ByteBuffer) throws(StoreError) -> ByteView? {
+    let pin = try store.beginRead()
+    defer { store.endRead(pin) }
+    return try get(key, pin, into: target)
+  }
+
+  @inline(__always)
+  package func get(_ key: ByteView, _ pin: Store.Pin, into target: ByteBuffer) throws(StoreError) -> ByteView? {
+    let value: ByteView?
+    do { value = try pin.reader.value(key, in: pin.root(0)) } catch { throw .page(error) }
+    guard let value else { return nil }
+    return try copyValue(at: value, end: pin.end, keyByteCount: key.count, into: target)
+  }
+
+  @inline(__always)
+  func copyValue(
+    at value: ByteView, end: UInt64, keyByteCount: Int, into target: ByteBuffer
+  ) throws(StoreError) -> ByteView {
+    let place = try KeyValueStore.place(value)
+    target.truncate(to: 0)
+    target.reserve(Int(place.byteCount))
+    // Safe: the line above made room for the operation.
+    unsafe try store.copyOperation(at: place, end: end, to: target.base)
+    target.count = Int(place.byteCount)
+    let payload = Operation.payload(target.view)
+    guard payload.count >= 2 + keyByteCount else { throw .operation(offset: place.offset) }
+    return payload.dropFirst(2 + keyByteCount)
+  }
+
+  static func place(_ value: ByteView) throws(StoreError) -> Place {
+    guard value.count == Place.encodedByteCount else { throw .page(PageFault(offset: 0, reason: .value)) }
+    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+  }
+
+  package var count: UInt64 {
+    get throws(StoreError) {
+      let pin = try store.beginRead()
+      defer { store.endRead(pin) }
+      return pin.root(0).count
+    }
+  }
+
+  /// Calls `body` with each key and value in key order; the views are valid during the call.
+  package func scan(_ body: (ByteView, ByteView) throws -> Void) throws {
+    let pin = try store.beginRead()
+    defer { store.endRead(pin) }
+    var cursor = pin.reader.cursor(in: pin.root(0))
+    let buffer = ByteBuffer()
+    let key = ByteBuffer()
+    var isValid = try cursor.first()
+    while isValid {
+      cursor.key(into: key)
+      let value = try copyValue(at: cursor.value, end: pin.end, keyByteCount: key.count, into: buffer)
+      try body(key.view, value)
+      isValid = try cursor.next()
+    }
+  }
+}
+
+package struct KeyValueTransaction: ~Copyable {
+  package let transaction: StoreTransaction
+  init(_ transaction: StoreTransaction) { self.transaction = transaction }
+
+  package func put(_ key: ByteView, _ value: ByteView) throws(StoreError) {
+    guard key.count <= TreeLimits.maximumKeyByteCount else {
+      throw .tooLarge(byteCount: key.count, limit: TreeLimits.maximumKeyByteCount)
+    }
+    let start = transaction.beginOperation()
+    transaction.payload.append(uint16: UInt16(key.count))
+    transaction.payload.append(key)
+    transaction.payload.append(value)
+    try transaction.endOperation(start, kind: KeyValueApplier.Kind.put)
+  }
+
+  package func delete(_ key: ByteView) throws(StoreError) {
+    guard key.count <= TreeLimits.maximumKeyByteCount else {
+      throw .tooLarge(byteCount: key.count, limit: TreeLimits.maximumKeyByteCount)
+    }
+    let start = transaction.beginOperation()
+    transaction.payload.append(key)
+    try transaction.endOperation(start, kind: KeyValueApplier.Kind.delete)
+  }
+
+  /// What this transaction would read; nil when there is nothing under the key.
+  package func get(_ key: ByteView) throws(StoreError) -> [UInt8]? {
+    let value: ByteView?
+    do { value = try transaction.reader.value(key, in: transaction.roots[0]) } catch { throw .page(error) }
+    guard let value else { return nil }
+    let operation = try transaction.operation(at: try KeyValueStore.place(value))
+    return Operation.payload(operation).dropFirst(2 + key.count).array
+  }
+
+  package func savepoint(_ body: () throws -> Void) throws {
+    let savepoint = try transaction.savepoint()
+    do { try body() } catch {
+      try transaction.rollBack(to: savepoint)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,238 @@
+/// The checker: looks at everything and changes nothing.
+///
+/// `frames`: every frame's header, chain and payload from the first to the last. `trees`: every page's checksum, order,
+/// separators, levels and counts. `log`: replays the whole log into trees of its own and compares them with the live
+/// ones, key by key and value by value. The layer above adds what it knows about values.
+package struct StoreCheck: Sendable {
+  package struct Finding: Sendable, CustomStringConvertible {
+    package let offset: UInt64?
+    package let message: String
+    package init(offset: UInt64?, message: String) {
+      self.offset = offset
+      self.message = message
+    }
+    package var description: String { offset.map { "byte \($0): \(message)" } ?? message }
+  }
+  package var frameCount = 0
+  package var commitCount = 0
+  package var operationCount = 0
+  package var pageCount = 0
+  package var keyCount: UInt64 = 0
+  package var findings: [Finding] = []
+  package var isClean: Bool { findings.isEmpty }
+  package init() {}
+}
+
+extension Store {
+  /// Walks the log and the trees of a pinned version.
+  package func check(
+    _ pin: Pin, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws(StoreError) -> StoreCheck {
+    var result = StoreCheck()
+    try checkFrames(pin, progress: progress, into: &result)
+    source.forgetChecks(below: pin.end)
+    for index in 0..<RootSet.count {
+      checkTree(pin.root(index), end: pin.end, name: "tree \(index)", into: &result)
+    }
+    return result
+  }
+
+  private func checkFrames(
+    _ pin: Pin, progress: ((UInt64, UInt64) -> Bool)?, into result: inout StoreCheck
+  ) throws(StoreError) {
+    // Safe: everything below the pinned end is mapped.
+    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
+    let plan = log.planFromStart()
+    if case .rotten(let lost) = plan.ending {
+      result.findings.append(.init(offset: plan.end, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
+    } else if plan.end != pin.end {
+      result.findings.append(.init(offset: plan.end, message: "the log ends before its last commit"))
+    }
+    for skip in plan.skips.keys.sorted() {
+      result.findings.append(.init(offset: skip, message: "a frame without data is damaged"))
+    }
+    var offset = plan.startOffset
+    while offset < plan.end {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = log.header(at: offset) else { break }
+      result.frameCount += 1
+      if header.kind == .commit { result.commitCount += 1 }
+      if header.kind == .pages, !log.payloadHolds(header) {
+        result.findings.append(.init(offset: offset, message: "the payload of a pages frame does not match its checksum"))
+      }
+      if header.kind.carriesTruth { checkOperations(header, log, into: &result) }
+      offset = header.next
+      if let progress, !progress(offset, pin.end) { throw .refused(reason: "the check was cancelled") }
+    }
+  }
+
+  private func checkOperations(_ header: FrameHeader, _ log: LogReader, into result: inout StoreCheck) {
+    guard let payload = log.payload(of: header) else { return }
+    var position = header.hasParts ? PartList.encodedByteCount : 0
+    while true {
+      do {
+        guard let operation = try Operation.next(in: payload, at: &position) else { return }
+        let offset = header.payloadOffset + UInt64(position - operation.count)
+        result.operationCount += 1
+        if Operation.checksum(operation, salt: self.header.salt, offset: offset) != operation.uint64(at: 0) {
+          result.findings.append(.init(offset: offset, message: "an operation's checksum does not match"))
+        }
+      } catch {
+        result.findings.append(.init(offset: header.offset, message: "the operations of a frame are malformed"))
+        return
+      }
+    }
+  }
+
+  /// Checks the pages of one tree, and of the trees in it if it is a catalog.
+  private func checkTree(_ root: TreeRoot, end: UInt64, name: String, into result: inout StoreCheck) {
+    if root.reference == 0 {
+      if root.count != 0 { result.findings.append(.init(offset: nil, message: "\(name) is empty but counts records")) }
+      return
+    }
+    let found = checkPage(
+      root.reference, level: nil, lower: nil, upper: nil, end: end, name: name, depth: 0, into: &result)
+    if let found, found != root.count {
+      result.findings.append(
+        .init(offset: nil, message: "\(name) holds \(found) records, its root says \(root.count)"))
+    }
+  }
+
+  /// The number of records below a page; nil when it cannot be told.
+  private func checkPage(
+    _ reference: UInt64, level: Int?, lower: [UInt8]?, upper: [UInt8]?, end: UInt64, name: String, depth: Int,
+    into result: inout StoreCheck
+  ) -> UInt64? {
+    let page: Page
+    do { page = try source.page(reference, end: end) } catch {
+      result.findings.append(.init(offset: error.offset, message: "\(name): \(error.reason.rawValue)"))
+      return nil
+    }
+    result.pageCount += 1
+    let offset = reference & PageSource.memoryTag == 0 ? reference : nil
+    func find(_ message: String) { result.findings.append(.init(offset: offset, message: "\(name): \(message)")) }
+    if let reason = page.verifyStructure() {
+      find(reason.rawValue)
+      return nil
+    }
+    if let level, page.level != level { find(PageFault.Reason.level.rawValue) }
+    if depth >= TreeLimits.maximumDepth {
+      find(PageFault.Reason.depth.rawValue)
+      return nil
+    }
+    let key = ByteBuffer()
+    for index in [0, page.cellCount - 1] where index >= 0 && index < page.cellCount {
+      key.truncate(to: 0)
+      page.appendKey(index, to: key)
+      if let lower, !lower.withView({ compareKeys($0, key.view) <= 0 }) { find("a key lies below its separator") }
+      if let upper, !upper.withView({ compareKeys(key.view, $0) < 0 }) { find("a key lies above its separator") }
+    }
+    guard page.isBranch else {
+      result.keyCount += UInt64(page.cellCount)
+      if page.kind == Page.Kind.catalogLeaf { checkCatalog(page, end: end, name: name, into: &result) }
+      return UInt64(page.cellCount)
+    }
+    var total: UInt64 = 0
+    for index in -1..<page.cellCount {
+      let childLower = index < 0 ? lower : page.keyArray(index)
+      let childUpper = index + 1 < page.cellCount ? page.keyArray(index + 1) : upper
+      guard
+        let count = checkPage(
+          page.child(index), level: page.level - 1, lower: childLower, upper: childUpper, end: end, name: name,
+          depth: depth + 1, into: &result)
+      else { return nil }
+      if count != page.childCount(index) { find(PageFault.Reason.count.rawValue) }
+      total += count
+    }
+    return total
+  }
+
+  private func checkCatalog(_ page: Page, end: UInt64, name: String, into result: inout StoreCheck) {
+    for index in 0..<page.cellCount {
+      let value = CatalogValue(page.value(index))
+      for root in 0..<value.rootCount {
+        checkTree(value.root(root), end: end, name: "\(name), cell \(index), tree \(root)", into: &result)
+      }
+    }
+  }
+
+  /// Replays the whole log into a store in memory; the caller compares.
+  /// - Returns: a pin on trees that were built from nothing but the log, for the commits up to `pin`.
+  package func rebuiltRoots(
+    for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    // Safe: everything below the pinned end is mapped.
+    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
+    var plan = log.planFromStart()
+    plan.end = min(plan.end, pin.end)
+    var readOnly = options
+    readOnly.isReadOnly = true
+    readOnly.hasBackgroundThread = false
+    readOnly.onPublish = nil
+    let copy = try Store(
+      path: path, header: header, options: readOnly, disk: disk, file: file, backgroundFile: backgroundFile,
+      applier: applier, plan: plan)
+    // The files belong to this store; the copy must not give them back.
+    copy.isClosed.store(true, ordering: .releasing)
+    try copy.replay(plan, log: log)
+    try body(copy.head.roots, TreeReader(source: copy.source, end: plan.end))
+  }
+
+  /// Compares two trees key by key and value by value; `ignoringRoots` skips the page references of catalog values.
+  package static func firstDifference(
+    _ left: TreeRoot, _ leftReader: TreeReader, _ right: TreeRoot, _ rightReader: TreeReader
+  ) throws(PageFault) -> String? {
+    if left.count != right.count { return "\(left.count) keys against \(right.count)" }
+    var a = leftReader.cursor(in: left)
+    var b = rightReader.cursor(in: right)
+    let key = ByteBuffer()
+    var hasA = try a.first()
+    var hasB = try b.first()
+    var position: UInt64 = 0
+    while hasA && hasB {
+      a.key(into: key)
+      if b.compareKey(with: key.view) != 0 { return "keys differ at position \(position)" }
+      if a.isInCatalog != b.isInCatalog { return "kinds differ at position \(position)" }
+      if a.isInCatalog {
+        let leftValue = CatalogValue(a.value)
+        let rightValue = CatalogValue(b.value)
+        if leftValue.rootCount != rightValue.rootCount || compareKeys(leftValue.rest, rightValue.rest) != 0 {
+          return "catalog values differ at position \(position)"
+        }
+        for index in 0..<leftValue.rootCount {
+          if let difference = try firstDifference(
+            leftValue.root(index), leftReader, rightValue.root(index), rightReader)
+          {
+            return "cell \(position), tree \(index): \(difference)"
+          }
+        }
+      } else if compareKeys(a.value, b.value) != 0 {
+        return "values differ at position \(position)"
+      }
+      hasA = try a.next()
+      hasB = try b.next()
+      position += 1
+    }
+    return hasA == hasB ? nil : "one tree ends at position \(position)"
+  }
+}
+
+extension Page {
+  func keyArray(_ index: Int) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 256)
+    appendKey(index, to: buffer)
+    return buffer.view.array
+  }
+}
+
+extension [UInt8] {
+  /// The bytes as a view that is valid inside `body`.
+  package func withView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    try unsafe withUnsafeBufferPointer { (bytes) throws(E) in
+      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)))
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/// The checkpoint: pages that changed go into the log, children first, in frames of at most 256 KB, each synced before the
+/// next; then a frame that names the roots. After that, replay starts where the checkpoint's version ended.
+///
+/// The version written is a published one, pinned like any reader's, so commits go on meanwhile. When it is durable, one
+/// short edit makes the newest trees refer to the file where they can, and the memory of the written pages comes free.
+///
+/// Always true: a checkpoint frame is appended only after all its pages are durable.
+extension Store {
+  private static let pagesPerFrame = 62
+
+  /// Writes a checkpoint of what readers see now. Errors of the disk other than a failed sync leave the store usable.
+  func checkpoint() throws(StoreError) {
+    guard source.firstFault.withLock({ $0 }) == nil else { return }
+    turn.lock()
+    while isCheckpointing { turn.wait() }
+    isCheckpointing = true
+    turn.unlock()
+    defer {
+      turn.withLock {
+        isCheckpointing = false
+        turn.broadcast()
+      }
+    }
+    guard let (slot, state) = slots.claim() else { return }
+    defer { slots.release(slot) }
+    let version = state.record
+    guard version.end > freezeOffset else { return }
+    var walk = CheckpointWalk(roots: version.roots.array)
+    var written: [UInt64] = []
+    while try writePages(&walk, into: &written) {
+      do { try backgroundFile.sync(.full) } catch {
+        die(error)
+        throw .outcomeUnknown(error)
+      }
+    }
+    try writeCheckpointFrame(version)
+    try exchangeWritten(written, freeze: version)
+  }
+
+  /// One frame of pages within one turn; false when there are none left.
+  private func writePages(_ walk: inout CheckpointWalk, into written: inout [UInt64]) throws(StoreError) -> Bool {
+    waitForBackgroundTurn()
+    defer { giveTurn() }
+    let frame = ByteBuffer(capacity: FrameHeader.byteCount + (Store.pagesPerFrame + 2) * Page.byteCount)
+    frame.append(zeros: FrameHeader.byteCount)
+    // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
+    let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
+    frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
+    let firstWritten = written.count
+    while written.count - firstWritten < Store.pagesPerFrame, let reference = walk.next() {
+      let start = frame.count
+      frame.append(zeros: Page.byteCount)
+      // Safe: the frame's buffer has the page's bytes at `start`, and does not grow before they are written.
+      let target = unsafe Page(frame.base + start)
+      editor.encodeForFile(reference, into: target, offset: tail.offset + UInt64(start))
+      written.append(reference)
+    }
+    guard written.count > firstWritten else { return false }
+    do {
+      _ = try append(.pages, frame, sequence: tail.sequence, through: backgroundFile)
+    } catch {
+      for reference in written[firstWritten...] { DirtyPage(reference).fileOffset = 0 }
+      throw error
+    }
+    return true
+  }
+
+  private func writeCheckpointFrame(_ version: StateRecord) throws(StoreError) {
+    let contents = CheckpointContents(
+      freezeOffset: version.end, freezeNumber: version.nextNumber, freezeSequence: version.sequence,
+      freezePrevious: version.previous, pageCount: version.pageCount,
+      roots: version.roots.array.map { root in
+        let isDirty = root.reference & PageSource.memoryTag != 0
+        return TreeRoot(
+          reference: isDirty ? DirtyPage(root.reference).fileOffset : root.reference, count: root.count)
+      })
+    let frame = ByteBuffer(capacity: 512)
+    frame.append(zeros: FrameHeader.byteCount)
+    contents.append(to: frame, header: header)
+    waitForBackgroundTurn()
+    let checkpoint: FrameHeader
+    do {
+      checkpoint = try append(.checkpoint, frame, sequence: tail.sequence, through: backgroundFile)
+    } catch {
+      giveTurn()
+      throw error
+    }
+    giveTurn()
+    do { try backgroundFile.sync(.full) } catch {
+      die(error)
+      throw .outcomeUnknown(error)
+    }
+    takeTurnForBackground()
+    tail.olderCheckpoint = tail.newestCheckpoint
+    tail.newestCheckpoint = checkpoint.offset
+    freezeOffset = version.end
+    giveTurn()
+  }
+
+  /// The short edit after a checkpoint. Nothing of it goes into the log: the trees hold the same as before.
+  private func exchangeWritten(_ written: [UInt64], freeze: StateRecord) throws(StoreError) {
+    takeTurnForBackground()
+    let version = head.version + 1
+    editor.version = version
+    editor.end = tail.offset
+    let start = editor.beginEdit()
+    var roots = head.roots
+    do {
+      for index in 0..<RootSet.count {
+        roots[index].reference = try editor.exchangeWritten(roots[index].reference)
+      }
+    } catch {
+      editor.rollBack(to: start)
+      giveTurn()
+      throw .page(error)
+    }
+    // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
+    expandWholeTrees(pinned: [], published: 0, all: true)
+    editor.retireWritten(written)
+    retire(editor.finishEdit(), newest: version)
+    head.version = version
+    head.end = tail.offset
+    head.nextNumber = tail.number
+    head.previous = tail.previous
+    head.roots = roots
+    enqueue(head)
+    syncMonitor.lock()
+    let shown = publishPending(regardless: options.durability == .relaxed)
+    syncMonitor.unlock()
+    reclaim()
+    giveTurn()
+    if let shown { options.onPublish?(shown) }
+  }
+
+  /// Background work lets writers go first, until three quarters of the log budget are used.
+  private func waitForBackgroundTurn() {
+    while !tryTurn(isUrgent: replayByteCountIsUrgent) { SystemClock.sleep(nanoseconds: 200_000) }
+  }
+
+  func takeTurnForBackground() { while !tryTurn(isUrgent: true) {} }
+
+  private var replayByteCountIsUrgent: Bool {
+    if !options.hasBackgroundThread { return true }
+    return turn.withLock { !isTurnTaken && replayByteCount > logBudgetByteCount / 4 * 3 }
+  }
+}

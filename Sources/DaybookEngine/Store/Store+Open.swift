@@ -1,0 +1,463 @@
+import Synchronization
+
+/// Opening: lock, read the header, decide what holds (`RecoveryPlan`), replay, mend the file, publish.
+///
+/// Nothing is written before the trees stand. A read-only open writes nothing at all. Recovery may be cut by a crash at any
+/// of its steps and starts over: it writes only bytes that it has verified, and zeros behind the last frame that counts.
+extension Store {
+  /// Creates an empty database; throws `.disk` with kind `.exists` when there is a file already.
+  package static func create(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
+    do throws(DiskFailure) {
+      if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
+      var generator = ClosureGenerator(draw: options.random)
+      let temporary = path + ".new-" + String(generator.next(), radix: 36)
+      let file = try disk.open(temporary, .createNew)
+      defer { file.close() }
+      do throws(DiskFailure) {
+        try file.write(FileHeader(random: &generator).encoded().view, at: 0)
+        try file.sync(.full)
+        try disk.rename(temporary, to: path)
+        try disk.syncDirectory(holding: path)
+      } catch {
+        try? disk.remove(temporary)
+        throw error
+      }
+    } catch { throw .disk(error) }
+  }
+
+  /// Opens an existing database.
+  package static func open(
+    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+  ) throws(StoreError) -> Store {
+    options.isReadOnly
+      ? try openForReading(path, disk: disk, options: options, applier: applier)
+      : try openForWriting(path, disk: disk, options: options, applier: applier)
+  }
+
+  private static func openForWriting(
+    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+  ) throws(StoreError) -> Store {
+    let (file, claim) = try lockForWriting(path, disk: disk, options: options)
+    var background: (any DiskFile)?
+    do throws(StoreError) {
+      let header = try readHeader(file)
+      let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
+      background = opened
+      let log = try log(of: file, header)
+      let plan = log.plan()
+      let store = try Store(
+        path: path, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
+        applier: applier, plan: plan)
+      if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
+      let used = try store.load(plan, log: log)
+      try store.mend(used, log: log)
+      store.startWriting(used)
+      store.writerClaim = claim
+      return store
+    } catch {
+      file.close()
+      background?.close()
+      claim.release()
+      throw error
+    }
+  }
+
+  private static func openForReading(
+    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+  ) throws(StoreError) -> Store {
+    let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readOnly) }
+    do throws(StoreError) {
+      // Says "somebody is reading" before the size is looked at: a writer trims only when nobody is.
+      _ = try mapped { () throws(DiskFailure) in try file.tryLock(.readers, .shared) }
+      let header = try readHeader(file)
+      // A shared lock on the writer's byte is granted when no writer is there.
+      let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
+      defer { if isAlone { file.unlock(.writer) } }
+      let log = try log(of: file, header)
+      var plan = log.plan()
+      if !isAlone { plan.cut(to: log) }
+      let store = try Store(
+        path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
+        applier: applier, plan: plan)
+      let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
+      store.recovery.isBesideWriter = !isAlone
+      store.publishFirst()
+      _ = used
+      return store
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  /// Opens the file and takes the writer's lock; loops while the name moves to another file.
+  private static func lockForWriting(
+    _ path: String, disk: any Disk, options: StoreOptions
+  ) throws(StoreError) -> (any DiskFile, WriterClaim) {
+    let start = SystemClock.monotonicNanoseconds()
+    while true {
+      let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
+      guard let claim = WriterClaim(file.identity) else {
+        file.close()
+        throw .alreadyOpen(path: path)
+      }
+      do {
+        while try !file.tryLock(.writer, .exclusive) {
+          if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds {
+            throw StoreError.locked(path: path)
+          }
+          SystemClock.sleep(nanoseconds: 5_000_000)
+        }
+        if try disk.identity(of: path) == file.identity { return (file, claim) }
+      } catch {
+        file.close()
+        claim.release()
+        throw (error as? StoreError) ?? .disk(error as! DiskFailure)
+      }
+      file.close()
+      claim.release()
+    }
+  }
+
+  private static func readHeader(_ file: any DiskFile) throws(StoreError) -> FileHeader {
+    do {
+      let byteCount = try file.byteCount()
+      guard byteCount >= FileHeader.byteCount else { throw FileHeader.Fault.tooShort(byteCount: byteCount) }
+      try file.map(through: byteCount)
+      // Safe: the file has at least these bytes, and they are mapped.
+      return try FileHeader(unsafe ByteView(file.base, count: FileHeader.byteCount))
+    } catch let fault as FileHeader.Fault {
+      throw .header(fault)
+    } catch {
+      throw .disk(error as! DiskFailure)
+    }
+  }
+
+  private static func log(of file: any DiskFile, _ header: FileHeader) throws(StoreError) -> LogReader {
+    do {
+      let byteCount = try file.byteCount()
+      try file.map(through: byteCount)
+      // Safe: mapped on the line above.
+      return LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+    } catch { throw .disk(error) }
+  }
+
+  private static func mapped<R>(_ body: () throws(DiskFailure) -> R) throws(StoreError) -> R {
+    do { return try body() } catch { throw .disk(error) }
+  }
+
+  // MARK: replay
+
+  /// Builds the trees: from the plan's checkpoint if its pages hold, else from older ones, else from the log alone.
+  private func load(
+    _ first: RecoveryPlan, log: LogReader, isBesideWriter: Bool = false
+  ) throws(StoreError) -> RecoveryPlan {
+    var plan = first
+    if plan.tellsOfDamagedPage && !isBesideWriter { plan = log.planFromStart() }
+    while true {
+      do {
+        try replay(plan, log: log)
+        break
+      } catch .page where plan.basis == .newestCheckpoint {
+        plan = log.plan(skipping: 1)
+      } catch .page where plan.basis == .olderCheckpoint {
+        plan = log.planFromStart()
+      }
+      if isBesideWriter { plan.cut(to: log) }
+      source.firstFault.withLock { $0 = nil }
+    }
+    tail = LogTail(plan)
+    freezeOffset = plan.startOffset
+    head.nextNumber = tail.number
+    head.previous = tail.previous
+    head.end = plan.end
+    recovery.wasClosed = plan.isClosed || plan.last == nil && plan.ending == .clean
+    recovery.basis =
+      switch plan.basis {
+      case .newestCheckpoint: .newestCheckpoint
+      case .olderCheckpoint: .olderCheckpoint
+      case .log: .log
+      }
+    recovery.replayedByteCount = plan.end - plan.startOffset
+    recovery.replayedCommitCount = plan.lastSequence - plan.startSequence
+    if plan.ending != .clean { recovery.discardedByteCount = log.end - min(plan.end, log.end) }
+    if case .rotten(let lost) = plan.ending {
+      recovery.lostSequences = lost
+      recovery.discardedByteCount = 0
+    }
+    return plan
+  }
+
+  /// Applies the commits of a plan to its checkpoint's trees, in one edit that nobody sees before it ends.
+  func replay(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+    let transaction = reusableTransaction
+    transaction.prepareReplay(roots: RootSet(plan.checkpoint?.roots ?? []), end: plan.end)
+    do throws(LogFault) {
+      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
+        try transaction.replay(operations, sequence: sequence)
+      }
+      try applier.flush(transaction)
+    } catch {
+      applier.forget()
+      transaction.rollBackAll()
+      if case .page(let fault) = error { throw .page(fault) }
+      throw .log(error)
+    }
+    let balance = editor.pageBalance
+    for page in editor.finishEdit() where !page.isWholeTree { editor.pages.deallocate(page.reference) }
+    head = StateRecord(
+      version: 2, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
+      frameNumber: plan.last?.number ?? 0,
+      pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)), roots: transaction.roots)
+  }
+
+  // MARK: mending
+
+  /// Makes the file what the plan says it is. Each step may be repeated after a crash.
+  private func mend(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+    do {
+      var mustSync = false
+      if plan.ending != .clean, plan.end < log.end {
+        if plan.discardsFrames { try saveDiscarded(plan, log: log) }
+        try writeZeros(from: plan.end, through: log.end)
+        mustSync = true
+      }
+      if !plan.isClosed, let first = plan.firstUnproven {
+        try rewrite(from: first, through: plan, log: log)
+        mustSync = true
+      }
+      if mustSync {
+        try file.sync(.full)
+        try disk.syncDirectory(holding: path)
+        hasSyncedDirectory = true
+      }
+      zerosEnd = UInt64(try file.byteCount())
+    } catch { throw .disk(error) }
+  }
+
+  /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
+  private func saveDiscarded(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
+    let target = "\(path).discarded-\(plan.lastSequence + 1)"
+    if try disk.exists(target) { try disk.remove(target) }
+    let copy = try disk.open(target, .createNew)
+    defer { copy.close() }
+    try copy.write(log.bytes.slice(Int(plan.end)..<Int(log.end)), at: 0)
+    try copy.sync(.full)
+    try disk.syncDirectory(holding: target)
+    recovery.discardedCopyPath = target
+  }
+
+  private func writeZeros(from start: UInt64, through end: UInt64) throws(DiskFailure) {
+    let zeros = ByteBuffer(capacity: 1 << 16)
+    zeros.append(zeros: 1 << 16)
+    var position = Int(start)
+    while position < Int(end) {
+      let count = min(zeros.count, Int(end) - position)
+      try file.write(zeros.view.prefix(count), at: position)
+      position += count
+    }
+  }
+
+  /// Frames that nothing proves durable are written again from a verified copy: after a kill or a failed sync, the page
+  /// cache proves nothing about the disk.
+  private func rewrite(from start: UInt64, through plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
+    var offset = start
+    let copy = ByteBuffer(capacity: 1 << 16)
+    while offset < plan.end {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = log.header(at: offset) else { break }
+      if header.kind != .pages {
+        copy.removeAll()
+        copy.append(log.bytes.slice(Int(offset)..<Int(min(header.next, log.end))))
+        let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
+        let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: self.header.salt, offset: offset))
+        guard sum == header.payloadChecksum else {
+          throw DiskFailure(.read, path: path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
+        }
+        try file.write(copy.view, at: Int(offset))
+        recovery.rewrittenFrameCount += 1
+      }
+      offset = header.next
+    }
+  }
+
+  private func startWriting(_ plan: RecoveryPlan) {
+    // After the mending everything in the file is durable.
+    let number = tail.number - 1
+    durableNumber = number
+    durableThrough.store(number, ordering: .releasing)
+    writtenNumber.store(number, ordering: .releasing)
+    writtenOffset.store(tail.offset, ordering: .releasing)
+    syncedOffset.store(tail.offset, ordering: .releasing)
+    tail.lastTruthNumber = number
+    tail.lastDurableThrough = plan.provenThrough
+    isDirtySinceOpen = !recovery.wasClosed
+    publishFirst()
+    if options.hasBackgroundThread {
+      let keeper = Keeper()
+      if keeper.start(self) { self.keeper = keeper }
+    }
+  }
+
+  private func publishFirst() {
+    enqueue(head)
+    syncMonitor.lock()
+    _ = publishPending(regardless: true)
+    syncMonitor.unlock()
+  }
+
+  // MARK: closing
+
+  /// Makes everything durable, writes the `closed` frame, trims, and gives the file back. Closing twice is allowed.
+  /// Errors are thrown after the file has been given back; what was acknowledged is safe either way.
+  package func close() throws(StoreError) {
+    keeper?.stop()
+    keeper = nil
+    takeTurn()
+    defer { giveTurn() }
+    if isClosed.load(ordering: .acquiring) { return }
+    var failure: StoreError?
+    let mayWrite = !options.isReadOnly && lost == nil && openingProcess == processID()
+    if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
+      giveTurn()
+      do {
+        try syncThrough(writtenNumber.load(ordering: .acquiring))
+        if replayByteCount > options.closeCheckpointByteCount { try checkpoint() }
+        try writeClosed()
+      } catch { failure = error }
+      takeTurn()
+    }
+    isClosed.store(true, ordering: .releasing)
+    backgroundFile.close()
+    file.close()
+    writerClaim?.release()
+    writerClaim = nil
+    if let failure { throw failure }
+  }
+
+  private func writeClosed() throws(StoreError) {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    // The checkpoint frame is durable, and covered too.
+    try syncThrough(writtenNumber.load(ordering: .acquiring))
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    let closed = try append(.closed, frame, sequence: tail.sequence)
+    do {
+      try file.sync(.full)
+      // Nobody maps the zeros that are cut off, unless a reader is there.
+      if try file.tryLock(.readers, .exclusive) {
+        defer { file.unlock(.readers) }
+        if try file.byteCount() > Int(closed.next) { try file.truncate(to: Int(closed.next)) }
+      }
+    } catch { throw .disk(error) }
+  }
+}
+
+extension StoreTransaction {
+  func prepareReplay(roots: RootSet, end: UInt64) {
+    self.roots = roots
+    editor.version = 2
+    editor.end = end
+    startReplay()
+  }
+}
+
+extension RecoveryPlan {
+  /// Beside a live writer only what it has proven durable counts.
+  mutating func cut(to log: LogReader) {
+    guard let last, last.number > provenThrough else { return }
+    var offset = startOffset
+    var sequence = startSequence
+    var newest: FrameHeader?
+    while offset < end {
+      if let target = skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = log.header(at: offset), header.number <= provenThrough else { break }
+      newest = header
+      sequence = header.sequence
+      offset = header.next
+    }
+    self.last = newest
+    lastSequence = sequence
+    end = max(offset, startOffset)
+    if ending == .torn { ending = .clean }
+  }
+}
+
+extension LogReader {
+  /// The plan that starts from an older checkpoint than the last frame names first.
+  func plan(skipping count: Int) -> RecoveryPlan {
+    guard count == 1, let last = lastHeader(), last.olderCheckpoint != 0 else { return planFromStart() }
+    return plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
+  }
+
+  /// Calls `body` with the operations of each commit of a plan, rolled back savepoints left out.
+  func forEachCommit(
+    of plan: RecoveryPlan, _ body: (UInt64, [(Place, ByteView)]) throws(LogFault) -> Void
+  ) throws(LogFault) {
+    var offset = plan.startOffset
+    var parts: [FrameHeader] = []
+    while offset < plan.end {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = header(at: offset) else { throw .inconsistent }
+      offset = header.next
+      if header.kind == .part { parts.append(header) }
+      guard header.kind == .commit else { continue }
+      var frames: [FrameHeader] = []
+      if header.hasParts, let payload = payload(of: header), let list = PartList(payload) {
+        frames = Array(parts.drop { $0.number != list.firstNumber })
+      }
+      parts.removeAll()
+      try body(header.sequence, try operations(of: frames + [header]))
+    }
+  }
+
+  /// The operations of one commit's frames, in order, without those that a savepoint took back.
+  func operations(of frames: [FrameHeader]) throws(LogFault) -> [(Place, ByteView)] {
+    var result: [(Place, ByteView)] = []
+    for frame in frames {
+      guard let payload = payload(of: frame) else { throw .operation }
+      var position = frame.hasParts ? PartList.encodedByteCount : 0
+      if position > payload.count { throw .operation }
+      while let operation = try Operation.next(in: payload, at: &position) {
+        let start = frame.payloadOffset + UInt64(position - operation.count)
+        if Operation.kind(operation) == Operation.forgetKind {
+          let body = Operation.payload(operation)
+          guard body.count == 4, Int(body.uint32(at: 0)) <= result.count else { throw .operation }
+          result.removeSubrange(Int(body.uint32(at: 0))...)
+        } else {
+          result.append((Place(offset: start, byteCount: UInt32(operation.count)), operation))
+        }
+      }
+    }
+    return result
+  }
+}
+
+/// Refuses a second open for writing of one file in one process.
+final class WriterClaim: Sendable {
+  private static let claimed = Mutex<Set<FileIdentity>>([])
+  private let identity: FileIdentity
+
+  init?(_ identity: FileIdentity) {
+    self.identity = identity
+    guard WriterClaim.claimed.withLock({ $0.insert(identity).inserted }) else { return nil }
+  }
+
+  func release() { _ = WriterClaim.claimed.withLock { $0.remove(identity) } }
+}
+
+/// Random numbers from the options' closure.
+struct ClosureGenerator: RandomNumberGenerator {
+  let draw: @Sendable () -> UInt64
+  mutating func next() -> UInt64 { draw() }
+}

@@ -1,0 +1,184 @@
+/// Writing: a transaction within the turn, its frame at the log's end, one sync for all that wait.
+///
+///     beginTransaction ─► operations ─► commit: frame appended, head moves, turn given back ─► wait: sync, publish
+///
+/// While one thread syncs, others append; the next sync acknowledges all of them.
+extension Store {
+  /// What a writer waits for: the frame that must be durable before its results may be told.
+  package struct Ticket: Sendable {
+    package let frameNumber: UInt64
+    /// The sequence of the commit; of the last one before it for a transaction that wrote nothing.
+    package let sequence: UInt64
+    package let didCommit: Bool
+  }
+
+  /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
+  package func beginTransaction() throws(StoreError) -> StoreTransaction {
+    try checkUsable()
+    takeTurn()
+    do { try checkUsable() } catch {
+      giveTurn()
+      throw error
+    }
+    if waitingPages.count >= reclaimThreshold { reclaim() }
+    let transaction = reusableTransaction
+    transaction.begin()
+    return transaction
+  }
+
+  /// Appends the transaction's frame and gives the turn back. After an error nothing of it is left.
+  package func commit(_ transaction: StoreTransaction) throws(StoreError) -> Ticket {
+    guard transaction.hasOperations else {
+      let ticket = abort(transaction)
+      return ticket
+    }
+    let header: FrameHeader
+    do { header = try transaction.writeCommit() } catch {
+      abort(transaction)
+      throw error
+    }
+    let balance = editor.pageBalance
+    let version = head.version + 1
+    retire(editor.finishEdit(), newest: version)
+    head = StateRecord(
+      version: version, sequence: header.sequence, end: tail.offset, nextNumber: tail.number,
+      previous: tail.previous, frameNumber: header.number,
+      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), roots: transaction.roots)
+    tail.sequence = header.sequence
+    enqueue(head)
+    var shown: UInt64?
+    if options.durability == .relaxed {
+      syncMonitor.lock()
+      shown = publishPending(regardless: true)
+      syncMonitor.unlock()
+    }
+    askKeeper(afterCommit: header)
+    giveTurn()
+    if let shown { options.onPublish?(shown) }
+    return Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
+  }
+
+  /// Undoes the transaction and gives the turn back. The ticket is for what the transaction may have read.
+  @discardableResult
+  package func abort(_ transaction: StoreTransaction) -> Ticket {
+    transaction.rollBackAll()
+    let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
+    giveTurn()
+    return ticket
+  }
+
+  /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.
+  package func wait(_ ticket: Ticket) throws(StoreError) {
+    if options.durability == .relaxed { return }
+    try syncThrough(ticket.frameNumber)
+    if !options.hasBackgroundThread && ticket.didCommit { maintain() }
+  }
+
+  /// Makes everything written so far durable.
+  package func sync() throws(StoreError) {
+    try checkUsable()
+    try syncThrough(writtenNumber.load(ordering: .acquiring))
+  }
+
+  func syncThrough(_ number: UInt64) throws(StoreError) {
+    var newestShown: UInt64?
+    syncMonitor.lock()
+    while durableNumber < number {
+      if isDead.load(ordering: .acquiring) { break }
+      if isSyncing {
+        syncMonitor.wait()
+        continue
+      }
+      isSyncing = true
+      let targetOffset = writtenOffset.load(ordering: .acquiring)
+      let target = writtenNumber.load(ordering: .acquiring)
+      let needsDirectory = !hasSyncedDirectory
+      syncMonitor.unlock()
+      var failure: DiskFailure?
+      do {
+        if needsDirectory { try disk.syncDirectory(holding: path) }
+        try file.sync(options.durability == .barrier ? .barrier : .full)
+      } catch let diskFailure { failure = diskFailure }
+      if let failure { die(failure) }
+      syncMonitor.lock()
+      isSyncing = false
+      if failure == nil && !isDead.load(ordering: .acquiring) {
+        hasSyncedDirectory = true
+        syncedOffset.store(targetOffset, ordering: .releasing)
+        durableNumber = max(durableNumber, target)
+        durableThrough.store(durableNumber, ordering: .releasing)
+        newestShown = publishPending(regardless: options.durability == .relaxed) ?? newestShown
+      }
+      syncMonitor.broadcast()
+    }
+    let isDurable = durableNumber >= number
+    syncMonitor.unlock()
+    if let newestShown { options.onPublish?(newestShown) }
+    // Also when another description's sync failed meanwhile: a failed sync is final, wherever it happens.
+    if !isDurable { try checkAlive() }
+  }
+
+  /// Puts replaced pages aside; those that no version ever showed are free at once.
+  func retire(_ retired: [TreeEditor.Retired], newest: UInt64) {
+    for page in retired {
+      if !page.isWholeTree && page.birth == newest && page.reference & PageSource.memoryTag != 0 {
+        editor.pages.deallocate(page.reference)
+      } else {
+        waitingPages.append(page)
+      }
+    }
+  }
+
+  /// Seals a frame and writes it at the end of the log. Called with the turn.
+  func append(
+    _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false,
+    through target: (any DiskFile)? = nil
+  ) throws(StoreError) -> FrameHeader {
+    try checkAlive()
+    var header = FrameHeader(
+      kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
+      durableThrough: durableThrough.load(ordering: .acquiring),
+      newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
+      olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
+    header.hasParts = hasParts
+    header.seal(into: frame, salt: self.header.salt)
+    let byteCount = frame.count
+    frame.append(zeros: Int(header.next - header.end))
+    waitForZeros(through: header.next)
+    defer { frame.truncate(to: byteCount) }
+    do {
+      try (target ?? file).write(frame.view, at: Int(header.offset))
+      try file.map(through: Int(header.next))
+    } catch {
+      eraseUnfinished(from: header.offset, through: header.next)
+      throw .disk(error)
+    }
+    tail.offset = header.next
+    tail.number = header.number + 1
+    tail.previous = header.checksum
+    tail.lastDurableThrough = header.durableThrough
+    if header.kind.carriesTruth { tail.lastTruthNumber = header.number }
+    hasWritten = true
+    writtenNumber.store(header.number, ordering: .releasing)
+    writtenOffset.store(header.next, ordering: .releasing)
+    return header
+  }
+
+  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead.
+  private func eraseUnfinished(from offset: UInt64, through end: UInt64) {
+    do {
+      let byteCount = try file.byteCount()
+      if byteCount > Int(offset) {
+        let zeros = ByteBuffer(capacity: 1 << 16)
+        zeros.append(zeros: 1 << 16)
+        var position = Int(offset)
+        let last = min(byteCount, Int(end))
+        while position < last {
+          let count = min(zeros.count, last - position)
+          try file.write(zeros.view.prefix(count), at: position)
+          position += count
+        }
+      }
+    } catch { die(error) }
+  }
+}

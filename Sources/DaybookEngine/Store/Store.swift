@@ -1,0 +1,288 @@
+import Synchronization
+
+/// One open database file: a log, the trees that index it, and who reads and writes them.
+///
+///     readers ── claim a slot ──► newest StateRecord ──► roots ──► pages (memory or mapped file) ──► log bodies
+///     writers ── the turn ──► StoreTransaction ──► frame appended ──► sync, shared ──► publish
+///     keeper thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
+///
+/// Two locks, two names: the *file lock* says that this process may write; the *turn* is held by one transaction, or by one
+/// piece of background work. `head` is the newest version, seen by the next writer; the published version is what readers
+/// see, and at `.full` it trails until the sync has returned.
+///
+/// Always true: what is published is durable (except at `.relaxed`); a failed sync is final; nothing of the file is
+/// changed once a commit depends on it.
+@safe package final class Store: @unchecked Sendable {
+  package let path: String
+  package let header: FileHeader
+  package let options: StoreOptions
+  package let source: PageSource
+  let disk: any Disk
+  /// Commits are written and synced through this description, so that no other's error report is taken for theirs.
+  let file: any DiskFile
+  /// Pages, zeros and checkpoints.
+  let backgroundFile: any DiskFile
+  let applier: any Applier
+  let slots: SnapshotSlots
+  package internal(set) var recovery = RecoveryReport()
+  let openingProcess = processID()
+
+  // The turn: held by one writer at a time; guards everything down to `head`.
+  let turn = Monitor()
+  var isTurnTaken = false
+  var waitingWriterCount = 0
+  var tail: LogTail
+  var head: StateRecord
+  let editor: TreeEditor
+  let transactionBuffer = ByteBuffer(capacity: 64 << 10)
+  /// Pages that are replaced, but that a pinned version may still need.
+  var waitingPages: [TreeEditor.Retired] = []
+  var reclaimThreshold = 256
+  /// What the last transaction did to the log: bytes since the freeze position of the newest checkpoint.
+  var freezeOffset: UInt64
+  /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now.
+  var zerosEnd: UInt64 = 0
+  var claimedZeros: Range<UInt64>?
+  /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
+  var hasSyncedDirectory = false
+  var isCheckpointing = false
+  var mayCheckpoint = true
+  var hasWritten = false
+
+  // Sync and visibility; guarded by `syncMonitor`.
+  let syncMonitor = Monitor()
+  var durableNumber: UInt64 = 0
+  var isSyncing = false
+  var pendingStates: [StateReference] = []
+  /// Address → version of every state that is not freed.
+  var liveStates: [UInt: UInt64] = [:]
+  let durableThrough = Atomic<UInt64>(0)
+  let writtenNumber = Atomic<UInt64>(0)
+  let writtenOffset = Atomic<UInt64>(0)
+  let syncedOffset = Atomic<UInt64>(0)
+  let deathCause = Mutex<DiskFailure?>(nil)
+  let isDead = Atomic<Bool>(false)
+  let isClosed = Atomic<Bool>(false)
+  /// Set when the file must not be written, whatever the options say.
+  let lost: ClosedRange<UInt64>?
+
+  var keeper: Keeper?
+  var writerClaim: WriterClaim?
+  /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
+  var isDirtySinceOpen = false
+  /// The one transaction object, lent to the holder of the turn.
+  private(set) lazy var reusableTransaction = StoreTransaction(store: self)
+
+  init(
+    path: String, header: FileHeader, options: StoreOptions, disk: any Disk, file: any DiskFile,
+    backgroundFile: any DiskFile, applier: any Applier, plan: RecoveryPlan
+  ) throws(StoreError) {
+    self.path = path
+    self.header = header
+    self.options = options
+    self.disk = disk
+    self.file = file
+    self.backgroundFile = backgroundFile
+    self.applier = applier
+    do {
+      unsafe source = try PageSource(base: file.base, salt: header.salt)
+      slots = try SnapshotSlots()
+    } catch { throw .disk(error) }
+    editor = TreeEditor(source: source)
+    if case .rotten(let lost) = plan.ending { self.lost = lost } else { lost = nil }
+    tail = LogTail(plan)
+    freezeOffset = plan.startOffset
+    head = StateRecord(
+      version: 1, sequence: plan.startSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
+      frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
+  }
+
+  deinit {
+    try? close()
+    for (word, _) in liveStates { StateReference(word: word).free() }
+  }
+
+  // MARK: the turn
+
+  /// Waits for the turn. A writer that waits goes before background work.
+  func takeTurn() {
+    turn.lock()
+    waitingWriterCount += 1
+    while isTurnTaken || mustWaitForCheckpoint { turn.wait() }
+    waitingWriterCount -= 1
+    isTurnTaken = true
+    turn.unlock()
+  }
+
+  /// Takes the turn for background work; false while writers queue and `isUrgent` is not.
+  func tryTurn(isUrgent: Bool) -> Bool {
+    turn.lock()
+    defer { turn.unlock() }
+    if isUrgent {
+      while isTurnTaken { turn.wait() }
+    } else if isTurnTaken || waitingWriterCount > 0 {
+      return false
+    }
+    isTurnTaken = true
+    return true
+  }
+
+  func giveTurn() {
+    turn.lock()
+    isTurnTaken = false
+    turn.broadcast()
+    turn.unlock()
+  }
+
+  func checkUsable() throws(StoreError) {
+    if isClosed.load(ordering: .acquiring) { throw .closed }
+    if options.isReadOnly { throw .readOnly }
+    if let lost { throw .rotten(lost: lost) }
+    if openingProcess != processID() { throw .forked }
+    try checkAlive()
+  }
+
+  func checkAlive() throws(StoreError) {
+    if isDead.load(ordering: .acquiring), let cause = deathCause.withLock({ $0 }) { throw .outcomeUnknown(cause) }
+  }
+
+  /// The writer is dead until the file is opened again.
+  func die(_ failure: DiskFailure) {
+    deathCause.withLock { cause in if cause == nil { cause = failure } }
+    isDead.store(true, ordering: .releasing)
+  }
+
+  /// Log bytes that a crash now would replay.
+  var replayByteCount: Int { Int(tail.offset &- freezeOffset) }
+  var logBudgetByteCount: Int {
+    let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
+    return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
+  }
+  /// Writers wait at the full budget, so that replay stays bounded. Called with `turn` locked and the turn free.
+  private var mustWaitForCheckpoint: Bool { isCheckpointing && replayByteCount > logBudgetByteCount }
+
+  // MARK: publishing
+
+  /// Makes a state that readers may see later, in the order of calls. Called with the turn.
+  func enqueue(_ record: StateRecord) {
+    let state = StateReference(record)
+    syncMonitor.lock()
+    liveStates[state.word] = record.version
+    pendingStates.append(state)
+    syncMonitor.unlock()
+  }
+
+  /// Shows the newest pending state whose frame is durable (or any, when `regardless`). Called with `syncMonitor` held.
+  /// Returns the sequence that became visible.
+  func publishPending(regardless: Bool) -> UInt64? {
+    var shown = -1
+    for (index, state) in pendingStates.enumerated() {
+      if !regardless && state.record.frameNumber > durableNumber { break }
+      shown = index
+    }
+    guard shown >= 0 else { return nil }
+    let state = pendingStates[shown]
+    slots.publish(state)
+    pendingStates.removeSubrange(0...shown)
+    return state.record.sequence
+  }
+
+  // MARK: freeing
+
+  /// Frees pages and states that no pinned version needs. Called with the turn, now and then.
+  func reclaim() {
+    let words = slots.pinnedWords()
+    syncMonitor.lock()
+    let newest = slots.newest
+    var pinned: [UInt64] = []
+    let pending = Set(pendingStates.map(\.word))
+    for (word, version) in liveStates {
+      if words.contains(word) {
+        pinned.append(version)
+      } else if word != newest.word && !pending.contains(word) {
+        StateReference(word: word).free()
+        liveStates[word] = nil
+      }
+    }
+    let published = newest.record.version
+    syncMonitor.unlock()
+    pinned.sort()
+    expandWholeTrees(pinned: pinned, published: published)
+    waitingPages.removeAll { page in
+      if page.isWholeTree || page.death > published || isPinned(pinned, page.birth, page.death) { return false }
+      editor.pages.deallocate(page.reference)
+      return true
+    }
+    reclaimThreshold = max(256, waitingPages.count * 2)
+  }
+
+  /// Whether a pinned version lies in `birth ..< death`.
+  private func isPinned(_ versions: [UInt64], _ birth: UInt64, _ death: UInt64) -> Bool {
+    versions.contains { $0 >= birth && $0 < death }
+  }
+
+  /// Turns dropped trees that nobody can reach any more into their single pages.
+  func expandWholeTrees(pinned: [UInt64], published: UInt64, all: Bool = false) {
+    var expanded: [TreeEditor.Retired] = []
+    waitingPages.removeAll { tree in
+      guard tree.isWholeTree else { return false }
+      if !all && (tree.death > published || isPinned(pinned, 0, tree.death)) { return false }
+      editor.collectPages(below: tree.reference, death: tree.death, into: &expanded)
+      return true
+    }
+    waitingPages += expanded
+  }
+}
+
+extension TreeEditor {
+  /// The pages in memory below a reference, as retirements of their own.
+  func collectPages(below reference: UInt64, death: UInt64, into result: inout [Retired]) {
+    guard reference & PageSource.memoryTag != 0 else { return }
+    let meta = DirtyPage(reference)
+    guard !meta.isRetired else { return }
+    meta.isRetired = true
+    result.append(Retired(reference: reference, birth: meta.birth, death: death))
+    var children: [UInt64] = []
+    meta.page.replaceReferences { child in
+      children.append(child)
+      return child
+    }
+    for child in children { collectPages(below: child, death: death, into: &result) }
+  }
+}
+
+/// Where the next frame goes. Belongs to the holder of the turn.
+struct LogTail {
+  var offset: UInt64
+  var number: UInt64
+  var sequence: UInt64
+  var previous: UInt64
+  var newestCheckpoint: UInt64
+  var olderCheckpoint: UInt64
+  /// The `durableThrough` of the last frame, and the last frame that carries truth.
+  var lastDurableThrough: UInt64 = 0
+  var lastTruthNumber: UInt64 = 0
+
+  init(_ plan: RecoveryPlan) {
+    offset = plan.end
+    number = (plan.last?.number ?? 0) + 1
+    sequence = plan.lastSequence
+    previous = plan.last?.checksum ?? 0
+    newestCheckpoint = plan.basis == .log ? 0 : plan.newestCheckpoint
+    olderCheckpoint = plan.basis == .log ? 0 : plan.olderCheckpoint
+  }
+}
+
+/// Turns operations into tree changes: the only code that does, for live commits and replay alike.
+///
+/// It reads the trees and the operation only: no clock, limit, policy or locale. The layer above implements it.
+package protocol Applier: AnyObject, Sendable {
+  /// Applies one operation of commit `sequence`; `ordinal` counts the operations of the commit from zero.
+  func apply(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault)
+  /// Puts what `apply` has kept for itself into the trees.
+  func flush(_ changes: StoreTransaction) throws(LogFault)
+  /// Forgets what `apply` has kept for itself: the transaction went back.
+  func forget()
+}

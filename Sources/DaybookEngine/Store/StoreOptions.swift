@@ -1,0 +1,86 @@
+/// How a store behaves; set once, when it is opened.
+package struct StoreOptions: Sendable {
+  /// What a commit waits for before it is acknowledged and seen.
+  package enum Durability: Sendable {
+    /// The drive has it: survives power loss.
+    case full
+    /// The drive has it in order, maybe not on the platter (Apple platforms); elsewhere the same as `full`.
+    case barrier
+    /// Nothing; synced in the background at least every second or 16 MB. A prefix of the commits survives.
+    case relaxed
+  }
+
+  package var durability = Durability.full
+  package var isReadOnly = false
+  /// How long an open waits for another writer to let go.
+  package var lockTimeoutNanoseconds: UInt64 = 5_000_000_000
+  /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
+  package var minimumLogBudgetByteCount = 64 << 20
+  package var maximumLogBudgetByteCount = 256 << 20
+  /// Memory for pages that are not in the file; past it a checkpoint starts early, and one transaction may use half.
+  package var checkpointMemoryByteCount = 512 << 20
+  /// Memory that snapshots may hold back; past it the oldest is revoked.
+  package var snapshotMemoryByteCount = 256 << 20
+  /// Log since the last checkpoint that makes `close` write another one.
+  package var closeCheckpointByteCount = 32 << 10
+  /// A transaction's operations go out in parts of this size.
+  package var partByteCount = 8 << 20
+  /// The longest operation, header included.
+  package var maximumOperationByteCount = 1 << 30
+  /// Each synced batch starts on a fresh sector, for disks that may damage a whole sector at power loss.
+  package var startsBatchesOnFreshSector = false
+  /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.
+  package var hasBackgroundThread = true
+  /// How often checkpoint pieces let others go first, and what makes random numbers.
+  package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+  /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
+  package var onPublish: (@Sendable (UInt64) -> Void)?
+  package init() {}
+}
+
+/// What can go wrong in the engine; the public layer turns it into `DatabaseError`.
+package enum StoreError: Error, Sendable {
+  case disk(DiskFailure)
+  case header(FileHeader.Fault)
+  case page(PageFault)
+  case log(LogFault)
+  /// An operation in the log fails its checksum.
+  case operation(offset: UInt64)
+  /// Acknowledged commits are damaged: nothing may be written to this file.
+  case rotten(lost: ClosedRange<UInt64>)
+  case locked(path: String)
+  /// Opened a second time for writing by the same process.
+  case alreadyOpen(path: String)
+  case readOnly
+  case closed
+  /// A sync failed; whether the last commits survive is unknown until the file is opened again.
+  case outcomeUnknown(DiskFailure)
+  case tooLarge(byteCount: Int, limit: Int)
+  case snapshotTooOld
+  case tooManySnapshots(limit: Int)
+  /// Used in a child process after `fork`.
+  case forked
+  case refused(reason: String)
+}
+
+/// What open found and did.
+package struct RecoveryReport: Sendable, Equatable {
+  /// The file ended with a `closed` frame: nothing had to be recovered.
+  package var wasClosed = true
+  /// How far open had to go back for trees that hold.
+  package enum Basis: String, Sendable { case newestCheckpoint, olderCheckpoint, log }
+  package var basis = Basis.log
+  package var replayedCommitCount: UInt64 = 0
+  package var replayedByteCount: UInt64 = 0
+  /// Bytes behind the last commit that were thrown away: an unacknowledged write.
+  package var discardedByteCount: UInt64 = 0
+  /// Where whole frames among them were saved.
+  package var discardedCopyPath: String?
+  /// Frames that nothing proved to be on the disk, written and synced again.
+  package var rewrittenFrameCount = 0
+  /// Sequences of acknowledged commits that are damaged; nil when none are.
+  package var lostSequences: ClosedRange<UInt64>?
+  /// A file that is open elsewhere was read up to what its writer says is durable.
+  package var isBesideWriter = false
+  package init() {}
+}

@@ -1,0 +1,226 @@
+/// One transaction on the engine: operations go into the frame, their effects into the trees.
+///
+/// There is one object per store, lent to whoever holds the turn. Places are known at once: the frame will start where the
+/// log ends, and nobody else may append before. Operations that are not in the file yet are read from the buffer.
+///
+/// Always true: `frameStart + index in buffer` is where a byte will be in the file.
+@safe package final class StoreTransaction {
+  unowned let store: Store
+  package let editor: TreeEditor
+  package var roots = RootSet()
+  /// The sequence that the commit will have.
+  package private(set) var sequence: UInt64 = 0
+  package private(set) var ordinal: UInt32 = 0
+  let buffer: ByteBuffer
+  private(set) var frameStart: UInt64 = 0
+  private(set) var parts: [FrameHeader] = []
+  /// A fault that left the trees half changed, or a failed write: nothing but rolling back is possible.
+  package private(set) var failure: StoreError?
+  private var base: TreeEditor.Savepoint
+  private var openSavepointCount = 0
+
+  init(store: Store) {
+    self.store = store
+    editor = store.editor
+    buffer = store.transactionBuffer
+    base = editor.beginEdit()
+  }
+
+  /// The trees as this transaction has changed them so far.
+  package var reader: TreeReader { TreeReader(source: store.source, end: editor.end) }
+  package var hasOperations: Bool { ordinal > 0 }
+
+  func begin() {
+    roots = store.head.roots
+    sequence = store.tail.sequence + 1
+    ordinal = 0
+    parts.removeAll()
+    failure = nil
+    openSavepointCount = 0
+    frameStart = store.tail.offset
+    startBuffer()
+    editor.version = store.head.version + 1
+    editor.end = store.tail.offset
+    base = editor.beginEdit()
+  }
+
+  private func startBuffer() {
+    buffer.removeAll()
+    buffer.append(zeros: FrameHeader.byteCount)
+    if !parts.isEmpty { buffer.append(zeros: PartList.encodedByteCount) }
+  }
+
+  // MARK: operations
+
+  /// Starts an operation; the caller appends its payload to `payload` and then calls `endOperation`.
+  @inline(__always)
+  package func beginOperation() -> Int {
+    let start = buffer.count
+    buffer.append(zeros: Operation.headerByteCount)
+    return start
+  }
+
+  /// Where the payload of the operation begun last goes.
+  package var payload: ByteBuffer { buffer }
+
+  /// Gives up the operation begun at `start`.
+  package func cancelOperation(_ start: Int) { buffer.truncate(to: start) }
+
+  /// Seals an operation and applies it to the trees. Returns its place in the log.
+  @discardableResult
+  package func endOperation(_ start: Int, kind: UInt8) throws(StoreError) -> Place {
+    let byteCount = buffer.count - start
+    guard byteCount <= store.options.maximumOperationByteCount else {
+      buffer.truncate(to: start)
+      throw .tooLarge(byteCount: byteCount, limit: store.options.maximumOperationByteCount)
+    }
+    let place = seal(start, kind: kind)
+    do {
+      try store.applier.apply(
+        buffer.view.slice(start..<start + byteCount), place: place, sequence: sequence, ordinal: ordinal, to: self)
+    } catch {
+      failure = .log(error)
+      throw .log(error)
+    }
+    ordinal += 1
+    if buffer.count >= store.options.partByteCount { try flushPart() }
+    try checkMemory()
+    return place
+  }
+
+  private func seal(_ start: Int, kind: UInt8) -> Place {
+    let offset = frameStart + UInt64(start)
+    let byteCount = buffer.count - start
+    buffer.set(uint32: UInt32(byteCount - Operation.headerByteCount), at: start + 8)
+    buffer.set(uint32: UInt32(kind), at: start + 12)
+    let sum = Operation.checksum(
+      buffer.view.slice(start..<buffer.count), salt: store.header.salt, offset: offset)
+    buffer.set(uint64: sum, at: start)
+    return Place(offset: offset, byteCount: UInt32(byteCount))
+  }
+
+  private func checkMemory() throws(StoreError) {
+    let used = editor.pages.usedPageCount * (Page.byteCount + DirtyPages.headerByteCount)
+    if used > store.options.checkpointMemoryByteCount {
+      let error = StoreError.tooLarge(byteCount: used, limit: store.options.checkpointMemoryByteCount)
+      failure = error
+      throw error
+    }
+  }
+
+  /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
+  private func flushPart() throws(StoreError) {
+    do {
+      let header = try store.append(.part, buffer, sequence: sequence - 1, hasParts: !parts.isEmpty)
+      parts.append(header)
+    } catch {
+      failure = error
+      throw error
+    }
+    frameStart = store.tail.offset
+    editor.end = store.tail.offset
+    startBuffer()
+  }
+
+  // MARK: changing trees, for appliers
+
+  @discardableResult
+  @inline(__always)
+  package func put(
+    _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false
+  ) throws(LogFault) -> Bool {
+    do { return try editor.put(key, value, in: &root, asCatalog: asCatalog) } catch { throw .page(error) }
+  }
+
+  @discardableResult
+  package func remove(_ key: ByteView, from root: inout TreeRoot) throws(LogFault) -> Bool {
+    do { return try editor.remove(key, from: &root) } catch { throw .page(error) }
+  }
+
+  package func value(_ key: ByteView, in root: TreeRoot) throws(LogFault) -> ByteView? {
+    do { return try reader.value(key, in: root) } catch { throw .page(error) }
+  }
+
+  // MARK: reading what the transaction wrote
+
+  /// The bytes of an operation, wherever it is now; verified when they come from the file.
+  package func operation(at place: Place) throws(StoreError) -> ByteView {
+    if place.offset >= frameStart {
+      let start = Int(place.offset - frameStart)
+      guard start + Int(place.byteCount) <= buffer.count else { throw .operation(offset: place.offset) }
+      return buffer.view.slice(start..<start + Int(place.byteCount))
+    }
+    return try store.verifiedOperation(at: place, end: editor.end)
+  }
+
+  // MARK: savepoints
+
+  package struct Savepoint {
+    let editor: TreeEditor.Savepoint
+    let roots: RootSet
+    let ordinal: UInt32
+    let partCount: Int
+    let bufferCount: Int
+  }
+
+  package func savepoint() throws(StoreError) -> Savepoint {
+    if let failure { throw failure }
+    do { try store.applier.flush(self) } catch { throw .log(error) }
+    return Savepoint(
+      editor: editor.beginEdit(), roots: roots, ordinal: ordinal, partCount: parts.count, bufferCount: buffer.count)
+  }
+
+  /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
+  package func rollBack(to savepoint: Savepoint) throws(StoreError) {
+    store.applier.forget()
+    editor.rollBack(to: savepoint.editor)
+    roots = savepoint.roots
+    if case .disk = failure {} else { failure = nil }
+    if parts.count == savepoint.partCount {
+      buffer.truncate(to: savepoint.bufferCount)
+    } else {
+      let start = beginOperation()
+      buffer.append(uint32: savepoint.ordinal)
+      _ = seal(start, kind: Operation.forgetKind)
+    }
+    ordinal = savepoint.ordinal
+  }
+
+  // MARK: ending
+
+  /// Undoes everything. The log may keep parts that no commit names.
+  func rollBackAll() {
+    store.applier.forget()
+    editor.rollBack(to: base)
+  }
+
+  /// Writes the closing frame. Returns its header.
+  func writeCommit() throws(StoreError) -> FrameHeader {
+    if let failure { throw failure }
+    do { try store.applier.flush(self) } catch { throw .log(error) }
+    if !parts.isEmpty {
+      buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
+      buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)
+      buffer.set(uint64: UInt64(parts.count), at: FrameHeader.byteCount + 16)
+      buffer.set(uint64: PartList.checksum(parts.map(\.payloadChecksum)), at: FrameHeader.byteCount + 24)
+    }
+    return try store.append(.commit, buffer, sequence: sequence, hasParts: !parts.isEmpty)
+  }
+
+  // MARK: replay
+
+  func startReplay() {
+    parts.removeAll()
+    failure = nil
+    base = editor.beginEdit()
+  }
+
+  /// Replays operations of a commit that is in the log already.
+  func replay(_ operations: [(Place, ByteView)], sequence: UInt64) throws(LogFault) {
+    self.sequence = sequence
+    for (index, operation) in operations.enumerated() {
+      try store.applier.apply(
+        operation.1, place: operation.0, sequence: sequence, ordinal: UInt32(index), to: self)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/// Visits the pages of a version that are not in the file yet, children before parents.
+///
+/// A checkpoint writes them in small frames between commits, so the walk stops after any page and goes on later: its
+/// place is an explicit stack. The version stays pinned meanwhile, so no page it visits changes or goes away. Leaves of
+/// a catalog hold the roots of other trees, which are children like any others.
+///
+/// Always true: when a page is handed out, every page below it has its file offset.
+struct CheckpointWalk {
+  private struct Step {
+    var reference: UInt64
+    var cell: Int
+    var root: Int
+  }
+
+  private var roots: [TreeRoot]
+  private var nextRoot = 0
+  private var stack: [Step] = []
+
+  init(roots: [TreeRoot]) { self.roots = roots }
+
+  /// The next page to write; nil when all are written. The caller sets its file offset before asking again.
+  mutating func next() -> UInt64? {
+    while true {
+      guard let top = stack.last else {
+        guard nextRoot < roots.count else { return nil }
+        visit(roots[nextRoot].reference)
+        nextRoot += 1
+        continue
+      }
+      let page = DirtyPage(top.reference).page
+      if page.isBranch {
+        if top.cell < page.cellCount {
+          stack[stack.count - 1].cell += 1
+          visit(page.child(top.cell))
+          continue
+        }
+      } else if page.kind == Page.Kind.catalogLeaf, top.cell < page.cellCount {
+        let value = CatalogValue(page.value(max(top.cell, 0)))
+        if top.cell < 0 || top.root >= value.rootCount {
+          stack[stack.count - 1].cell += 1
+          stack[stack.count - 1].root = 0
+        } else {
+          stack[stack.count - 1].root += 1
+          visit(value.root(top.root).reference)
+        }
+        continue
+      }
+      stack.removeLast()
+      return top.reference
+    }
+  }
+
+  private mutating func visit(_ reference: UInt64) {
+    guard reference & PageSource.memoryTag != 0, DirtyPage(reference).fileOffset == 0 else { return }
+    // A branch starts at its leftmost child, number -1.
+    stack.append(Step(reference: reference, cell: -1, root: 0))
+  }
+}
+
+/// The value of a catalog cell: the roots of trees, then whatever the owner of the catalog keeps.
+///
+///     offset  size  field
+///          0     1  root count
+///          1     7  zero
+///          8  16×n  roots: {u64 page, u64 records}
+///        ...        the owner's bytes
+@safe package struct CatalogValue {
+  package let bytes: ByteView
+
+  package init(_ bytes: ByteView) { self.bytes = bytes }
+
+  package var rootCount: Int {
+    guard bytes.count >= 8 else { return 0 }
+    return min(Int(bytes[0]), (bytes.count - 8) / TreeRoot.encodedByteCount)
+  }
+
+  package func root(_ index: Int) -> TreeRoot {
+    let offset = 8 + index * TreeRoot.encodedByteCount
+    return TreeRoot(reference: bytes.uint64(at: offset), count: bytes.uint64(at: offset + 8))
+  }
+
+  /// What follows the roots.
+  package var rest: ByteView { bytes.dropFirst(min(8 + rootCount * TreeRoot.encodedByteCount, bytes.count)) }
+
+  package static func encode(roots: [TreeRoot], rest: ByteView, into buffer: ByteBuffer) {
+    buffer.truncate(to: 0)
+    buffer.append(UInt8(roots.count))
+    buffer.append(zeros: 7)
+    for root in roots {
+      buffer.append(uint64: root.reference)
+      buffer.append(uint64: root.count)
+    }
+    buffer.append(rest)
+  }
+
+  /// Replaces the reference of one root in a cell of a page that may be changed.
+  static func setReference(_ reference: UInt64, root: Int, cell: Int, of page: Page) {
+    let value = page.value(cell)
+    precondition(8 + (root + 1) * TreeRoot.encodedByteCount <= value.count, "a root lies within its value")
+    // Safe: the line above; the page is writable, as its caller says.
+    unsafe UnsafeMutableRawPointer(mutating: value.base).storeBytes(
+      of: reference.littleEndian, toByteOffset: 8 + root * TreeRoot.encodedByteCount, as: UInt64.self)
+  }
+}
+
+extension Page {
+  /// Calls `body` with each reference that this page holds, and stores what it returns where it differs.
+  func replaceReferences(_ body: (UInt64) -> UInt64) {
+    if isBranch {
+      for index in -1..<cellCount {
+        let old = child(index)
+        let new = body(old)
+        if new != old { setChild(index, new, count: childCount(index)) }
+      }
+    } else if kind == Kind.catalogLeaf {
+      for cell in 0..<cellCount {
+        let value = CatalogValue(value(cell))
+        for root in 0..<value.rootCount {
+          let old = value.root(root).reference
+          let new = body(old)
+          if new != old { CatalogValue.setReference(new, root: root, cell: cell, of: self) }
+        }
+      }
+    }
+  }
+}
+
+extension TreeEditor {
+  /// Writes the image of a dirty page for the file at `offset`: children by file offset, checksum sealed.
+  func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) {
+    target.copy(from: DirtyPage(reference).page)
+    target.replaceReferences { child in
+      child & PageSource.memoryTag == 0 ? child : DirtyPage(child).fileOffset
+    }
+    target.sealChecksum(salt: source.salt, offset: offset)
+    DirtyPage(reference).fileOffset = offset
+  }
+
+  /// After a checkpoint: the tree with references to file offsets wherever a page has been written. Branches that are newer
+  /// than the checkpoint are copied, because published pages never change.
+  package func exchangeWritten(_ reference: UInt64) throws(PageFault) -> UInt64 {
+    guard reference & PageSource.memoryTag != 0 else { return reference }
+    let meta = DirtyPage(reference)
+    if meta.fileOffset != 0 { return meta.fileOffset }
+    let page = meta.page
+    if page.kind == Page.Kind.leaf { return reference }
+    var replacements: [UInt64: UInt64] = [:]
+    var references: [UInt64] = []
+    page.replaceReferences { child in
+      references.append(child)
+      return child
+    }
+    for child in references {
+      let replaced = try exchangeWritten(child)
+      if replaced != child { replacements[child] = replaced }
+    }
+    if replacements.isEmpty { return reference }
+    let copy = try writable(reference)
+    DirtyPage(copy).page.replaceReferences { replacements[$0] ?? $0 }
+    return copy
+  }
+
+  /// Retires pages that are in the file now, unless a newer version has replaced them already.
+  func retireWritten(_ references: [UInt64]) {
+    for reference in references where !DirtyPage(reference).isRetired {
+      retire(reference)
+      // The page left memory, not its tree.
+      pageBalanceCorrection()
+    }
+  }
+}

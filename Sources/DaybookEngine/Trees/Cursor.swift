@@ -1,0 +1,167 @@
+/// Walks a tree in key order, both ways.
+///
+/// A cursor stands on a record, before the first, or behind the last. It reads one version; a transaction that changes the
+/// tree makes a new cursor afterwards. The leaf under the cursor is kept apart from the path of branches above it, so that
+/// a step inside a leaf is an addition and a comparison (row: scan).
+///
+/// Always true while `isValid`: `index` names a cell of `leaf`, and `path` leads from the root to it.
+package struct Cursor {
+  private struct Step {
+    var page: Page
+    var index: Int
+  }
+
+  private let reader: TreeReader
+  private let root: TreeRoot
+  private var path: [Step] = []
+  private var leaf: Page
+  private var leafCellCount = 0
+  private var index = 0
+  private(set) package var isValid = false
+
+  init(reader: TreeReader, root: TreeRoot) {
+    self.reader = reader
+    self.root = root
+    // Safe: never read; the first move replaces it.
+    unsafe leaf = Page(reader.source.base)
+  }
+
+  /// Moves to the first record whose key is not below `key`; false when there is none.
+  @discardableResult
+  package mutating func seek(_ key: ByteView) throws(PageFault) -> Bool {
+    guard var page = try rootPage() else { return false }
+    while page.isBranch {
+      let child = page.childIndex(for: key)
+      page = try descend(from: page, to: child)
+    }
+    stand(on: page, at: page.search(key).index)
+    return isValid ? true : try advance()
+  }
+
+  /// Moves to the first record; false in an empty tree.
+  @discardableResult
+  package mutating func first() throws(PageFault) -> Bool {
+    guard let page = try rootPage() else { return false }
+    stand(on: try leftmostLeaf(below: page), at: 0)
+    return isValid ? true : try advance()
+  }
+
+  /// Moves to the last record; false in an empty tree.
+  @discardableResult
+  package mutating func last() throws(PageFault) -> Bool {
+    guard let page = try rootPage() else { return false }
+    let lastLeaf = try rightmostLeaf(below: page)
+    stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
+    return isValid ? true : try retreat()
+  }
+
+  /// Moves to the last record whose key is below `key`; false when there is none.
+  @discardableResult
+  package mutating func seek(before key: ByteView) throws(PageFault) -> Bool {
+    if try seek(key) { return try previous() }
+    return try last()
+  }
+
+  @discardableResult
+  @inline(__always)
+  package mutating func next() throws(PageFault) -> Bool {
+    if !isValid { return false }
+    index &+= 1
+    return index < leafCellCount ? true : try advance()
+  }
+
+  @discardableResult
+  package mutating func previous() throws(PageFault) -> Bool {
+    if !isValid { return false }
+    index -= 1
+    return index >= 0 ? true : try retreat()
+  }
+
+  /// The value under the cursor; valid as long as its version.
+  @inline(__always) package var value: ByteView {
+    precondition(isValid, "a value is read where a cursor stands on a record")
+    return leaf.value(index)
+  }
+
+  /// Whether values here begin with the roots of other trees.
+  var isInCatalog: Bool { leaf.kind == Page.Kind.catalogLeaf }
+
+  /// Puts the key under the cursor into `buffer`, replacing what is there.
+  package func key(into buffer: ByteBuffer) {
+    precondition(isValid, "a key is read where a cursor stands on a record")
+    buffer.truncate(to: 0)
+    leaf.appendKey(index, to: buffer)
+  }
+
+  /// The order of the key under the cursor against another key.
+  package func compareKey(with other: ByteView) -> Int {
+    precondition(isValid, "a key is compared where a cursor stands on a record")
+    let prefix = leaf.prefix
+    let shared = min(prefix.count, other.count)
+    let order = compareKeys(prefix.prefix(shared), other.prefix(shared))
+    if order != 0 { return order }
+    if other.count < prefix.count { return 1 }
+    return compareKeys(leaf.suffix(index), other.dropFirst(prefix.count))
+  }
+
+  // MARK: moving between leaves
+
+  private mutating func rootPage() throws(PageFault) -> Page? {
+    path.removeAll(keepingCapacity: true)
+    isValid = false
+    return root.reference == 0 ? nil : try reader.source.page(root.reference, end: reader.end)
+  }
+
+  private mutating func stand(on page: Page, at index: Int) {
+    leaf = page
+    leafCellCount = page.cellCount
+    self.index = index
+    isValid = index >= 0 && index < leafCellCount
+  }
+
+  private mutating func descend(from page: Page, to child: Int) throws(PageFault) -> Page {
+    path.append(Step(page: page, index: child))
+    let reference = page.child(child)
+    let next = try reader.source.page(reference, end: reader.end)
+    if next.level + 1 != page.level || path.count >= TreeLimits.maximumDepth {
+      isValid = false
+      throw PageFault(offset: reference, reason: .level)
+    }
+    return next
+  }
+
+  private mutating func leftmostLeaf(below page: Page) throws(PageFault) -> Page {
+    var page = page
+    while page.isBranch { page = try descend(from: page, to: -1) }
+    return page
+  }
+
+  private mutating func rightmostLeaf(below page: Page) throws(PageFault) -> Page {
+    var page = page
+    while page.isBranch { page = try descend(from: page, to: page.cellCount - 1) }
+    return page
+  }
+
+  private mutating func advance() throws(PageFault) -> Bool {
+    isValid = false
+    while let step = path.popLast() {
+      if step.index + 1 >= step.page.cellCount { continue }
+      let page = try descend(from: step.page, to: step.index + 1)
+      stand(on: try leftmostLeaf(below: page), at: 0)
+      if isValid { return true }
+    }
+    return false
+  }
+
+  private mutating func retreat() throws(PageFault) -> Bool {
+    isValid = false
+    while let step = path.popLast() {
+      if step.index < 0 { continue }
+      let page = try descend(from: step.page, to: step.index - 1)
+      let lastLeaf = try rightmostLeaf(below: page)
+      stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
+      if isValid { return true }
+    }
+    return false
+  }
+}

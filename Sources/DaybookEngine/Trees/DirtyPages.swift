@@ -1,0 +1,82 @@
+/// Memory for pages that are not in the file yet.
+///
+/// A dirty page is raw memory, not an object: reference counting on the path of a read costs more than the read. In
+/// front of each page stand 64 bytes about it:
+///
+///     offset  size  field
+///          0     8  birth: the version that first holds the page
+///          8     8  mark: the edit that made it; a later edit copies the page instead of changing it
+///         16     8  file offset, once a checkpoint has written it; zero before
+///         24     8  1 when some version has replaced it, else 0
+///
+/// Pages come from slabs of a megabyte; freed ones go onto a list. Only the holder of the turn allocates and frees.
+@safe final class DirtyPages {
+  static let headerByteCount = 64
+  private static let stride = headerByteCount + Page.byteCount
+  private static let pagesPerSlab = 252
+
+  private var slabs = unsafe [UnsafeMutableRawPointer]()
+  private var free: [UInt64] = []
+  private(set) var usedPageCount = 0
+
+  deinit { for unsafe slab in unsafe slabs { unsafe slab.deallocate() } }
+
+  /// A page of uninitialised memory; the tagged reference to it.
+  func allocate(birth: UInt64, mark: UInt64) -> UInt64 {
+    if free.isEmpty { addSlab() }
+    let reference = free.removeLast()
+    usedPageCount += 1
+    let meta = DirtyPage(reference)
+    meta.birth = birth
+    meta.mark = mark
+    meta.fileOffset = 0
+    meta.isRetired = false
+    return reference
+  }
+
+  func deallocate(_ reference: UInt64) {
+    usedPageCount -= 1
+    free.append(reference)
+  }
+
+  private func addSlab() {
+    let slab = UnsafeMutableRawPointer.allocate(
+      byteCount: DirtyPages.stride * DirtyPages.pagesPerSlab, alignment: 64)
+    unsafe slabs.append(slab)
+    for index in (0..<DirtyPages.pagesPerSlab).reversed() {
+      // Safe: the page lies within the slab.
+      let page = unsafe slab + (index * DirtyPages.stride + DirtyPages.headerByteCount)
+      free.append(UInt64(UInt(bitPattern: page)) | PageSource.memoryTag)
+    }
+  }
+}
+
+/// What stands in front of a dirty page.
+@safe struct DirtyPage {
+  private let base: UnsafeMutableRawPointer
+
+  init(_ reference: UInt64) {
+    precondition(reference & PageSource.memoryTag != 0, "only a page in memory has a header in front of it")
+    // Safe: tagged references are made by `DirtyPages.allocate`, which leaves room in front of the page.
+    unsafe base =
+      UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))! - DirtyPages.headerByteCount
+  }
+
+  var page: Page { unsafe Page(base + DirtyPages.headerByteCount) }
+  var birth: UInt64 {
+    get { unsafe base.load(as: UInt64.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, as: UInt64.self) }
+  }
+  var mark: UInt64 {
+    get { unsafe base.load(fromByteOffset: 8, as: UInt64.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: UInt64.self) }
+  }
+  var fileOffset: UInt64 {
+    get { unsafe base.load(fromByteOffset: 16, as: UInt64.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16, as: UInt64.self) }
+  }
+  var isRetired: Bool {
+    get { unsafe base.load(fromByteOffset: 24, as: UInt64.self) != 0 }
+    nonmutating set { unsafe base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 24, as: UInt64.self) }
+  }
+}

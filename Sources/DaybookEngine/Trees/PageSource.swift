@@ -1,0 +1,155 @@
+import Synchronization
+
+/// Where pages come from: a reference is a file offset, or the tagged address of a page that is only in memory.
+///
+/// A page of the file is checked when it is first touched in this process (checksum, layout, order); one bit per 4096
+/// bytes of file remembers it. After that, a reference costs a bit test. No reference is followed beyond the end that the
+/// reader's snapshot knows to be verified, because a touch past the end of a mapped file kills the process.
+///
+/// Always true: `base` never moves; a set bit means that the page at that offset held when it was checked.
+@safe package final class PageSource: @unchecked Sendable {
+  static let memoryTag: UInt64 = 1 << 63
+
+  let base: UnsafeRawPointer
+  let salt: UInt64
+  private let verified: UnsafeMutablePointer<Atomic<UInt64>>
+  private let verifiedByteCount: Int
+  private let maximumEnd: UInt64
+  /// The first page that failed its check; no checkpoint is made after that.
+  package let firstFault = Mutex<PageFault?>(nil)
+
+  package init(base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40) throws(DiskFailure) {
+    unsafe self.base = base
+    self.salt = salt
+    var byteCount = max(maximumByteCount / Page.byteCount / 8, 4096)
+    var memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount)
+    while unsafe memory == nil && byteCount > 4096 {
+      byteCount /= 2
+      unsafe memory = RawMemory.reserveZeroed(byteCount: byteCount)
+    }
+    guard let memory = unsafe memory else {
+      throw DiskFailure(.map, path: "memory", kind: .other, code: 12, byteCount: byteCount)
+    }
+    // Safe: fresh zeroed memory of that size; zero is a valid atomic.
+    unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
+    verifiedByteCount = byteCount
+    maximumEnd = UInt64(byteCount) * 8 * UInt64(Page.byteCount)
+  }
+
+  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(verified), byteCount: verifiedByteCount) }
+
+  /// The page behind a reference.
+  /// - Parameters:
+  ///   - level: the level that the parent promises; nil for a root.
+  ///   - end: the first byte behind what the snapshot may read.
+  @inline(__always)
+  func page(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
+    if reference & PageSource.memoryTag != 0 {
+      // Safe: a tagged reference is only ever written by the editor, and its page lives as long as a version that
+      // reaches it is pinned.
+      return unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!)
+    }
+    let index = Int(reference / UInt64(Page.byteCount))
+    guard reference &+ UInt64(Page.byteCount) <= end, reference < maximumEnd else {
+      throw PageFault(offset: reference, reason: .beyondEnd)
+    }
+    // Safe: `index / 64` is below the bitmap's capacity, because `reference` is below `maximumEnd`.
+    let word = unsafe verified[index &>> 6].load(ordering: .relaxed)
+    let page = unsafe Page(base + Int(reference))
+    if word & (1 &<< UInt64(index & 63)) == 0 { try check(page, reference, index) }
+    return page
+  }
+
+  @inline(never)
+  private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
+    if let reason = page.verify(salt: salt, offset: reference) {
+      let fault = PageFault(offset: reference, reason: reason)
+      firstFault.withLock { first in if first == nil { first = fault } }
+      throw fault
+    }
+    // Safe: as in `page`.
+    unsafe verified[index >> 6].bitwiseOr(1 << UInt64(index & 63), ordering: .relaxed)
+  }
+
+  /// Forgets what was checked, so that a full check looks at every page again.
+  func forgetChecks(below end: UInt64) {
+    let words = min(Int(end / UInt64(Page.byteCount)) / 64 + 1, verifiedByteCount / 8)
+    for word in 0..<words { unsafe verified[word].store(0, ordering: .relaxed) }
+  }
+}
+
+/// The root of a tree: a page reference (zero for an empty tree) and the number of records in it.
+package struct TreeRoot: Sendable, Equatable {
+  package var reference: UInt64
+  package var count: UInt64
+  package init(reference: UInt64 = 0, count: UInt64 = 0) {
+    self.reference = reference
+    self.count = count
+  }
+  package static let empty = TreeRoot()
+  package static let encodedByteCount = 16
+}
+
+/// Looks things up in the trees of one version.
+///
+/// Valid as long as the snapshot or the transaction that it came from.
+@safe package struct TreeReader: Sendable {
+  package let source: PageSource
+  /// The first byte behind what this version may read.
+  package let end: UInt64
+
+  package init(source: PageSource, end: UInt64) {
+    self.source = source
+    self.end = end
+  }
+
+  /// The value of a key; nil when the tree does not hold it.
+  /// - Complexity: one page a level, about four for a million records.
+  package func value(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> ByteView? {
+    if root.reference == 0 { return nil }
+    var reference = root.reference
+    var page = try source.page(reference, end: end)
+    var depth = 0
+    while page.isBranch {
+      let level = page.level
+      reference = page.child(page.childIndex(for: key))
+      page = try source.page(reference, end: end)
+      depth &+= 1
+      if page.level &+ 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    let (index, isFound) = page.search(key)
+    return isFound ? page.value(index) : nil
+  }
+
+  /// How many keys of the tree sort before `key`.
+  /// - Complexity: O(log n): branches know how many records lie below each child.
+  package func rank(of key: ByteView, in root: TreeRoot) throws(PageFault) -> UInt64 {
+    if root.reference == 0 { return 0 }
+    var page = try source.page(root.reference, end: end)
+    var total: UInt64 = 0
+    var depth = 0
+    while page.isBranch {
+      let index = page.childIndex(for: key)
+      for left in -1..<max(index, -1) { total &+= page.childCount(left) }
+      let level = page.level
+      let reference = page.child(index)
+      page = try source.page(reference, end: end)
+      depth += 1
+      if page.level + 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    return total &+ UInt64(page.search(key).index)
+  }
+
+  /// The number of keys in `lower ..< upper`; nil bounds are open.
+  package func count(from lower: ByteView?, to upper: ByteView?, in root: TreeRoot) throws(PageFault) -> UInt64 {
+    let end = upper == nil ? root.count : try rank(of: upper!, in: root)
+    let start = lower == nil ? 0 : try rank(of: lower!, in: root)
+    return end > start ? end - start : 0
+  }
+
+  package func cursor(in root: TreeRoot) -> Cursor { Cursor(reader: self, root: root) }
+}

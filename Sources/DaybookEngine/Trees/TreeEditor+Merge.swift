@@ -1,0 +1,165 @@
+/// Keeping pages filled when records go: empty pages leave the tree, pages less than a quarter full join a neighbour.
+///
+/// Ranges go at once: whole subtrees between the two edges of the range are dropped without being read, only the pages
+/// along both edges are changed.
+extension TreeEditor {
+  private static let minimumUsedByteCount = Page.capacity / 4
+  private static let mergedByteCountLimit = Page.capacity * 9 / 10
+
+  /// Repairs the path after a removal from its leaf.
+  func rebalance(_ root: inout TreeRoot) throws(PageFault) {
+    var depth = path.count - 1
+    while depth > 0 {
+      let page = path[depth].page
+      let parent = path[depth - 1]
+      if isChildless(page) {
+        retire(path[depth].reference)
+        removeChild(parent.child, of: parent.page)
+      } else if page.usedByteCount < TreeEditor.minimumUsedByteCount {
+        if try !mergeWithNeighbour(at: depth) { break }
+      } else {
+        break
+      }
+      depth -= 1
+    }
+    try shrinkRoot(&root)
+  }
+
+  private func isChildless(_ page: Page) -> Bool {
+    page.cellCount == 0 && (!page.isBranch || page.leftmostChild == 0)
+  }
+
+  /// Takes a child out of a branch; a branch may be left with none.
+  private func removeChild(_ child: Int, of page: Page) {
+    if child >= 0 {
+      page.remove(at: child)
+    } else if page.cellCount > 0 {
+      page.setLeftmost(child: page.child(0), count: page.childCount(0))
+      page.remove(at: 0)
+    } else {
+      page.setLeftmost(child: 0, count: 0)
+    }
+  }
+
+  /// A root without records is no root; a root with one child gives way to it.
+  func shrinkRoot(_ root: inout TreeRoot) throws(PageFault) {
+    while root.reference != 0 {
+      let page = try page(root.reference)
+      if isChildless(page) {
+        retire(root.reference)
+        root = .empty
+      } else if page.isBranch && page.cellCount == 0 {
+        let child = page.leftmostChild
+        retire(root.reference)
+        root.reference = child
+      } else {
+        return
+      }
+    }
+  }
+
+  /// Joins the page at `depth` with the one right or left of it, if both fit into one.
+  private func mergeWithNeighbour(at depth: Int) throws(PageFault) -> Bool {
+    let parent = path[depth - 1]
+    if parent.child + 1 < parent.page.cellCount, try merge(parent, left: parent.child) { return true }
+    if parent.child >= 0, try merge(parent, left: parent.child - 1) { return true }
+    return false
+  }
+
+  /// Joins children `left` and `left + 1` of a branch into one page.
+  private func merge(_ parent: Step, left: Int) throws(PageFault) -> Bool {
+    let leftPage = try page(parent.page.child(left))
+    let rightPage = try page(parent.page.child(left + 1))
+    separator.truncate(to: 0)
+    parent.page.appendKey(left + 1, to: separator)
+    var prefixLength = commonPrefixLength(leftPage.prefix, rightPage.prefix)
+    if leftPage.isBranch {
+      prefixLength = min(prefixLength, commonPrefixLength(leftPage.prefix, separator.view))
+    }
+    var needed = prefixLength
+    for source in [leftPage, rightPage] {
+      needed += source.usedByteCount - source.prefixLength
+      needed += (source.prefixLength - prefixLength) * source.cellCount
+    }
+    if leftPage.isBranch { needed += Page.slotByteCount + 16 + separator.count - prefixLength }
+    if needed > TreeEditor.mergedByteCountLimit { return false }
+
+    let count = parent.page.childCount(left) &+ parent.page.childCount(left + 1)
+    scratch.initialize(kind: leftPage.kind, level: leftPage.level, prefix: leftPage.prefix.prefix(prefixLength))
+    if leftPage.isBranch { scratch.setLeftmost(child: leftPage.leftmostChild, count: leftPage.leftmostCount) }
+    for cell in 0..<leftPage.cellCount { scratch.appendCell(cell, of: leftPage) }
+    if leftPage.isBranch {
+      let fits = scratch.insert(
+        at: scratch.cellCount, suffix: separator.view.dropFirst(prefixLength), child: rightPage.leftmostChild,
+        count: rightPage.leftmostCount, scratch: secondScratch)
+      precondition(fits, "the joint page was measured")
+    }
+    for cell in 0..<rightPage.cellCount { scratch.appendCell(cell, of: rightPage) }
+
+    let target = try writable(parent.page.child(left))
+    DirtyPage(target).page.copy(from: scratch)
+    retire(parent.page.child(left + 1))
+    parent.page.setChild(left, target, count: count)
+    parent.page.remove(at: left + 1)
+    return true
+  }
+
+  // MARK: ranges
+
+  /// Removes every key in `lower ..< upper` (nil bounds are open); returns how many there were.
+  /// - Complexity: pages along both edges of the range; what lies between is not read.
+  @discardableResult
+  package func removeRange(
+    from lower: ByteView?, to upper: ByteView?, in root: inout TreeRoot
+  ) throws(PageFault) -> UInt64 {
+    if root.reference == 0 { return 0 }
+    let before = root.count
+    let remaining = try removeRange(lower, upper, below: root.reference, depth: 0)
+    root.reference = remaining.reference
+    root.count = remaining.count
+    try shrinkRoot(&root)
+    return before &- root.count
+  }
+
+  private func removeRange(
+    _ lower: ByteView?, _ upper: ByteView?, below reference: UInt64, depth: Int
+  ) throws(PageFault) -> TreeRoot {
+    if depth >= TreeLimits.maximumDepth { throw PageFault(offset: reference, reason: .depth) }
+    let reference = try writable(reference)
+    let page = DirtyPage(reference).page
+    guard page.isBranch else {
+      let start = lower == nil ? 0 : page.search(lower!).index
+      let end = upper == nil ? page.cellCount : page.search(upper!).index
+      if start < end { page.remove(start..<end) }
+      return finishRange(page, reference)
+    }
+    let first = lower == nil ? -1 : page.childIndex(for: lower!)
+    let last = upper == nil ? page.cellCount - 1 : page.childIndex(for: upper!)
+    guard first <= last else { return finishRange(page, reference) }
+    // From the right, so that the numbers of the children still to visit stay true.
+    for child in (first...last).reversed() {
+      let isEdge = (child == first && lower != nil) || (child == last && upper != nil)
+      var kept = TreeRoot.empty
+      if isEdge {
+        kept = try removeRange(
+          child == first ? lower : nil, child == last ? upper : nil, below: page.child(child), depth: depth + 1)
+      } else {
+        drop(TreeRoot(reference: page.child(child), count: page.childCount(child)))
+      }
+      if kept.reference == 0 {
+        removeChild(child, of: page)
+      } else {
+        page.setChild(child, kept.reference, count: kept.count)
+      }
+    }
+    return finishRange(page, reference)
+  }
+
+  private func finishRange(_ page: Page, _ reference: UInt64) -> TreeRoot {
+    if isChildless(page) {
+      retire(reference)
+      return .empty
+    }
+    return TreeRoot(reference: reference, count: page.recordCount)
+  }
+}

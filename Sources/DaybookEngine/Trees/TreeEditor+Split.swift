@@ -1,0 +1,259 @@
+/// Splitting full pages.
+///
+/// A page splits in the middle by bytes, except at the right edge of the tree: there the left page stays full and the new
+/// cell starts a page of its own, so ascending inserts fill their pages. The separator between two leaves is the shortest
+/// key that separates them. New pages take as prefix what the separators on both sides of them share, because every key
+/// that can ever come between these separators shares it too.
+///
+/// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such
+/// a key sorts before or after everything in the page, and starts a page of its own.
+extension TreeEditor {
+  /// The page on the right that a split made, and what both sides hold.
+  struct SplitResult {
+    var right: UInt64
+    var leftCount: UInt64
+    var rightCount: UInt64
+  }
+
+  /// Inserts a leaf cell that does not fit, and carries the split up as far as it goes.
+  func splitLeaf(
+    at index: Int, key: ByteView, value: ByteView, sharesPrefix: Bool, root: inout TreeRoot
+  ) throws(PageFault) {
+    let depth = path.count - 1
+    let page = path[depth].page
+    readFences(above: depth)
+    let rightReference = allocate()
+    let right = DirtyPage(rightReference).page
+    let count = page.cellCount
+    if !sharesPrefix {
+      startLonelyPage(page, right, at: index, key: key, value: value)
+    } else {
+      let isRightEdge = upperFence.count == 0 && index == count
+      let leftCellCount = isRightEdge ? count : leafSplitPoint(page, index, key.count, value.count)
+      scratch.copy(from: page)
+      makeSeparator(scratch, leftCellCount, index, key)
+      rebuildLeaf(page, 0..<leftCellCount, index, key, value, between: lowerFence.view, separator.view)
+      rebuildLeaf(
+        right, leftCellCount..<count + 1, index, key, value, between: separator.view, upperFence.view)
+    }
+    let result = SplitResult(
+      right: rightReference, leftCount: UInt64(page.cellCount), rightCount: UInt64(right.cellCount))
+    try carryUp(result, from: depth, root: &root)
+  }
+
+  /// The keys before and after the page at `depth` that its ancestors hold; empty where the tree is open.
+  /// No separator is the empty key: it would separate nothing.
+  func readFences(above depth: Int) {
+    lowerFence.truncate(to: 0)
+    upperFence.truncate(to: 0)
+    var hasLower = false
+    var hasUpper = false
+    for level in (0..<depth).reversed() {
+      let step = path[level]
+      if !hasLower && step.child >= 0 {
+        step.page.appendKey(step.child, to: lowerFence)
+        hasLower = true
+      }
+      if !hasUpper && step.child + 1 < step.page.cellCount {
+        step.page.appendKey(step.child + 1, to: upperFence)
+        hasUpper = true
+      }
+      if hasLower && hasUpper { break }
+    }
+  }
+
+  /// How many of the cells, the new one included, go left so that both sides are about equally full.
+  private func leafSplitPoint(_ page: Page, _ index: Int, _ keyCount: Int, _ valueCount: Int) -> Int {
+    let count = page.cellCount
+    let added = Page.slotByteCount + 2 + keyCount - page.prefixLength + valueCount
+    let total = page.usedByteCount - page.prefixLength + added
+    var left = 0
+    for cell in 0...count {
+      let size = cell == index ? added : page.cellByteCount(cell < index ? cell : cell - 1)
+      if left + size / 2 > total / 2 && cell > 0 { return cell }
+      left += size
+    }
+    return count
+  }
+
+  /// The shortest key above everything left of the split and not above anything right of it.
+  private func makeSeparator(_ old: Page, _ leftCellCount: Int, _ index: Int, _ key: ByteView) {
+    fullKey.truncate(to: 0)
+    separator.truncate(to: 0)
+    // The last key on the left, then the first on the right, counted with the new cell among the old ones.
+    let last = leftCellCount - 1
+    if last == index {
+      fullKey.append(key)
+    } else {
+      old.appendKey(last < index ? last : last - 1, to: fullKey)
+    }
+    if leftCellCount == index {
+      separator.append(key)
+    } else {
+      old.appendKey(leftCellCount < index ? leftCellCount : leftCellCount - 1, to: separator)
+    }
+    separator.truncate(to: commonPrefixLength(fullKey.view, separator.view) + 1)
+  }
+
+  /// Fills a page with some of the cells in `scratch` and the new one, by their numbers in the joint order.
+  private func rebuildLeaf(
+    _ page: Page, _ cells: Range<Int>, _ index: Int, _ key: ByteView, _ value: ByteView,
+    between lower: ByteView, _ upper: ByteView
+  ) {
+    let prefixLength = commonPrefixLength(lower, upper)
+    page.initialize(kind: scratch.kind, level: 0, prefix: upper.prefix(prefixLength))
+    for cell in cells {
+      if cell == index {
+        let fits = page.insert(
+          at: page.cellCount, suffix: key.dropFirst(prefixLength), value: value, scratch: secondScratch)
+        precondition(fits, "half of a page and one cell fit into a page")
+      } else {
+        page.appendCell(cell < index ? cell : cell - 1, of: scratch)
+      }
+    }
+  }
+
+  /// A key outside the page's prefix gets a page of its own, left or right of the others.
+  private func startLonelyPage(_ page: Page, _ right: Page, at index: Int, key: ByteView, value: ByteView) {
+    let old = page.cellCount
+    let lonely: Page
+    if index == 0 {
+      right.copy(from: page)
+      fullKey.truncate(to: 0)
+      fullKey.append(key)
+      separator.truncate(to: 0)
+      right.appendKey(0, to: separator)
+      lonely = page
+    } else {
+      fullKey.truncate(to: 0)
+      page.appendKey(old - 1, to: fullKey)
+      separator.truncate(to: 0)
+      separator.append(key)
+      lonely = right
+    }
+    separator.truncate(to: commonPrefixLength(fullKey.view, separator.view) + 1)
+    lonely.initialize(kind: page.kind, level: 0, prefix: key.prefix(0))
+    _ = lonely.insert(at: 0, suffix: key, value: value, scratch: secondScratch)
+  }
+
+  /// Tells the parent about a split, splitting it in turn where it is full; `separator` holds the key between.
+  private func carryUp(_ result: SplitResult, from depth: Int, root: inout TreeRoot) throws(PageFault) {
+    var result = result
+    var depth = depth
+    while depth > 0 {
+      let parent = path[depth - 1]
+      parent.page.setChild(parent.child, path[depth].reference, count: result.leftCount)
+      let position = parent.child + 1
+      let prefixLength = parent.page.prefixLength
+      let sharesPrefix =
+        separator.count >= prefixLength
+        && compareKeys(separator.view.prefix(prefixLength), parent.page.prefix) == 0
+      if sharesPrefix
+        && parent.page.insert(
+          at: position, suffix: separator.view.dropFirst(prefixLength), child: result.right,
+          count: result.rightCount, scratch: scratch)
+      {
+        return
+      }
+      result = splitBranch(at: depth - 1, position, result, sharesPrefix: sharesPrefix)
+      depth -= 1
+    }
+    let left = path[0].page
+    guard left.level + 1 < TreeLimits.maximumDepth else {
+      throw PageFault(offset: root.reference, reason: .depth)
+    }
+    let reference = allocate()
+    let page = DirtyPage(reference).page
+    page.initialize(kind: Page.Kind.branch, level: left.level + 1, prefix: separator.view.prefix(0))
+    page.setLeftmost(child: path[0].reference, count: result.leftCount)
+    _ = page.insert(
+      at: 0, suffix: separator.view, child: result.right, count: result.rightCount, scratch: scratch)
+    root.reference = reference
+  }
+
+  /// Splits the branch at `depth` while it takes one more child; `separator` goes in as that child's key and comes out as
+  /// the key between the two halves.
+  private func splitBranch(
+    at depth: Int, _ position: Int, _ added: SplitResult, sharesPrefix: Bool
+  ) -> SplitResult {
+    let page = path[depth].page
+    readFences(above: depth)
+    let rightReference = allocate()
+    let right = DirtyPage(rightReference).page
+    let count = page.cellCount
+    let level = page.level
+    if !sharesPrefix {
+      if position == 0 {
+        right.copy(from: page)
+        right.setLeftmost(child: added.right, count: added.rightCount)
+        let leftmost = page.leftmostChild
+        let leftmostCount = page.leftmostCount
+        page.initialize(kind: Page.Kind.branch, level: level, prefix: separator.view.prefix(0))
+        page.setLeftmost(child: leftmost, count: leftmostCount)
+      } else {
+        right.initialize(kind: Page.Kind.branch, level: level, prefix: separator.view.prefix(0))
+        right.setLeftmost(child: added.right, count: added.rightCount)
+      }
+      return SplitResult(right: rightReference, leftCount: page.recordCount, rightCount: right.recordCount)
+    }
+    // `middle` is the number, in the joint order, of the cell whose key moves up.
+    let isRightEdge = upperFence.count == 0 && position == count
+    let middle = isRightEdge ? max(count - 1, 1) : branchSplitPoint(page, position)
+    scratch.copy(from: page)
+    fullKey.truncate(to: 0)
+    fullKey.append(separator.view)
+    separator.truncate(to: 0)
+    let middleChild: UInt64
+    let middleCount: UInt64
+    if middle == position {
+      separator.append(fullKey.view)
+      middleChild = added.right
+      middleCount = added.rightCount
+    } else {
+      let cell = middle < position ? middle : middle - 1
+      scratch.appendKey(cell, to: separator)
+      middleChild = scratch.child(cell)
+      middleCount = scratch.childCount(cell)
+    }
+    let leftmost = (child: scratch.leftmostChild, count: scratch.leftmostCount)
+    rebuildBranch(
+      page, 0..<middle, position, added, leftmost: leftmost, between: lowerFence.view, separator.view)
+    rebuildBranch(
+      right, middle + 1..<count + 1, position, added, leftmost: (middleChild, middleCount),
+      between: separator.view, upperFence.view)
+    return SplitResult(right: rightReference, leftCount: page.recordCount, rightCount: right.recordCount)
+  }
+
+  private func branchSplitPoint(_ page: Page, _ position: Int) -> Int {
+    let count = page.cellCount
+    let added = Page.slotByteCount + 16 + separator.count - page.prefixLength
+    let total = page.usedByteCount - page.prefixLength + added
+    var left = 0
+    for cell in 0...count {
+      let size = cell == position ? added : page.cellByteCount(cell < position ? cell : cell - 1)
+      if left + size / 2 > total / 2 { return min(max(cell, 1), max(count - 1, 1)) }
+      left += size
+    }
+    return max(count - 1, 1)
+  }
+
+  /// `fullKey` holds the key of the added child.
+  private func rebuildBranch(
+    _ page: Page, _ cells: Range<Int>, _ position: Int, _ added: SplitResult,
+    leftmost: (child: UInt64, count: UInt64), between lower: ByteView, _ upper: ByteView
+  ) {
+    let prefixLength = commonPrefixLength(lower, upper)
+    page.initialize(kind: Page.Kind.branch, level: scratch.level, prefix: upper.prefix(prefixLength))
+    page.setLeftmost(child: leftmost.child, count: leftmost.count)
+    for cell in cells {
+      if cell == position {
+        let fits = page.insert(
+          at: page.cellCount, suffix: fullKey.view.dropFirst(prefixLength), child: added.right,
+          count: added.rightCount, scratch: secondScratch)
+        precondition(fits, "half of a branch and one cell fit into a page")
+      } else {
+        page.appendCell(cell < position ? cell : cell - 1, of: scratch)
+      }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+/// How a test makes a simulated disk fail: at a chosen call, for ever from a call on, or when it is full.
+///
+/// Every way into the disk passes `perform`, which counts, traces, tells the observer, stops and fails in this order.
+import DaybookEngine
+
+/// One call as the disk saw it.
+package struct SimulatedCall: Sendable, CustomStringConvertible {
+  /// Counts the calls that change something, from 1; a call that only looks carries the number of the last change.
+  package internal(set) var number = 0
+  package let operation: DiskFailure.Operation
+  package let path: String
+  package let offset: Int?
+  package let byteCount: Int?
+
+  init(_ operation: DiskFailure.Operation, _ path: String, offset: Int? = nil, byteCount: Int? = nil) {
+    self.operation = operation
+    self.path = path
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+
+  /// Whether the call changes what a crash leaves.
+  package var isCounted: Bool { SimulatedCall.countedOperations.contains(operation) }
+
+  package static let countedOperations: Set<DiskFailure.Operation> =
+    [.create, .write, .sync, .truncate, .rename, .remove, .syncDirectory]
+
+  package var description: String {
+    var text = "\(number) \(operation.rawValue) \(path)"
+    if let offset { text += " at \(offset)" }
+    if let byteCount { text += " for \(byteCount)" }
+    return text
+  }
+}
+
+/// A failure to come.
+package struct SimulatedFault: Sendable {
+  /// What becomes of the pages that a failed sync did not get to the disk.
+  package enum SyncLoss: Sendable {
+    /// The cache keeps the new bytes and calls them clean; no later sync writes them. (ext4 and XFS do this.)
+    case keepsPages
+    /// The cache drops them and shows the old bytes.
+    case dropsPages
+  }
+
+  package var operations: Set<DiskFailure.Operation>
+  /// Which of the calls with these operations fails, counted from 1 when the fault is set.
+  package var call: Int
+  package var code: Int32
+  /// Whether all such calls after it fail as well.
+  package var repeats: Bool
+  package var syncLoss: SyncLoss
+  /// Whether a failing write leaves a part of its bytes behind, as a real one may.
+  package var leavesPartOfWrite: Bool
+  /// Only calls on this path; nil for all.
+  package var path: String?
+
+  package init(
+    _ operations: Set<DiskFailure.Operation> = SimulatedCall.countedOperations, call: Int,
+    code: Int32 = ErrorNumber.inputOutput, repeats: Bool = false, syncLoss: SyncLoss = .keepsPages,
+    leavesPartOfWrite: Bool = true, path: String? = nil
+  ) {
+    self.operations = operations
+    self.call = call
+    self.code = code
+    self.repeats = repeats
+    self.syncLoss = syncLoss
+    self.leavesPartOfWrite = leavesPartOfWrite
+    self.path = path
+  }
+}
+
+/// A fault and how many of its calls have passed.
+struct ArmedFault: Sendable {
+  let fault: SimulatedFault
+  var passedCount = 0
+
+  mutating func strikes(_ call: SimulatedCall) -> Bool {
+    guard fault.operations.contains(call.operation), fault.path == nil || fault.path == call.path else { return false }
+    passedCount += 1
+    return passedCount == fault.call || (fault.repeats && passedCount > fault.call)
+  }
+}
+
+/// What a file does before a call of its own fails.
+enum FailureEffect {
+  /// The disk was stopped; a write may have got part of the way.
+  case stopped(tearsWrite: Bool)
+  case failed(SimulatedFault)
+}
+
+extension SimulatedDisk {
+  /// How many calls have changed something.
+  package var callCount: Int { state.withLock { $0.callCount } }
+
+  /// From this call on everything throws and nothing changes any more. With `tearsWrite`, a write that is the call
+  /// itself leaves a part of its bytes in the cache first, as a killed process may.
+  package func stop(atCall call: Int, tearsWrite: Bool = false) {
+    state.withLock { $0.stop = (call, tearsWrite) }
+  }
+
+  /// Stops now.
+  package func stop() { state.withLock { $0.isStopped = true } }
+
+  package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  package func inject(_ fault: SimulatedFault) { state.withLock { $0.faults.append(ArmedFault(fault: fault)) } }
+
+  package func removeFaults() { state.withLock { $0.faults.removeAll() } }
+
+  /// Makes the disk full when all files together have this many bytes; nil for no limit.
+  package func limit(toByteCount byteCount: Int?) { state.withLock { $0.capacityByteCount = byteCount } }
+
+  /// Starts to keep all calls, those that only look too.
+  package func startTrace() { state.withLock { $0.trace = [] } }
+
+  package var trace: [SimulatedCall] { state.withLock { $0.trace ?? [] } }
+
+  /// Called before each call that changes something, outside the disk's lock: it may make images of the disk. What it
+  /// throws is thrown by the call, which then changes nothing.
+  package func observe(_ observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?) {
+    state.withLock { $0.observer = observer }
+  }
+
+  /// Runs one call under the lock, or lets it fail, after `onFailure` left behind what such a failure leaves.
+  func perform<Result: Sendable>(
+    _ call: SimulatedCall,
+    onFailure: (inout State, FailureEffect) -> Void = { _, _ in },
+    _ body: (inout State) throws(DiskFailure) -> Result
+  ) throws(DiskFailure) -> Result {
+    if call.isCounted {
+      let (observer, number) = state.withLock { ($0.observer, $0.callCount + 1) }
+      if let observer {
+        var announced = call
+        announced.number = number
+        try observer(announced)
+      }
+    }
+    return try state.withLock { (state) throws(DiskFailure) in
+      if state.isStopped { throw call.failure(code: ErrorNumber.inputOutput) }
+      if call.isCounted { state.callCount += 1 }
+      if state.trace != nil {
+        var traced = call
+        traced.number = state.callCount
+        state.trace?.append(traced)
+      }
+      if let stop = state.stop, call.isCounted, state.callCount >= stop.call {
+        state.isStopped = true
+        onFailure(&state, .stopped(tearsWrite: stop.tearsWrite))
+        throw call.failure(code: ErrorNumber.inputOutput)
+      }
+      var striking: SimulatedFault?
+      // Each fault counts its own calls, also those that another one makes fail.
+      for index in state.faults.indices where state.faults[index].strikes(call) {
+        striking = striking ?? state.faults[index].fault
+      }
+      if let striking {
+        onFailure(&state, .failed(striking))
+        throw call.failure(code: striking.code)
+      }
+      return try body(&state)
+    }
+  }
+}
+
+extension SimulatedCall {
+  func failure(code: Int32) -> DiskFailure {
+    DiskFailure(operation, path: path, code: code, offset: offset, byteCount: byteCount)
+  }
+}

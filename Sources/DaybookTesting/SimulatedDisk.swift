@@ -1,0 +1,202 @@
+/// A disk in memory that forgets what was not synced, and fails when it is told to.
+///
+/// Programs see what they wrote; what a power loss would leave is kept beside it (`SimulatedContent`), file sizes and
+/// directory entries apart from the bytes. Calls that change something are counted, so a test can stop the disk at
+/// each of them in turn, or be called at each of them, and look at what a crash there would leave (`crashed`, `killed`).
+///
+///     let disk = SimulatedDisk(seed: 8812)
+///     disk.stop(atCall: 17)
+///     … run something until it throws …
+///     let after = disk.crashed(seed: 8812, policy: .random)
+///     … open `after` and check the promises …
+///
+/// Always true: the same seed, the same calls and the same faults give the same disk on every machine. All calls may
+/// come from any thread; of several threads the system decides which call is which number.
+import DaybookEngine
+
+package final class SimulatedDisk: Disk {
+  package let seed: UInt64
+  package let sectorByteCount: Int
+  package let maximumFileByteCount: Int
+  let device = MemoryDisk.newDevice()
+
+  struct State {
+    var names: [String: SimulatedContent] = [:]
+    var durableNames: [String: SimulatedContent] = [:]
+    /// Changes of names that no directory sync has covered, in the order they were made.
+    var pendingChanges: [NameChange] = []
+    var inodeCount: UInt64 = 0
+    var descriptionCount = 0
+    var generator: SeededGenerator
+    var capacityByteCount: Int?
+    var callCount = 0
+    var stop: (call: Int, tearsWrite: Bool)?
+    var isStopped = false
+    var faults: [ArmedFault] = []
+    var trace: [SimulatedCall]?
+    var observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?
+  }
+
+  let state: Locked<State>
+
+  /// - Parameters:
+  ///   - sectorByteCount: what the disk writes as a whole or not; a power of two from 8 on.
+  ///   - maximumFileByteCount: address space for each file; a write beyond it finds the disk full.
+  package init(seed: UInt64, sectorByteCount: Int = 512, maximumFileByteCount: Int = 64 << 20) {
+    precondition(sectorByteCount >= 8 && sectorByteCount.nonzeroBitCount == 1, "sectors are powers of two")
+    self.seed = seed
+    self.sectorByteCount = sectorByteCount
+    let unit = max(sectorByteCount, 1 << 16)
+    self.maximumFileByteCount = max(unit, (maximumFileByteCount + unit - 1) / unit * unit)
+    state = Locked(State(generator: SeededGenerator(seed: seed)))
+  }
+
+  // MARK: The seam
+
+  package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    let operation: DiskFailure.Operation = mode == .createNew ? .create : .open
+    return try perform(SimulatedCall(operation, path)) { (state) throws(DiskFailure) in
+      let content: SimulatedContent
+      if let known = state.names[path] {
+        if mode == .createNew { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
+        content = known
+      } else {
+        guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
+        state.inodeCount += 1
+        content = newContent(inode: state.inodeCount)
+        state.change(NameChange(directories: [directory(holding: path)], names: [(path, content)]))
+      }
+      state.descriptionCount += 1
+      return SimulatedFile(
+        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode != .readOnly)
+    }
+  }
+
+  package func exists(_ path: String) throws(DiskFailure) -> Bool { try identity(of: path) != nil }
+
+  package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
+    try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in state.names[path]?.identity }
+  }
+
+  package func rename(_ source: String, to target: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.rename, source)) { (state) throws(DiskFailure) in
+      guard let content = state.names[source] else {
+        throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
+      }
+      if source == target { return }
+      state.change(
+        NameChange(
+          directories: [directory(holding: source), directory(holding: target)],
+          names: [(source, nil), (target, content)]))
+    }
+  }
+
+  package func remove(_ path: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.remove, path)) { (state) throws(DiskFailure) in
+      guard state.names[path] != nil else { throw DiskFailure(.remove, path: path, code: ErrorNumber.notFound) }
+      state.change(NameChange(directories: [directory(holding: path)], names: [(path, nil)]))
+    }
+  }
+
+  package func syncDirectory(holding path: String) throws(DiskFailure) {
+    let synced = directory(holding: path)
+    try perform(SimulatedCall(.syncDirectory, path)) { (state) throws(DiskFailure) in
+      for change in state.pendingChanges where change.directories.contains(synced) {
+        change.apply(to: &state.durableNames)
+      }
+      state.pendingChanges.removeAll { $0.directories.contains(synced) }
+    }
+  }
+
+  // MARK: For tests
+
+  /// The names of all files, in order.
+  package var paths: [String] { state.withLock { $0.names.keys.sorted() } }
+
+  /// What a file contains, as programs see it; nil when there is none.
+  package func bytes(of path: String) -> [UInt8]? {
+    state.withLock { state in
+      guard let content = state.names[path] else { return nil }
+      // Safe: the lock keeps the size from changing.
+      return unsafe [UInt8](UnsafeRawBufferPointer(start: content.memory.base, count: content.byteCount))
+    }
+  }
+
+  /// Puts a file in place, durable in all respects. Not counted as a call.
+  package func install(_ bytes: [UInt8], at path: String) {
+    precondition(bytes.count <= maximumFileByteCount, "the file fits the disk")
+    state.withLock { state in
+      state.inodeCount += 1
+      let content = newContent(inode: state.inodeCount)
+      unsafe bytes.withUnsafeBytes { unsafe content.write(ByteView($0), at: 0) }
+      content.sync()
+      state.names[path] = content
+      state.durableNames[path] = content
+    }
+  }
+
+  /// Flips bits of one byte behind everybody's back, in the cache and on the disk; false when there is no such byte.
+  @discardableResult
+  package func rot(_ path: String, at offset: Int, mask: UInt8 = 1) -> Bool {
+    state.withLock { state in
+      guard let content = state.names[path], offset >= 0, offset < content.byteCount else { return false }
+      content.rot(at: offset, mask: mask)
+      return true
+    }
+  }
+
+  /// Whether a power loss now could change anything.
+  package var hasPendingChanges: Bool {
+    state.withLock { state in
+      !state.pendingChanges.isEmpty || state.names.values.contains { $0.hasPendingChanges }
+    }
+  }
+
+  private func newContent(inode: UInt64) -> SimulatedContent {
+    SimulatedContent(
+      identity: FileIdentity(device: device, inode: inode), memory: SimulatedMemory(capacity: maximumFileByteCount),
+      sectorByteCount: sectorByteCount)
+  }
+
+  // MARK: Images
+
+  func emptyImage(seed: UInt64) -> SimulatedDisk {
+    SimulatedDisk(seed: seed, sectorByteCount: sectorByteCount, maximumFileByteCount: maximumFileByteCount)
+  }
+
+  func adopt(
+    names: [String: SimulatedContent], durableNames: [String: SimulatedContent], pendingChanges: [NameChange],
+    inodeCount: UInt64
+  ) {
+    state.withLock { state in
+      state.names = names
+      state.durableNames = durableNames
+      state.pendingChanges = pendingChanges
+      state.inodeCount = inodeCount
+    }
+  }
+}
+
+/// One change of directory entries that arrives as a whole or not at all.
+struct NameChange: Sendable {
+  let directories: Set<String>
+  /// What each path names afterwards.
+  let names: [(path: String, content: SimulatedContent?)]
+
+  func apply(to names: inout [String: SimulatedContent]) {
+    for (path, content) in self.names { names[path] = content }
+  }
+}
+
+extension SimulatedDisk.State {
+  mutating func change(_ change: NameChange) {
+    change.apply(to: &names)
+    pendingChanges.append(change)
+  }
+
+  /// How many bytes more fit; nil when the disk has no limit.
+  var freeByteCount: Int? {
+    guard let capacityByteCount else { return nil }
+    return max(0, capacityByteCount - names.values.reduce(0) { $0 + $1.byteCount })
+  }
+}

@@ -1,0 +1,148 @@
+/// One open description of a simulated file. The file's bytes are `SimulatedContent`'s; here are the calls.
+///
+/// Always true: a write-back error is reported once to each description that was open when it happened, as Linux does.
+import DaybookEngine
+import Synchronization
+
+@safe final class SimulatedFile: DiskFile, @unchecked Sendable {
+  let path: String
+  /// Kept until the object goes, closed or not, so that `base` never leads into memory of somebody else.
+  private let content: SimulatedContent
+  private let disk: SimulatedDisk
+  private let description: Int
+  private let isWritable: Bool
+  private let isClosed = Atomic<Bool>(false)
+  /// Guarded by the disk's lock.
+  private var seenErrorCount: Int
+
+  /// Made under the disk's lock.
+  init(disk: SimulatedDisk, path: String, content: SimulatedContent, description: Int, isWritable: Bool) {
+    self.disk = disk
+    self.path = path
+    self.content = content
+    self.description = description
+    self.isWritable = isWritable
+    seenErrorCount = content.writeBackErrorCount
+  }
+
+  deinit { close() }
+
+  var identity: FileIdentity { content.identity }
+
+  // Safe: reads through it end before the file is dropped, as with any disk.
+  var base: UnsafeRawPointer { unsafe UnsafeRawPointer(content.memory.base) }
+
+  func byteCount() throws(DiskFailure) -> Int {
+    try perform(SimulatedCall(.status, path)) { (_) throws(DiskFailure) in content.byteCount }
+  }
+
+  func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
+    precondition(offset >= 0, "a file has no bytes before its first")
+    let call = SimulatedCall(.write, path, offset: offset, byteCount: bytes.count)
+    try perform(
+      call,
+      onFailure: { (state, effect) in
+        let leavesPart =
+          switch effect {
+          case .stopped(let tearsWrite): tearsWrite
+          case .failed(let fault): fault.leavesPartOfWrite
+          }
+        guard leavesPart, isWritable else { return }
+        let fitting = fittingByteCount(of: bytes, at: offset, state)
+        content.write(bytes.prefix(Int.random(in: 0...fitting, using: &state.generator)), at: offset)
+      },
+      { (state) throws(DiskFailure) in
+        try checkWritable(call)
+        let fitting = fittingByteCount(of: bytes, at: offset, state)
+        content.write(bytes.prefix(fitting), at: offset)
+        guard fitting == bytes.count else { throw call.failure(code: ErrorNumber.noSpace) }
+      })
+  }
+
+  /// How much of a write finds room. Only growth needs any.
+  private func fittingByteCount(of bytes: ByteView, at offset: Int, _ state: SimulatedDisk.State) -> Int {
+    var fitting = min(bytes.count, max(0, content.capacity - offset))
+    let growth = offset + fitting - content.byteCount
+    if growth > 0, let free = state.freeByteCount, growth > free { fitting = max(0, fitting - (growth - free)) }
+    return fitting
+  }
+
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
+    // Safe: the caller owns `count` bytes at `target`, for the length of this call.
+    let address = UInt(bitPattern: target)
+    return try perform(SimulatedCall(.read, path, offset: offset, byteCount: count)) { (_) throws(DiskFailure) in
+      guard let target = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return 0 }
+      return unsafe content.read(into: target, count: count, at: offset)
+    }
+  }
+
+  func sync(_ level: SyncLevel) throws(DiskFailure) {
+    let call = SimulatedCall(.sync, path)
+    try perform(
+      call,
+      onFailure: { (state, effect) in
+        guard case .failed(let fault) = effect else { return }
+        content.failSync(losingPages: fault.syncLoss == .dropsPages, &state.generator)
+        // This very call reports the error to this description.
+        seenErrorCount = content.writeBackErrorCount
+      },
+      { (_) throws(DiskFailure) in
+        let hasUnseenError = seenErrorCount != content.writeBackErrorCount
+        content.sync()
+        seenErrorCount = content.writeBackErrorCount
+        if hasUnseenError { throw call.failure(code: ErrorNumber.inputOutput) }
+      })
+  }
+
+  func truncate(to byteCount: Int) throws(DiskFailure) {
+    precondition(byteCount >= 0, "a file has no negative length")
+    let call = SimulatedCall(.truncate, path, offset: byteCount)
+    try perform(call) { (_) throws(DiskFailure) in
+      try checkWritable(call)
+      guard byteCount <= content.capacity else { throw call.failure(code: ErrorNumber.noSpace) }
+      content.truncate(to: byteCount)
+    }
+  }
+
+  /// Stricter than a real disk, which would crash the process at the first touch behind the end instead.
+  func map(through end: Int) throws(DiskFailure) {
+    let call = SimulatedCall(.map, path, byteCount: end)
+    try perform(call) { (_) throws(DiskFailure) in
+      guard end <= content.byteCount else { throw call.failure(code: ErrorNumber.invalid) }
+    }
+  }
+
+  func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
+    let call = SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)
+    return try perform(call) { (_) throws(DiskFailure) in
+      guard strength == .shared || isWritable else { throw call.failure(code: ErrorNumber.badDescriptor) }
+      return content.locks.take(byte, strength, for: description)
+    }
+  }
+
+  func unlock(_ byte: LockByte) {
+    disk.state.withLock { _ in content.locks.release(byte, of: description) }
+  }
+
+  func close() {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    disk.state.withLock { _ in content.locks.releaseAll(of: description) }
+  }
+
+  private func perform<Result: Sendable>(
+    _ call: SimulatedCall,
+    onFailure: (inout SimulatedDisk.State, FailureEffect) -> Void = { _, _ in },
+    _ body: (inout SimulatedDisk.State) throws(DiskFailure) -> Result
+  ) throws(DiskFailure) -> Result {
+    guard !isClosed.load(ordering: .acquiring) else {
+      throw DiskFailure(call.operation, path: path, kind: .closed, code: ErrorNumber.badDescriptor)
+    }
+    return try disk.perform(call, onFailure: onFailure, body)
+  }
+
+  /// The system answers a change through a read-only description the same way.
+  private func checkWritable(_ call: SimulatedCall) throws(DiskFailure) {
+    guard isWritable else { throw call.failure(code: ErrorNumber.badDescriptor) }
+  }
+}

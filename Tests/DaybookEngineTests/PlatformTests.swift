@@ -1,0 +1,313 @@
+import DaybookEngine
+import DaybookTesting
+import Foundation
+import Testing
+
+/// Bytes of an array as the view that the seam takes.
+private func write(_ bytes: [UInt8], to file: any DiskFile, at offset: Int) throws {
+  let buffer = ByteBuffer(capacity: max(16, bytes.count))
+  buffer.append(bytes)
+  try file.write(buffer.view, at: offset)
+}
+
+private func read(_ file: any DiskFile, count: Int, at offset: Int) throws -> [UInt8] {
+  var bytes = [UInt8](repeating: 0xee, count: count)
+  // Safe: the array owns `count` bytes.
+  let received = try unsafe bytes.withUnsafeMutableBytes { buffer in
+    guard let base = buffer.baseAddress else { return 0 }
+    return try unsafe file.read(into: base, count: count, at: offset)
+  }
+  return Array(bytes.prefix(received))
+}
+
+private func mapped(_ file: any DiskFile, _ range: Range<Int>) -> [UInt8] {
+  // Safe: the caller mapped the range.
+  unsafe [UInt8](UnsafeRawBufferPointer(start: file.base + range.lowerBound, count: range.count))
+}
+
+/// The promises of the seam that all three disks keep.
+@Suite("Disks", .serialized)
+struct DiskTests {
+  enum Kind: CaseIterable { case system, memory, simulated }
+
+  private func withDisk(_ kind: Kind, _ body: (any Disk, String) throws -> Void) throws {
+    switch kind {
+    case .memory:
+      try body(MemoryDisk(), "/somewhere")
+    case .simulated:
+      try body(SimulatedDisk(seed: 1, maximumFileByteCount: 512 << 20), "/somewhere")
+    case .system:
+      let directory = NSTemporaryDirectory() + "/daybook-platform-" + UUID().uuidString
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      try body(SystemDisk(), directory)
+    }
+  }
+
+  @Test("bytes come back, and reads stop at the end of the file", arguments: Kind.allCases)
+  func roundTrip(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let file = try disk.open(directory + "/a", .createNew)
+      #expect(try file.byteCount() == 0)
+      try write([1, 2, 3, 4], to: file, at: 6)
+      #expect(try file.byteCount() == 10)
+      #expect(try read(file, count: 100, at: 4) == [0, 0, 1, 2, 3, 4])
+      #expect(try read(file, count: 5, at: 10) == [])
+      #expect(try read(file, count: 5, at: 1000) == [])
+      try file.sync(.full)
+      try file.sync(.barrier)
+      try disk.syncDirectory(holding: directory + "/a")
+    }
+  }
+
+  @Test("a file cut and grown again has zeros where it was cut", arguments: Kind.allCases)
+  func truncate(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let file = try disk.open(directory + "/a", .createNew)
+      try write([UInt8](repeating: 7, count: 20_000), to: file, at: 0)
+      try file.truncate(to: 100)
+      #expect(try file.byteCount() == 100)
+      try file.truncate(to: 20_000)
+      let expected = [UInt8](repeating: 7, count: 100) + [UInt8](repeating: 0, count: 19_900)
+      #expect(try read(file, count: 20_000, at: 0) == expected)
+    }
+  }
+
+  @Test("a mapping follows later writes, and its base never moves", arguments: Kind.allCases)
+  func mapping(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let writer = try disk.open(directory + "/a", .createNew)
+      try write([1, 2, 3], to: writer, at: 0)
+      let reader = try disk.open(directory + "/a", .readOnly)
+      try reader.map(through: 3)
+      let base = unsafe UInt(bitPattern: reader.base)
+      #expect(mapped(reader, 0..<3) == [1, 2, 3])
+      try write([9, 8, 7], to: writer, at: 2)
+      try reader.map(through: 5)
+      #expect(mapped(reader, 0..<5) == [1, 2, 9, 8, 7])
+      // Into the third piece of 64 MB; the file is sparse.
+      let far = 130 << 20
+      try write([5, 6], to: writer, at: far)
+      try reader.map(through: far + 2)
+      #expect(mapped(reader, far..<far + 2) == [5, 6])
+      #expect(mapped(reader, 0..<5) == [1, 2, 9, 8, 7])
+      #expect(unsafe UInt(bitPattern: reader.base) == base)
+    }
+  }
+
+  @Test("many threads may map at once", arguments: Kind.allCases)
+  func mappingByManyThreads(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let file = try disk.open(directory + "/a", .createNew)
+      try write([42], to: file, at: (300 << 20) - 1)
+      let failures = Locked(0)
+      DispatchQueue.concurrentPerform(iterations: 8) { index in
+        for step in 1...30 {
+          do {
+            try file.map(through: step * 10 << 20)
+            if step == 30 && mapped(file, (300 << 20) - 1..<300 << 20) != [42] { failures.withLock { $0 += 1 } }
+          } catch { failures.withLock { $0 += 1 } }
+        }
+      }
+      #expect(failures.withLock { $0 } == 0)
+    }
+  }
+
+  @Test("an exclusive lock shuts out other descriptions, a shared one only exclusive ones", arguments: Kind.allCases)
+  func locks(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let first = try disk.open(directory + "/a", .createNew)
+      let second = try disk.open(directory + "/a", .readWrite)
+      let reader = try disk.open(directory + "/a", .readOnly)
+      #expect(try first.tryLock(.writer, .exclusive))
+      #expect(try first.tryLock(.writer, .exclusive), "its own lock is in nobody's way")
+      #expect(try !second.tryLock(.writer, .exclusive))
+      #expect(try !second.tryLock(.writer, .shared))
+      #expect(try second.tryLock(.readers, .shared), "the two bytes are independent")
+      #expect(try reader.tryLock(.readers, .shared))
+      #expect(try !first.tryLock(.readers, .exclusive))
+      second.unlock(.readers)
+      #expect(try !first.tryLock(.readers, .exclusive))
+      reader.close()
+      #expect(try first.tryLock(.readers, .exclusive), "closing gives locks back")
+      // POSIX record locks would go with the first close of any description; these must not.
+      second.close()
+      let third = try disk.open(directory + "/a", .readWrite)
+      #expect(try !third.tryLock(.writer, .exclusive))
+      first.unlock(.writer)
+      #expect(try third.tryLock(.writer, .exclusive))
+    }
+  }
+
+  @Test("a rename replaces its target, and open descriptions keep what they have", arguments: Kind.allCases)
+  func rename(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let old = try disk.open(directory + "/a", .createNew)
+      try write([1], to: old, at: 0)
+      let new = try disk.open(directory + "/b", .createNew)
+      try write([2], to: new, at: 0)
+      #expect(old.identity != new.identity)
+      try disk.rename(directory + "/b", to: directory + "/a")
+      #expect(try disk.identity(of: directory + "/a") == new.identity)
+      #expect(try disk.identity(of: directory + "/b") == nil)
+      #expect(try !disk.exists(directory + "/b"))
+      #expect(try read(old, count: 1, at: 0) == [1])
+      try disk.remove(directory + "/a")
+      #expect(try read(new, count: 1, at: 0) == [2])
+      #expect(try !disk.exists(directory + "/a"))
+    }
+  }
+
+  @Test("failures are typed and carry what was tried", arguments: Kind.allCases)
+  func failures(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let missing = directory + "/missing"
+      expect(.open, .notFound) { _ = try disk.open(missing, .readWrite) }
+      expect(.open, .notFound) { _ = try disk.open(missing, .readOnly) }
+      expect(.remove, .notFound) { try disk.remove(missing) }
+      expect(.rename, .notFound) { try disk.rename(missing, to: directory + "/x") }
+      let file = try disk.open(directory + "/a", .createNew)
+      expect(.create, .exists) { _ = try disk.open(directory + "/a", .createNew) }
+      let reader = try disk.open(directory + "/a", .readOnly)
+      expect(.write, .other, offset: 5, byteCount: 2) { try write([1, 2], to: reader, at: 5) }
+      file.close()
+      file.close()
+      file.unlock(.writer)
+      expect(.sync, .closed) { try file.sync(.full) }
+      expect(.write, .closed) { try write([1], to: file, at: 0) }
+      expect(.status, .closed) { _ = try file.byteCount() }
+      expect(.map, .closed) { try file.map(through: 1) }
+      expect(.lock, .closed) { _ = try file.tryLock(.writer, .shared) }
+    }
+  }
+
+  private func expect(
+    _ operation: DiskFailure.Operation, _ kind: DiskFailure.Kind, offset: Int? = nil, byteCount: Int? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+  ) {
+    do {
+      try body()
+      Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    } catch {
+      let failure = error as? DiskFailure
+      #expect(failure?.operation == operation, sourceLocation: sourceLocation)
+      #expect(failure?.kind == kind, sourceLocation: sourceLocation)
+      #expect(failure?.offset == offset, sourceLocation: sourceLocation)
+      #expect(failure?.byteCount == byteCount, sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test("a path with a zero byte names no file")
+  func zeroByteInPath() throws {
+    try withDisk(.system) { disk, directory in
+      _ = try disk.open(directory + "/a", .createNew)
+      expect(.open, .other) { _ = try disk.open(directory + "/a\0b", .readWrite) }
+    }
+  }
+
+  @Test("closing beside writes is safe: each write arrives or says that the file is closed")
+  func closeBesideWrites() throws {
+    try withDisk(.system) { disk, directory in
+      for round in 0..<50 {
+        let file = try disk.open(directory + "/\(round)", .createNew)
+        let odd = Locked(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { index in
+          if index == 3 { return file.close() }
+          for step in 0..<20 {
+            do { try write([1], to: file, at: step) } catch {
+              if (error as? DiskFailure)?.kind != .closed { odd.withLock { $0 += 1 } }
+            }
+          }
+        }
+        #expect(odd.withLock { $0 } == 0)
+      }
+    }
+  }
+
+  @Test("the directory of a path")
+  func directories() {
+    #expect(directory(holding: "a") == ".")
+    #expect(directory(holding: "/a") == "/")
+    #expect(directory(holding: "x/y/a") == "x/y")
+  }
+}
+
+@Suite("Threads and clocks")
+struct ThreadTests {
+  private final class Counter: @unchecked Sendable {
+    let monitor = Monitor()
+    var value = 0
+  }
+
+  @Test("a monitor lets one thread in at a time, and a waiter learns of a change")
+  func monitor() throws {
+    let counter = Counter()
+    let threads = try (0..<4).map { index in
+      try #require(
+        BackgroundThread(name: "counter \(index)") {
+          for _ in 0..<10_000 { counter.monitor.withLock { counter.value += 1 } }
+          counter.monitor.withLock { counter.monitor.broadcast() }
+        })
+    }
+    counter.monitor.lock()
+    while counter.value < 40_000 { counter.monitor.wait() }
+    counter.monitor.unlock()
+    for thread in threads { thread.join() }
+    #expect(counter.value == 40_000)
+  }
+
+  @Test("waiting with a limit ends when nobody signals")
+  func timeOut() {
+    let monitor = Monitor()
+    let start = SystemClock.monotonicNanoseconds()
+    let wasSignalled = monitor.withLock {
+      // A condition may wake for no reason; only the limit ends this loop.
+      while monitor.wait(nanoseconds: 20_000_000) && SystemClock.monotonicNanoseconds() - start < 1_000_000_000 {}
+      return SystemClock.monotonicNanoseconds() - start >= 1_000_000_000
+    }
+    #expect(!wasSignalled)
+    #expect(SystemClock.monotonicNanoseconds() - start >= 20_000_000)
+  }
+
+  @Test("join returns after the body, also when called twice, and a dropped thread runs on")
+  func join() throws {
+    let counter = Counter()
+    let thread = try #require(
+      BackgroundThread(name: "sleeper") {
+        SystemClock.sleep(nanoseconds: 10_000_000)
+        counter.monitor.withLock { counter.value = 1 }
+      })
+    thread.join()
+    thread.join()
+    #expect(counter.value == 1)
+    _ = BackgroundThread(name: "dropped") {
+      counter.monitor.withLock {
+        counter.value = 2
+        counter.monitor.signal()
+      }
+    }
+    counter.monitor.withLock {
+      while counter.value != 2 { counter.monitor.wait() }
+    }
+  }
+
+  @Test("the wall clock tells the date")
+  func wallClock() {
+    #expect(abs(SystemClock.secondsSince1970() - Date().timeIntervalSince1970) < 5)
+    #expect(processID() == ProcessInfo.processInfo.processIdentifier)
+  }
+
+  @Test("reserved memory is zero, and zero again after it was cleared")
+  func rawMemory() throws {
+    let byteCount = 1 << 20
+    let base = try unsafe #require(RawMemory.reserveZeroed(byteCount: byteCount))
+    defer { unsafe RawMemory.release(base, byteCount: byteCount) }
+    let bytes = unsafe UnsafeMutableRawBufferPointer(start: base, count: byteCount)
+    #expect(unsafe bytes.allSatisfy { $0 == 0 })
+    for range in [0..<byteCount, 5..<100, 4000..<9000, 100..<50_001] {
+      unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0xaa)
+      unsafe RawMemory.clear(base, range)
+      #expect(bytes.indices.allSatisfy { unsafe bytes[$0] == (range.contains($0) ? 0 : 0xaa) })
+    }
+  }
+}
