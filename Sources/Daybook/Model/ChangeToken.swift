@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-internal import DaybookEngine
+import DaybookEngine
 
 /// A place in the changes of a zone or of a database: what was seen up to here.
 ///

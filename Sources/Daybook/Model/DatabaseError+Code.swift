@@ -1,3 +1,6 @@
+/// The stable numbers of errors and the sentence of each. The two lists below are the whole vocabulary: an error that
+/// needs another sentence brings it along, an error that needs another number gets it here, at the end of its range.
+
 extension DatabaseError {
   /// What can go wrong. Numbers 1 to 37 are CloudKit's; Daybook's own, about files, start at 1000.
   ///

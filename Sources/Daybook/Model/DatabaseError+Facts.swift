@@ -1,3 +1,5 @@
+/// The facts beside an error's sentence, and how they read on one line.
+
 extension DatabaseError {
   /// What differed this time. Each fact is there only when it says something; values of a record never are.
   public struct Facts: Sendable, Hashable, CustomStringConvertible {

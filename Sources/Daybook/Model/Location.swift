@@ -4,9 +4,9 @@
   import Foundation
 #endif
 #if canImport(Glibc)
-  private import Glibc
+  import Glibc
 #elseif canImport(Musl)
-  private import Musl
+  import Musl
 #endif
 
 /// A place on the earth: degrees, with what else a receiver may know about it.

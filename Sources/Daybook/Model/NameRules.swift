@@ -32,14 +32,16 @@ enum NameRules {
 
   /// Letters, digits and underscores after a first letter; 1 to 255 of them.
   private static func isIdentifier(_ name: String) -> Bool {
-    var index = 0
-    for byte in name.utf8 {
-      let isLetter = (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-      let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-      if !isLetter && (index == 0 || !(isDigit || byte == UInt8(ascii: "_"))) { return false }
-      index += 1
+    UTF8Order.withView(of: name) { bytes in
+      guard bytes.count >= 1, bytes.count <= maximumByteCount else { return false }
+      for index in 0..<bytes.count {
+        let byte = bytes[index]
+        let isLetter = (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+        let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+        if !isLetter && (index == 0 || !(isDigit || byte == UInt8(ascii: "_"))) { return false }
+      }
+      return true
     }
-    return index >= 1 && index <= maximumByteCount
   }
 
   /// The rule of identifiers, and none of the names that belong to the system.
@@ -50,6 +52,14 @@ enum NameRules {
         "A key must begin with a letter and go on with letters, digits and underscores, at most 255 in all.",
         facts: .init(key: key))
     }
+    // All reserved names begin with one of seven letters and few keys do, so most are done here.
+    switch key.utf8.first {
+    case UInt8(ascii: "c"), UInt8(ascii: "e"), UInt8(ascii: "l"), UInt8(ascii: "m"), UInt8(ascii: "p"),
+      UInt8(ascii: "r"), UInt8(ascii: "s"):
+      break
+    default: return nil
+    }
+    if key.utf8.count < 4 { return nil }
     switch key {
     case "creationDate", "creatorUserRecordID", "etag", "lastModifiedUserRecordID", "modificationDate",
       "modifiedByDevice", "recordChangeTag", "recordID", "recordType", "recordName", "parent", "share":

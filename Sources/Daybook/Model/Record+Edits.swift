@@ -1,4 +1,4 @@
-internal import DaybookEngine
+import DaybookEngine
 
 /// How edits and the stored body together make the fields of a record. Both namespaces go through here.
 extension Record {
@@ -15,13 +15,14 @@ extension Record {
     return (lower, false)
   }
 
+  @usableFromInline
   func value(forKey key: String, isEncrypted: Bool) -> Value? {
     if !edits.isEmpty {
       let (index, isFound) = position(of: key)
       if isFound {
         let edit = edits[index]
         if edit.isEncrypted == isEncrypted { return edit.value }
-        if edit.value != nil { return nil }
+        if !edit.isRemoval { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
@@ -51,11 +52,11 @@ extension Record {
   /// Sets or refuses.
   mutating func store(_ value: Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
     if let fault = NameRules.faultOfKey(key) { throw fault }
+    let place = position(of: key)
+    let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
     guard let value else {
       // Nothing to remove where the other namespace holds the key.
-      if !mark(forKey: key, isEncrypted: !isEncrypted) {
-        put(FieldEdit(key: key, isEncrypted: isEncrypted, value: nil))
-      }
+      if !isTaken { put(FieldEdit(key: key, isEncrypted: isEncrypted, value: nil), at: place) }
       forgive(key, isEncrypted)
       return
     }
@@ -64,7 +65,7 @@ extension Record {
         .invalidArguments, "Assets and references cannot be encrypted values.",
         facts: .init(key: key, found: value.kind.name))
     }
-    if mark(forKey: key, isEncrypted: !isEncrypted) {
+    if isTaken {
       throw DatabaseError(
         .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: key))
     }
@@ -74,7 +75,7 @@ extension Record {
     } catch {
       throw error.adding { $0.key = key }
     }
-    put(FieldEdit(key: key, isEncrypted: isEncrypted, value: storable))
+    put(FieldEdit(key: key, isEncrypted: isEncrypted, value: storable), at: place)
     forgive(key, isEncrypted)
   }
 
@@ -85,6 +86,7 @@ extension Record {
   }
 
   /// Sets, or remembers why not.
+  @usableFromInline
   mutating func assign(_ value: Value?, forKey key: String, isEncrypted: Bool) {
     do throws(DatabaseError) {
       try store(value, forKey: key, isEncrypted: isEncrypted)
@@ -93,34 +95,33 @@ extension Record {
     }
   }
 
-  /// Sets a Swift value, or remembers why not.
-  mutating func assign<T: RecordValueConvertible>(_ value: T?, forKey key: String, isEncrypted: Bool) {
-    do throws(DatabaseError) {
-      try store(value?.checkedRecordValue(), forKey: key, isEncrypted: isEncrypted)
-    } catch {
-      refuse(key, isEncrypted, error)
-    }
-  }
-
-  private mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
+  /// Remembers why a key or value was refused.
+  @usableFromInline   mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
     forgive(key, isEncrypted)
     refusals.append(Refusal(key: key, isEncrypted: isEncrypted, error: error.adding { $0.key = key }))
   }
 
-  /// Whether one namespace has a value for the key.
-  private func mark(forKey key: String, isEncrypted: Bool) -> Bool {
-    let (index, isFound) = position(of: key)
-    if isFound {
-      if edits[index].isEncrypted == isEncrypted { return edits[index].value != nil }
-      if edits[index].value != nil { return false }
+  /// Whether one namespace has a value for the key, whose place among the edits is known.
+  private func hasValue(forKey key: String, at place: (index: Int, isFound: Bool), isEncrypted: Bool) -> Bool {
+    if place.isFound {
+      let edit = edits[place.index]
+      if edit.isEncrypted == isEncrypted { return !edit.isRemoval }
+      if !edit.isRemoval { return false }
     }
     return body.fieldCount > 0 && body.mark(forKey: key)?.isEncrypted == isEncrypted
   }
 
   /// Puts an edit in its place; the newer one of a key wins.
-  mutating func put(_ edit: FieldEdit) {
-    let (index, isFound) = position(of: edit.key)
-    if isFound { edits[index] = edit } else { edits.insert(edit, at: index) }
+  mutating func put(_ edit: FieldEdit) { put(edit, at: position(of: edit.key)) }
+
+  private mutating func put(_ edit: FieldEdit, at place: (index: Int, isFound: Bool)) {
+    if place.isFound {
+      edits[place.index] = edit
+      return
+    }
+    // Few records have more than eight fields; growing from one would copy three times.
+    if edits.isEmpty { edits.reserveCapacity(8) }
+    edits.insert(edit, at: place.index)
   }
 
   /// Where the present value of a field is.
@@ -179,6 +180,6 @@ extension Record {
   }
 
   func removedKeys(isEncrypted: Bool) -> Set<String> {
-    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted && $0.value == nil }.map(\.key))
+    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted && $0.isRemoval }.map(\.key))
   }
 }

@@ -1,3 +1,6 @@
+/// The second namespace of a record's keys. `Fields` is a record seen from that side: it holds a copy, and setting it
+/// back takes over the encrypted edits only.
+
 extension Record {
   /// Values that are encrypted where the database has a cipher, and that no query can see.
   ///
@@ -21,8 +24,8 @@ extension Record {
 
   /// A plain edit beside encrypted ones: a key that would be both is refused at save.
   private mutating func keep(_ edit: FieldEdit) {
-    let hasOther = edits.contains { UTF8Order.equal($0.key, edit.key) && $0.value != nil }
-    if hasOther, edit.value != nil {
+    let hasOther = edits.contains { UTF8Order.equal($0.key, edit.key) && !$0.isRemoval }
+    if hasOther, !edit.isRemoval {
       let error = DatabaseError(
         .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: edit.key))
       refusals.append(Refusal(key: edit.key, error: error))
@@ -45,7 +48,13 @@ extension Record {
     /// The value of a key as a Swift type; nil when it has none or one of another kind.
     public subscript<T: RecordValueConvertible>(key: String) -> T? {
       get { record.value(forKey: key, isEncrypted: true).flatMap { T(recordValue: $0) } }
-      set { record.assign(newValue, forKey: key, isEncrypted: true) }
+      set {
+        do throws(DatabaseError) {
+          record.assign(try newValue?.checkedRecordValue(), forKey: key, isEncrypted: true)
+        } catch {
+          record.refuse(key, true, error)
+        }
+      }
     }
 
     /// The value of a typed key; nil when it has none or one of another kind.

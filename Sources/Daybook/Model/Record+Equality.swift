@@ -1,3 +1,5 @@
+/// When two records are the same: by bytes for text, by exact value for numbers, as indexes see it.
+
 extension Record: Hashable {
   /// Whether both have the same identity, type, metadata, parent and values, plain and encrypted.
   ///

@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-internal import DaybookEngine
+import DaybookEngine
 
 /// Archives of a record's identity and metadata.
 ///

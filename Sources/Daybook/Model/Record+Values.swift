@@ -4,6 +4,8 @@
   import Foundation
 #endif
 
+/// Reading and writing a record's plain values. What happens underneath is in Record+Edits.swift.
+
 extension Record {
   /// The value of a key; nil when it has none. Setting nil removes the key, and the removal is remembered.
   ///
@@ -17,12 +19,23 @@ extension Record {
   /// The value of a key as a Swift type; nil when it has none or one of another kind.
   ///
   /// `Double` reads whole numbers too, whole-number types read no doubles, `Bool` reads 0 and 1 only.
+  @inlinable
   public subscript<T: RecordValueConvertible>(key: String) -> T? {
-    get { value(forKey: key, isEncrypted: false).flatMap { T(recordValue: $0) } }
-    set { assign(newValue, forKey: key, isEncrypted: false) }
+    get {
+      guard let value = value(forKey: key, isEncrypted: false) else { return nil }
+      return T(recordValue: value)
+    }
+    set {
+      do throws(DatabaseError) {
+        assign(try newValue?.checkedRecordValue(), forKey: key, isEncrypted: false)
+      } catch {
+        refuse(key, false, error)
+      }
+    }
   }
 
   /// The value of a typed key; nil when it has none or one of another kind.
+  @inlinable
   public subscript<T: RecordValueConvertible>(key: Key<T>) -> T? {
     get { self[key.name] }
     set { self[key.name] = newValue }

@@ -139,6 +139,7 @@ public struct Record: Identifiable, Sendable {
   package func validateForSave() throws(DatabaseError) {
     if let refusal = refusals.first { throw refusal.error }
     for edit in edits {
+      guard let kind = edit.kind, kind.isReference else { continue }
       let isElsewhere: Bool
       switch edit.value {
       case .reference(let reference): isElsewhere = reference.id.zone != body.zoneID
@@ -158,6 +159,17 @@ public struct Record: Identifiable, Sendable {
 package struct FieldEdit: Sendable {
   package let key: String
   package let isEncrypted: Bool
+  /// The value's kind, so that most questions need no copy of the value; nil removes.
+  package let kind: FieldKind?
   /// Nil removes.
-  package var value: Record.Value?
+  package internal(set) var value: Record.Value?
+
+  package var isRemoval: Bool { kind == nil }
+
+  init(key: String, isEncrypted: Bool, value: Record.Value?) {
+    self.key = key
+    self.isEncrypted = isEncrypted
+    kind = value?.kind
+    self.value = value
+  }
 }

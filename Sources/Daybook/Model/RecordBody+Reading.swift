@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-package import DaybookEngine
+import DaybookEngine
 
 /// What a record body says. Every accessor is total: bytes that make no sense read as nil.
 extension RecordBody {
@@ -91,9 +91,21 @@ extension RecordBody {
   /// record has few fields and their keys lie side by side.
   package func withField<R>(_ key: ByteView, _ body: (FieldMark, ByteView) -> R?) -> R? {
     withBytes { view in
-      var cursor = FieldCursor(view, layout)
-      while let field = cursor.next() {
-        if UTF8Order.equal(field.key, key) { return body(field.mark, field.value) }
+      let layout = layout
+      var row = layout.fieldsStart &+ 2
+      var keyStart = layout.keysStart
+      while row < layout.keysStart {
+        let keyCount = Int(view[row &+ 1])
+        if keyCount == key.count, UTF8Order.equal(view.slice(keyStart..<keyStart &+ keyCount), key) {
+          // A value begins where the one before it ends; the first at the start of the heap.
+          let isFirst = row == layout.fieldsStart &+ 2
+          let start = isFirst ? 0 : Int(view.uint32(at: row &- Self.tableStride &+ 2))
+          let end = Int(view.uint32(at: row &+ 2))
+          return body(
+            FieldMark(rawValue: view[row]), view.slice(layout.valuesStart &+ start..<layout.valuesStart &+ end))
+        }
+        keyStart &+= keyCount
+        row &+= Self.tableStride
       }
       return nil
     }

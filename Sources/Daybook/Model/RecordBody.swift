@@ -1,4 +1,4 @@
-package import DaybookEngine
+import DaybookEngine
 
 /// One copy of a record's bytes: what a save operation carries in the log, and what a record that was read is made of.
 ///

@@ -1,4 +1,4 @@
-package import DaybookEngine
+import DaybookEngine
 
 /// Writes record bodies: a record's edits merged into the stored version, unchanged values copied as bytes.
 ///
@@ -58,31 +58,26 @@ package enum RecordBodyEncoder {
     services: RecordServices? = nil, into buffer: ByteBuffer
   ) throws(DatabaseError) {
     try record.validateForSave()
-    let start = buffer.count
-    do throws(DatabaseError) {
-      let base = server ?? record.body
-      try base.withBytes { (baseView) throws(DatabaseError) in
-        appendHeader(record, base, baseView, server, extent, stamp, into: buffer)
-        if base.fieldCount == 0, server == nil {
-          // A new record: the edits are the fields.
-          var rows: [Row] = []
-          rows.reserveCapacity(record.edits.count)
-          for (index, edit) in record.edits.enumerated() where edit.value != nil { rows.append(.edit(index)) }
-          try appendFields(rows, of: record, zoneKey: RecordBody.zoneKey(of: baseView), services, into: buffer)
-          return
-        }
-        try record.body.withBytes { (localView) throws(DatabaseError) in
-          var lower = FieldCursor(baseView, base.layout)
-          var upper: FieldCursor?
-          if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
-          let rows = merge(&lower, &upper, record.edits)
-          try appendFields(rows, of: record, zoneKey: RecordBody.zoneKey(of: baseView), services, into: buffer)
-        }
+    let base = server ?? record.body
+    var writer = ByteWriter(buffer)
+    try base.withBytes { (baseView) throws(DatabaseError) in
+      let zoneKey = RecordBody.zoneKey(of: baseView)
+      appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
+      if base.fieldCount == 0, server == nil {
+        // A new record: the edits are the fields.
+        try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
+        return
       }
-    } catch {
-      buffer.truncate(to: start)
-      throw error
+      try record.body.withBytes { (localView) throws(DatabaseError) in
+        var lower = FieldCursor(baseView, base.layout)
+        var upper: FieldCursor?
+        if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
+        let rows = merge(&lower, &upper, record.edits)
+        try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
+      }
     }
+    // Only now: what threw on the way left the buffer as it was.
+    writer.finish()
   }
 
   /// Where one field of the result comes from.
@@ -110,7 +105,7 @@ package enum RecordBodyEncoder {
         editIndex < edits.count ? UTF8Order.compare(edits[editIndex].key, field.key) : 1
       if order <= 0 {
         let edit = edits[editIndex]
-        if edit.value != nil {
+        if !edit.isRemoval {
           rows.append(.edit(editIndex))
         } else if order == 0, field.mark.isEncrypted != edit.isEncrypted {
           // The removal of a plain value leaves an encrypted one alone, and the other way round.
@@ -125,7 +120,7 @@ package enum RecordBodyEncoder {
       if let h = high, UTF8Order.compare(h.key, field.key) <= 0 { high = upper?.next() }
     }
     while editIndex < edits.count {
-      if edits[editIndex].value != nil { rows.append(.edit(editIndex)) }
+      if !edits[editIndex].isRemoval { rows.append(.edit(editIndex)) }
       editIndex += 1
     }
     return rows
@@ -133,7 +128,7 @@ package enum RecordBodyEncoder {
 
   private static func appendHeader(
     _ record: Record, _ base: RecordBody, _ baseView: ByteView, _ server: RecordBody?, _ extent: Extent,
-    _ stamp: Stamp, into buffer: ByteBuffer
+    _ stamp: Stamp, into writer: inout ByteWriter
   ) {
     let parent: String? =
       switch record.parentEdit {
@@ -158,87 +153,123 @@ package enum RecordBodyEncoder {
     if stamp.deviceID != nil { flags |= RecordBody.Flags.device }
     if stamp.tagText != nil { flags |= RecordBody.Flags.tagText }
 
-    buffer.append(RecordBody.version)
-    buffer.append(flags)
+    writer.append(RecordBody.version)
+    writer.append(flags)
     // Counts of zone key, type and name.
-    buffer.append(baseView.slice(2..<6))
-    buffer.append(uint64: stamp.tag)
-    buffer.append(uint64: stamp.date.bitPattern)
-    buffer.append(uint64: creationDate.bitPattern)
-    buffer.append(uint64: stamp.previousOffset)
-    buffer.append(uint32: stamp.previousByteCount)
-    buffer.append(baseView.slice(RecordBody.fixedByteCount..<base.layout.optionalsStart))
-    if let text = stamp.tagText { append(counted: Array(text.utf8), into: buffer) }
-    if let creator { append(counted: creator, into: buffer) }
-    if let user = stamp.userID, !isSameUser { append(counted: user, into: buffer) }
-    if let device = stamp.deviceID { append(counted: device, into: buffer) }
+    writer.append(baseView.slice(2..<6))
+    writer.append(uint64: stamp.tag)
+    writer.append(uint64: stamp.date.bitPattern)
+    writer.append(uint64: creationDate.bitPattern)
+    writer.append(uint64: stamp.previousOffset)
+    writer.append(uint32: stamp.previousByteCount)
+    writer.append(baseView.slice(RecordBody.fixedByteCount..<base.layout.optionalsStart))
+    if let text = stamp.tagText { append(counted: Array(text.utf8), into: &writer) }
+    if let creator { append(counted: creator, into: &writer) }
+    if let user = stamp.userID, !isSameUser { append(counted: user, into: &writer) }
+    if let device = stamp.deviceID { append(counted: device, into: &writer) }
     if let parent {
-      buffer.append(UInt8(parent.utf8.count))
-      buffer.append(utf8: parent)
+      writer.append(UInt8(parent.utf8.count))
+      writer.append(utf8: parent)
     }
   }
 
-  private static func append(counted bytes: [UInt8], into buffer: ByteBuffer) {
+  private static func append(counted bytes: [UInt8], into writer: inout ByteWriter) {
     precondition(bytes.count <= Int(UInt16.max), "user, device and tag are limited where they are taken in")
-    buffer.append(uint16: UInt16(bytes.count))
-    buffer.append(bytes)
+    writer.append(uint16: UInt16(bytes.count))
+    writer.append(bytes)
   }
 
-  private static func appendFields(
-    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into buffer: ByteBuffer
+  /// The fields of a record without stored ones: the usual insert, so it makes no list of rows.
+  private static func appendEdits(
+    of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
   ) throws(DatabaseError) {
-    guard rows.count <= Int(UInt16.max) else {
-      throw DatabaseError(
-        .limitExceeded, "A record has too many fields.", facts: .init(size: rows.count, limit: Int(UInt16.max)))
+    let edits = record.edits
+    var fieldCount = 0
+    for edit in edits where !edit.isRemoval { fieldCount += 1 }
+    try appendFieldCount(fieldCount, into: &writer)
+    let table = writer.offset
+    for edit in edits { appendEntry(of: edit, services, into: &writer) }
+    for edit in edits where !edit.isRemoval { writer.append(utf8: edit.key) }
+    let values = writer.offset
+    var entry = table
+    for edit in edits where !edit.isRemoval {
+      try appendValue(of: edit, record, zoneKey, services, into: &writer)
+      try setEnd(from: values, at: entry, in: writer)
+      entry += RecordBody.tableStride
     }
-    let seal = services?.seal
-    buffer.append(uint16: UInt16(rows.count))
-    let table = buffer.count
+  }
+
+  /// The fields of a merge.
+  private static func appendFields(
+    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+  ) throws(DatabaseError) {
+    try appendFieldCount(rows.count, into: &writer)
+    let table = writer.offset
     for row in rows {
       switch row {
       case .stored(let field):
-        buffer.append(field.mark.rawValue)
-        buffer.append(UInt8(field.key.count))
-      case .edit(let index):
-        let edit = record.edits[index]
-        if let value = edit.value {
-          let isSealed = edit.isEncrypted && seal != nil
-          buffer.append(FieldMark(value.kind, isEncrypted: edit.isEncrypted, isSealed: isSealed).rawValue)
-          buffer.append(UInt8(edit.key.utf8.count))
-        }
+        writer.append(field.mark.rawValue)
+        writer.append(UInt8(field.key.count))
+        writer.append(uint32: 0)
+      case .edit(let index): appendEntry(of: record.edits[index], services, into: &writer)
       }
-      buffer.append(uint32: 0)
     }
     for row in rows {
       switch row {
-      case .stored(let field): buffer.append(field.key)
-      case .edit(let index): buffer.append(utf8: record.edits[index].key)
+      case .stored(let field): writer.append(field.key)
+      case .edit(let index): writer.append(utf8: record.edits[index].key)
       }
     }
-    let values = buffer.count
-    var end = table + 2
+    let values = writer.offset
+    var entry = table
     for row in rows {
       switch row {
-      case .stored(let field): buffer.append(field.value)
-      case .edit(let index):
-        let edit = record.edits[index]
-        if let value = edit.value {
-          if let seal, edit.isEncrypted {
-            let plain = ByteBuffer(capacity: 256)
-            ValueCoding.append(value, zoneKey: zoneKey, into: plain)
-            buffer.append(try seal(plain.view.array, edit.key, record.id))
-          } else {
-            try requireStored(value, key: edit.key)
-            ValueCoding.append(value, zoneKey: zoneKey, into: buffer)
-          }
-        }
+      case .stored(let field): writer.append(field.value)
+      case .edit(let index): try appendValue(of: record.edits[index], record, zoneKey, services, into: &writer)
       }
-      guard let valueEnd = UInt32(exactly: buffer.count - values) else {
-        throw DatabaseError(.valueTooLarge, facts: .init(size: buffer.count - values, limit: Int(UInt32.max)))
-      }
-      buffer.set(uint32: valueEnd, at: end)
-      end += RecordBody.tableStride
+      try setEnd(from: values, at: entry, in: writer)
+      entry += RecordBody.tableStride
     }
+  }
+
+  private static func appendFieldCount(_ count: Int, into writer: inout ByteWriter) throws(DatabaseError) {
+    guard count <= Int(UInt16.max) else {
+      throw DatabaseError(
+        .limitExceeded, "A record has too many fields.", facts: .init(size: count, limit: Int(UInt16.max)))
+    }
+    writer.append(uint16: UInt16(count))
+  }
+
+  /// An edit's row in the table; its end is set when its value has been written.
+  private static func appendEntry(of edit: FieldEdit, _ services: RecordServices?, into writer: inout ByteWriter) {
+    guard let kind = edit.kind else { return }
+    let isSealed = edit.isEncrypted && services?.seal != nil
+    writer.append(FieldMark(kind, isEncrypted: edit.isEncrypted, isSealed: isSealed).rawValue)
+    writer.append(UInt8(edit.key.utf8.count))
+    writer.append(uint32: 0)
+  }
+
+  private static func appendValue(
+    of edit: FieldEdit, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+  ) throws(DatabaseError) {
+    guard let value = edit.value else { return }
+    if edit.isEncrypted, let seal = services?.seal {
+      let plain = ByteBuffer(capacity: 256)
+      var plainWriter = ByteWriter(plain)
+      ValueCoding.append(value, zoneKey: zoneKey, into: &plainWriter)
+      plainWriter.finish()
+      writer.append(try seal(plain.view.array, edit.key, record.id))
+      return
+    }
+    if let kind = edit.kind, kind.isAsset { try requireStored(value, key: edit.key) }
+    ValueCoding.append(value, zoneKey: zoneKey, into: &writer)
+  }
+
+  private static func setEnd(from values: Int, at entry: Int, in writer: ByteWriter) throws(DatabaseError) {
+    guard let end = UInt32(exactly: writer.offset - values) else {
+      throw DatabaseError(.valueTooLarge, facts: .init(size: writer.offset - values, limit: Int(UInt32.max)))
+    }
+    writer.set(uint32: end, at: entry + 2)
   }
 
   /// An asset without a digest has no name in the folder: it must not reach the disk.
@@ -259,18 +290,25 @@ extension RecordBody {
   /// The body of a record that was never saved: identity, nothing else.
   init(newType type: String, id: Record.ID) {
     let buffer = ByteBuffer(capacity: 256)
+    var writer = ByteWriter(buffer)
     let key = id.zone == .default ? nil : id.zone.key
-    buffer.append(Self.version)
-    buffer.append(0)
-    buffer.append(uint16: key.map { UInt16($0.count) } ?? Self.defaultZoneMark)
-    buffer.append(UInt8(type.utf8.count))
-    buffer.append(UInt8(id.name.utf8.count))
-    buffer.append(zeros: Self.fixedByteCount - 6)
-    if let key { buffer.append(key) }
-    buffer.append(utf8: type)
-    buffer.append(utf8: id.name)
-    let optionalsStart = buffer.count
-    buffer.append(uint16: 0)
+    writer.append(Self.version)
+    writer.append(0)
+    writer.append(uint16: key.map { UInt16($0.count) } ?? Self.defaultZoneMark)
+    writer.append(UInt8(type.utf8.count))
+    writer.append(UInt8(id.name.utf8.count))
+    // Never saved: no tag, no dates, no previous version.
+    writer.append(uint64: 0)
+    writer.append(uint64: 0)
+    writer.append(uint64: 0)
+    writer.append(uint64: 0)
+    writer.append(uint32: 0)
+    if let key { writer.append(key) }
+    writer.append(utf8: type)
+    writer.append(utf8: id.name)
+    let optionalsStart = writer.offset
+    writer.append(uint16: 0)
+    writer.finish()
     var layout = Layout()
     layout.byteCount = buffer.count
     layout.optionalsStart = optionalsStart

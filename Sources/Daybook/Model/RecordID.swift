@@ -4,6 +4,8 @@
   import Foundation
 #endif
 
+/// The small types around a record: its identity, references, typed keys, and what the database knows of it.
+
 extension Record {
   /// The identity of a record within a database: its name and its zone.
   ///

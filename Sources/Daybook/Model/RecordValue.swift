@@ -4,6 +4,8 @@
   import Foundation
 #endif
 
+/// The closed set of values, their stored form, and their equality. Their bytes are in ValueCoding.swift.
+
 extension Record {
   /// What a field can hold: one of eight kinds, or a list of one kind. The set is closed.
   ///

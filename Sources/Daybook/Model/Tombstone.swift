@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-package import DaybookEngine
+import DaybookEngine
 
 /// What a delete operation carries in the log: who is gone, since when, and where the last version was.
 ///
@@ -30,7 +30,8 @@ package struct Tombstone: Sendable, Hashable {
   package let userID: String?
 
   private static let version: UInt8 = 1
-  private static let fixedByteCount = 34
+  /// Before the zone key.
+  static let fixedByteCount = 34
 
   package init(
     id: Record.ID, type: String, tag: UInt64, date: Date, previousOffset: UInt64 = 0, previousByteCount: UInt32 = 0,

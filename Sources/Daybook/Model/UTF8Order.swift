@@ -1,4 +1,4 @@
-package import DaybookEngine
+import DaybookEngine
 
 /// Strings and bytes compared by their UTF-8 bytes, and strings made from bytes.
 ///

@@ -3,7 +3,7 @@
 #else
   import Foundation
 #endif
-package import DaybookEngine
+import DaybookEngine
 
 /// The bytes of a value in a record body.
 ///
@@ -187,95 +187,95 @@ package enum ValueCoding {
   /// Appends the bytes of a storable value.
   ///
   /// - Parameter zoneKey: the zone of the record; references into it do not repeat it.
-  static func append(_ value: Record.Value, zoneKey: ByteView, into buffer: ByteBuffer) {
+  static func append(_ value: Record.Value, zoneKey: ByteView, into writer: inout ByteWriter) {
     switch value {
-    case .string(let text): buffer.append(utf8: text)
-    case .int(let number): append(int: number, into: buffer)
-    case .double(let number): buffer.append(uint64: number.bitPattern)
-    case .bytes(let bytes): append(bytes, into: buffer)
-    case .date(let date): buffer.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    case .location(let place): append(place, into: buffer)
-    case .asset(let asset): append(asset, into: buffer)
-    case .reference(let reference): append(reference, zoneKey: zoneKey, into: buffer)
+    case .string(let text): writer.append(utf8: text)
+    case .int(let number): append(int: number, into: &writer)
+    case .double(let number): writer.append(uint64: number.bitPattern)
+    case .bytes(let bytes): append(bytes, into: &writer)
+    case .date(let date): writer.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    case .location(let place): append(place, into: &writer)
+    case .asset(let asset): append(asset, into: &writer)
+    case .reference(let reference): append(reference, zoneKey: zoneKey, into: &writer)
     case .strings(let list):
-      buffer.append(uint32: UInt32(list.count))
+      writer.append(uint32: UInt32(list.count))
       for text in list {
-        buffer.append(varint: UInt64(text.utf8.count))
-        buffer.append(utf8: text)
+        writer.append(varint: UInt64(text.utf8.count))
+        writer.append(utf8: text)
       }
     case .ints(let list):
-      buffer.append(uint32: UInt32(list.count))
-      for number in list { buffer.append(varint: ZigZag.encode(number)) }
+      writer.append(uint32: UInt32(list.count))
+      for number in list { writer.append(varint: ZigZag.encode(number)) }
     case .doubles(let list):
-      buffer.append(uint32: UInt32(list.count))
-      for number in list { buffer.append(uint64: number.bitPattern) }
+      writer.append(uint32: UInt32(list.count))
+      for number in list { writer.append(uint64: number.bitPattern) }
     case .bytesList(let list):
-      buffer.append(uint32: UInt32(list.count))
+      writer.append(uint32: UInt32(list.count))
       for bytes in list {
-        buffer.append(varint: UInt64(bytes.count))
-        append(bytes, into: buffer)
+        writer.append(varint: UInt64(bytes.count))
+        append(bytes, into: &writer)
       }
     case .dates(let list):
-      buffer.append(uint32: UInt32(list.count))
-      for date in list { buffer.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern) }
+      writer.append(uint32: UInt32(list.count))
+      for date in list { writer.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern) }
     case .locations(let list):
-      buffer.append(uint32: UInt32(list.count))
+      writer.append(uint32: UInt32(list.count))
       for place in list {
-        buffer.append(varint: UInt64(byteCount(of: place)))
-        append(place, into: buffer)
+        writer.append(varint: UInt64(byteCount(of: place)))
+        append(place, into: &writer)
       }
     case .assets(let list):
-      buffer.append(uint32: UInt32(list.count))
+      writer.append(uint32: UInt32(list.count))
       for asset in list {
-        buffer.append(varint: UInt64(byteCount(of: asset) + (asset.data?.count ?? 0)))
-        append(asset, into: buffer)
+        writer.append(varint: UInt64(byteCount(of: asset) + (asset.data?.count ?? 0)))
+        append(asset, into: &writer)
       }
     case .references(let list):
-      buffer.append(uint32: UInt32(list.count))
+      writer.append(uint32: UInt32(list.count))
       for reference in list {
-        buffer.append(varint: UInt64(byteCount(of: reference, zoneKey: zoneKey)))
-        append(reference, zoneKey: zoneKey, into: buffer)
+        writer.append(varint: UInt64(byteCount(of: reference, zoneKey: zoneKey)))
+        append(reference, zoneKey: zoneKey, into: &writer)
       }
     }
   }
 
-  private static func append(int number: Int64, into buffer: ByteBuffer) {
+  private static func append(int number: Int64, into writer: inout ByteWriter) {
     var rest = ZigZag.encode(number)
     repeat {
-      buffer.append(UInt8(truncatingIfNeeded: rest))
+      writer.append(UInt8(truncatingIfNeeded: rest))
       rest &>>= 8
     } while rest != 0
   }
 
-  private static func append(_ data: Data, into buffer: ByteBuffer) {
+  private static func append(_ data: Data, into writer: inout ByteWriter) {
     // Safe: the bytes are copied before the closure returns.
-    unsafe data.withUnsafeBytes { unsafe buffer.append(ByteView($0)) }
+    unsafe data.withUnsafeBytes { unsafe writer.append($0) }
   }
 
-  private static func append(_ place: Location, into buffer: ByteBuffer) {
+  private static func append(_ place: Location, into writer: inout ByteWriter) {
     let parts = [
       place.altitude, place.horizontalAccuracy, place.verticalAccuracy, place.course, place.speed,
       place.timestamp?.timeIntervalSinceReferenceDate,
     ]
     var flags: UInt8 = 0
     for (bit, part) in parts.enumerated() where part != nil { flags |= 1 << UInt8(bit) }
-    buffer.append(flags)
-    buffer.append(uint64: place.latitude.bitPattern)
-    buffer.append(uint64: place.longitude.bitPattern)
+    writer.append(flags)
+    writer.append(uint64: place.latitude.bitPattern)
+    writer.append(uint64: place.longitude.bitPattern)
     for part in parts {
-      if let part { buffer.append(uint64: part.bitPattern) }
+      if let part { writer.append(uint64: part.bitPattern) }
     }
   }
 
-  private static func append(_ asset: Asset, into buffer: ByteBuffer) {
+  private static func append(_ asset: Asset, into writer: inout ByteWriter) {
     let content = asset.data
-    buffer.append((asset.digest != nil ? 1 : 0) | (content != nil ? 2 : 0))
-    if let digest = asset.digest { buffer.append(digest) }
-    buffer.append(uint64: UInt64(asset.byteCount))
-    if let content { append(content, into: buffer) }
+    writer.append((asset.digest != nil ? 1 : 0) | (content != nil ? 2 : 0))
+    if let digest = asset.digest { writer.append(digest) }
+    writer.append(uint64: UInt64(asset.byteCount))
+    if let content { append(content, into: &writer) }
   }
 
-  private static func append(_ reference: Record.Reference, zoneKey: ByteView, into buffer: ByteBuffer) {
+  private static func append(_ reference: Record.Reference, zoneKey: ByteView, into writer: inout ByteWriter) {
     let isElsewhere = !reference.id.zone.matches(key: zoneKey)
     let action: UInt8 =
       switch reference.action {
@@ -283,13 +283,13 @@ package enum ValueCoding {
       case .deleteSelf: 1
       case .validate: 2
       }
-    buffer.append(action | (isElsewhere ? 0x80 : 0))
-    buffer.append(UInt8(reference.id.name.utf8.count))
-    buffer.append(utf8: reference.id.name)
+    writer.append(action | (isElsewhere ? 0x80 : 0))
+    writer.append(UInt8(reference.id.name.utf8.count))
+    writer.append(utf8: reference.id.name)
     if isElsewhere {
       let key = reference.id.zone.key
-      buffer.append(uint16: UInt16(key.count))
-      buffer.append(key)
+      writer.append(uint16: UInt16(key.count))
+      writer.append(key)
     }
   }
 

@@ -1,4 +1,6 @@
-package import DaybookEngine
+import DaybookEngine
+
+/// The identity of a zone, and the bytes that stand for it in keys on disk.
 
 extension Zone {
   /// The identity of a zone: its name and its owner.

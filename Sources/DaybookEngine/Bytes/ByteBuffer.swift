@@ -3,12 +3,12 @@
 /// An array would do, at the price of an exclusivity check and a uniqueness check for every field; a million records a
 /// second notice both. The buffer belongs to one thread at a time (the holder of the turn) and frees its memory with
 /// itself. `removeAll` keeps the capacity up to a limit, so that the next transaction does not allocate.
-@safe package final class ByteBuffer: @unchecked Sendable {
-  @usableFromInline package var base: UnsafeMutableRawPointer
-  @usableFromInline package private(set) var capacity: Int
-  @usableFromInline package var count = 0
+@safe public final class ByteBuffer: @unchecked Sendable {
+  public var base: UnsafeMutableRawPointer
+  public private(set) var capacity: Int
+  public var count = 0
 
-  package init(capacity: Int = 4096) {
+  public init(capacity: Int = 4096) {
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     self.capacity = capacity
   }
@@ -16,14 +16,14 @@
   deinit { unsafe base.deallocate() }
 
   /// What has been written so far; valid until the next append.
-  @inlinable package var view: ByteView { unsafe ByteView(UnsafeRawPointer(base), count: count) }
+  @inlinable public var view: ByteView { unsafe ByteView(UnsafeRawPointer(base), count: count) }
 
   @inlinable @inline(__always)
-  package func reserve(_ byteCount: Int) {
+  public func reserve(_ byteCount: Int) {
     if count &+ byteCount > capacity { grow(to: count + byteCount) }
   }
 
-  @usableFromInline package func grow(to needed: Int) {
+  public func grow(to needed: Int) {
     let wanted = max(needed, capacity * 2)
     let bigger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
     // Safe: both allocations hold at least `count` bytes.
@@ -34,7 +34,7 @@
   }
 
   @inlinable @inline(__always)
-  package func append(_ byte: UInt8) {
+  public func append(_ byte: UInt8) {
     reserve(1)
     // Safe: reserved above; the same holds for every append below.
     unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
@@ -42,75 +42,75 @@
   }
 
   @inlinable @inline(__always)
-  package func append(uint16 value: UInt16) {
+  public func append(uint16 value: UInt16) {
     reserve(2)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt16.self)
     count &+= 2
   }
 
   @inlinable @inline(__always)
-  package func append(uint32 value: UInt32) {
+  public func append(uint32 value: UInt32) {
     reserve(4)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt32.self)
     count &+= 4
   }
 
   @inlinable @inline(__always)
-  package func append(uint64 value: UInt64) {
+  public func append(uint64 value: UInt64) {
     reserve(8)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt64.self)
     count &+= 8
   }
 
   @inlinable @inline(__always)
-  package func append(_ bytes: ByteView) {
+  public func append(_ bytes: ByteView) {
     reserve(bytes.count)
     unsafe (base + count).copyMemory(from: bytes.base, byteCount: bytes.count)
     count &+= bytes.count
   }
 
-  @inlinable package func append(_ bytes: [UInt8]) {
+  @inlinable public func append(_ bytes: [UInt8]) {
     unsafe bytes.withUnsafeBytes { unsafe append(ByteView($0)) }
   }
 
   /// Appends the UTF-8 of a string, without an intermediate copy.
-  @inlinable package func append(utf8 string: String) {
+  @inlinable public func append(utf8 string: String) {
     var string = string
     string.withUTF8 { unsafe append(ByteView(UnsafeRawBufferPointer($0))) }
   }
 
-  @inlinable package func append(zeros byteCount: Int) {
+  @inlinable public func append(zeros byteCount: Int) {
     reserve(byteCount)
     unsafe (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     count &+= byteCount
   }
 
   @inlinable @inline(__always)
-  package func set(uint16 value: UInt16, at offset: Int) {
+  public func set(uint16 value: UInt16, at offset: Int) {
     precondition(offset >= 0 && offset <= count - 2, "a buffer was patched outside its bytes")
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt16.self)
   }
 
   @inlinable @inline(__always)
-  package func set(uint32 value: UInt32, at offset: Int) {
+  public func set(uint32 value: UInt32, at offset: Int) {
     precondition(offset >= 0 && offset <= count - 4, "a buffer was patched outside its bytes")
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
   }
 
   @inlinable @inline(__always)
-  package func set(uint64 value: UInt64, at offset: Int) {
+  public func set(uint64 value: UInt64, at offset: Int) {
     precondition(offset >= 0 && offset <= count - 8, "a buffer was patched outside its bytes")
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
   /// Forgets everything behind `newCount`.
-  @inlinable package func truncate(to newCount: Int) {
+  @inlinable public func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "a buffer is only ever cut back")
     count = newCount
   }
 
   /// Forgets everything; memory beyond `keeping` bytes goes back to the system.
-  package func removeAll(keeping: Int = 1 << 20) {
+  public func removeAll(keeping: Int = 1 << 20) {
     count = 0
     if capacity > keeping {
       unsafe base.deallocate()

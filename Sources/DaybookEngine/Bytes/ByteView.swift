@@ -5,54 +5,54 @@
 /// came from. Nothing that leaves the library is a view; what leaves is copied.
 ///
 /// Always true: `count` is not negative, and `base ..< base + count` was readable when the view was made.
-@safe package struct ByteView: Sendable {
-  @usableFromInline package nonisolated(unsafe) let base: UnsafeRawPointer
-  @usableFromInline package let count: Int
+@safe public struct ByteView: Sendable {
+  public nonisolated(unsafe) let base: UnsafeRawPointer
+  public let count: Int
 
   @inlinable @inline(__always)
-  package init(_ base: UnsafeRawPointer, count: Int) {
+  public init(_ base: UnsafeRawPointer, count: Int) {
     assert(count >= 0, "a view never has a negative length")
     unsafe self.base = base
     self.count = count
   }
 
   @inlinable @inline(__always)
-  package init(_ buffer: UnsafeRawBufferPointer) {
+  public init(_ buffer: UnsafeRawBufferPointer) {
     // Safe: an empty buffer may have no base address; a view of no bytes is never dereferenced.
     unsafe self.base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
     self.count = buffer.count
   }
 
-  @inlinable package var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// The bytes as a buffer, for the few callers that speak to C.
-  @inlinable package var buffer: UnsafeRawBufferPointer {
+  @inlinable public var buffer: UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
 
   @inlinable @inline(__always)
-  package subscript(index: Int) -> UInt8 {
+  public subscript(index: Int) -> UInt8 {
     precondition(index >= 0 && index < count, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe base.load(fromByteOffset: index, as: UInt8.self)
   }
 
   @inlinable @inline(__always)
-  package func uint16(at offset: Int) -> UInt16 {
+  public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count - 2, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
   @inlinable @inline(__always)
-  package func uint32(at offset: Int) -> UInt32 {
+  public func uint32(at offset: Int) -> UInt32 {
     precondition(offset >= 0 && offset <= count - 4, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
   @inlinable @inline(__always)
-  package func uint64(at offset: Int) -> UInt64 {
+  public func uint64(at offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count - 8, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -60,24 +60,24 @@
 
   /// Eight bytes as a big-endian number, for ordered keys.
   @inlinable @inline(__always)
-  package func bigEndianUInt64(at offset: Int) -> UInt64 { uint64(at: offset).byteSwapped }
+  public func bigEndianUInt64(at offset: Int) -> UInt64 { uint64(at: offset).byteSwapped }
 
   @inlinable @inline(__always)
-  package func bigEndianUInt32(at offset: Int) -> UInt32 { uint32(at: offset).byteSwapped }
+  public func bigEndianUInt32(at offset: Int) -> UInt32 { uint32(at: offset).byteSwapped }
 
   @inlinable @inline(__always)
-  package func slice(_ range: Range<Int>) -> ByteView {
+  public func slice(_ range: Range<Int>) -> ByteView {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "a view was cut outside its bytes")
     // Safe: the line above.
     return unsafe ByteView(base + range.lowerBound, count: range.count)
   }
 
   @inlinable @inline(__always)
-  package func dropFirst(_ byteCount: Int) -> ByteView { slice(byteCount..<count) }
+  public func dropFirst(_ byteCount: Int) -> ByteView { slice(byteCount..<count) }
 
   @inlinable @inline(__always)
-  package func prefix(_ byteCount: Int) -> ByteView { slice(0..<byteCount) }
+  public func prefix(_ byteCount: Int) -> ByteView { slice(0..<byteCount) }
 
   /// A copy of the bytes, for keeping.
-  @inlinable package var array: [UInt8] { unsafe [UInt8](buffer) }
+  @inlinable public var array: [UInt8] { unsafe [UInt8](buffer) }
 }

@@ -9,7 +9,7 @@
 
 extension ByteBuffer {
   @inlinable @inline(__always)
-  package func append(varint value: UInt64) {
+  public func append(varint value: UInt64) {
     if value < 0x80 {
       append(UInt8(truncatingIfNeeded: value))
     } else {
@@ -27,14 +27,14 @@ extension ByteBuffer {
   }
 
   @inlinable @inline(__always)
-  package func append(signedVarint value: Int64) { append(varint: ZigZag.encode(value)) }
+  public func append(signedVarint value: Int64) { append(varint: ZigZag.encode(value)) }
 }
 
 extension ByteView {
   /// The number at an offset, which moves behind it; nil, and the offset stays, when the bytes end too early, go beyond
   /// 64 bits or spell the number longer than needed.
   @inlinable @inline(__always)
-  package func varint(at offset: inout Int) -> UInt64? {
+  public func varint(at offset: inout Int) -> UInt64? {
     if offset >= 0 && offset < count {
       // Safe: the line above.
       let first = unsafe base.load(fromByteOffset: offset, as: UInt8.self)
@@ -69,7 +69,7 @@ extension ByteView {
   }
 
   @inlinable @inline(__always)
-  package func signedVarint(at offset: inout Int) -> Int64? {
+  public func signedVarint(at offset: inout Int) -> Int64? {
     guard let value = varint(at: &offset) else { return nil }
     return ZigZag.decode(value)
   }
@@ -77,17 +77,17 @@ extension ByteView {
 
 /// How many bytes a number takes as a varint: 1 to 10.
 @inlinable @inline(__always)
-package func varintByteCount(_ value: UInt64) -> Int {
+public func varintByteCount(_ value: UInt64) -> Int {
   (70 &- (value | 1).leadingZeroBitCount) / 7
 }
 
 /// Signed numbers as unsigned ones: 0, -1, 1, -2, … become 0, 1, 2, 3, …
-package enum ZigZag {
+public enum ZigZag {
   @inlinable @inline(__always)
-  package static func encode(_ value: Int64) -> UInt64 { UInt64(bitPattern: value &<< 1 ^ value &>> 63) }
+  public static func encode(_ value: Int64) -> UInt64 { UInt64(bitPattern: value &<< 1 ^ value &>> 63) }
 
   @inlinable @inline(__always)
-  package static func decode(_ value: UInt64) -> Int64 {
+  public static func decode(_ value: UInt64) -> Int64 {
     Int64(bitPattern: value &>> 1) ^ (0 &- Int64(bitPattern: value & 1))
   }
 }

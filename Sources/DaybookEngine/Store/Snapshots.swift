@@ -18,7 +18,7 @@ struct StateRecord {
 }
 
 /// A version of the store in memory that the store frees when nobody pins it.
-@safe struct StateReference {
+@safe struct StateReference: @unchecked Sendable {
   let pointer: UnsafeMutablePointer<StateRecord>
 
   init(_ record: StateRecord) {

@@ -1,7 +1,7 @@
 /// Reading: pin the newest version, look into its trees, copy what is wanted, let go.
 extension Store {
   /// A pinned version. Whoever took it gives it back with `endRead`.
-  @safe package struct Pin {
+  @safe package struct Pin: Sendable {
     let slot: Int
     let state: StateReference
     let source: PageSource

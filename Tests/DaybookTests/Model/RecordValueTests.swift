@@ -50,9 +50,9 @@ struct RecordValueTests {
       }
     }
     #expect(stored.encodedByteCount == record.encodedByteCount)
-    let buffer = ByteBuffer()
-    record.body.withZoneKey { ValueCoding.append(value, zoneKey: $0, into: buffer) }
-    #expect(record.encodedByteCount == 6 + 1 + buffer.count - inline)
+    var writer = ByteWriter(ByteBuffer())
+    record.body.withZoneKey { ValueCoding.append(value, zoneKey: $0, into: &writer) }
+    #expect(record.encodedByteCount == 6 + 1 + writer.offset - inline)
   }
 
   @Test("every value survives an archive", arguments: sampleValues.filter { $0 != .double(.infinity) })

@@ -1,0 +1,236 @@
+import DaybookEngine
+
+extension Database {
+  /// How much a check looks at.
+  public enum CheckDepth: Sendable {
+    /// Frames, pages, counts, and that all trees hold the same records.
+    case structure
+    /// Also every record body, and the whole log replayed and compared with the trees.
+    case deep
+  }
+
+  /// What a check found.
+  public struct CheckReport: Sendable {
+    /// One thing that is wrong.
+    public struct Finding: Sendable, Hashable, CustomStringConvertible {
+      /// Where in the file; nil when it is not in one place.
+      public let offset: Int?
+      /// What is wrong.
+      public let message: String
+      public var description: String { offset.map { "byte \($0): \(message)" } ?? message }
+    }
+    /// What was looked at.
+    public var frameCount = 0
+    public var commitCount = 0
+    public var operationCount = 0
+    public var pageCount = 0
+    public var recordCount = 0
+    public var zoneCount = 0
+    /// Everything that is wrong; empty when all is well.
+    public var findings: [Finding] = []
+    /// Whether nothing is wrong.
+    public var isClean: Bool { findings.isEmpty }
+
+    mutating func add(_ message: String, at offset: UInt64? = nil) {
+      findings.append(Finding(offset: offset.map { Int(clamping: $0) }, message: message))
+    }
+  }
+
+  /// Looks at the whole file and says what is wrong. Changes nothing; writes may go on meanwhile.
+  /// - Parameter progress: called with the parts done and all parts; false stops the check with `operationCancelled`.
+  public func check(
+    _ depth: CheckDepth = .structure, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) -> CheckReport {
+    try reading { (view) throws(DatabaseError) in
+      guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      var report = CheckReport()
+      if let lost = store.recovery.lostSequences {
+        report.add("commits \(lost.lowerBound) to \(lost.upperBound) were acknowledged and are damaged", at: pin.end)
+      }
+      do throws(StoreError) {
+        let engine = try store.check(pin) { done, total in progress?(Int(clamping: done), Int(clamping: total)) ?? true }
+        report.frameCount = engine.frameCount
+        report.commitCount = engine.commitCount
+        report.operationCount = engine.operationCount
+        report.pageCount = engine.pageCount
+        for finding in engine.findings { report.add(finding.message, at: finding.offset) }
+      } catch {
+        if case .refused = error { throw DatabaseError(error, path: path) }
+        report.add(DatabaseError(error, path: path).description)
+      }
+      // Trees that are damaged cannot be compared; the engine's findings say so already.
+      guard report.isClean else { return report }
+      var checker = RecordChecker(view: view, depth: depth)
+      checker.run(&report)
+      if depth == .deep, report.isClean { compareWithLog(pin, &report) }
+      return report
+    }
+  }
+
+  /// Replays the log into trees of its own and compares them with the live ones.
+  private func compareWithLog(_ pin: Store.Pin, _ report: inout CheckReport) {
+    let names = [
+      Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
+      Roots.lineages: "the lineages", Roots.settings: "the settings",
+    ]
+    var differences: [String] = []
+    do {
+      try store.rebuiltRoots(for: pin, applier: RecordApplier()) { (roots, reader) throws(StoreError) in
+        for (index, name) in names.sorted(by: { $0.key < $1.key }) {
+          do throws(PageFault) {
+            let difference = try Store.firstDifference(pin.root(index), pin.reader, roots[index], reader)
+            if let difference { differences.append("\(name) and the log differ: \(difference)") }
+          } catch { throw .page(error) }
+        }
+      }
+    } catch {
+      differences.append("the log cannot be replayed: \(DatabaseError(error, path: path))")
+    }
+    for difference in differences { report.add(difference) }
+  }
+}
+
+/// Checks that the trees of each zone tell the same story.
+private struct RecordChecker {
+  let view: ReadView
+  let depth: Database.CheckDepth
+
+  mutating func run(_ report: inout Database.CheckReport) {
+    do {
+      let cells = try zones(&report)
+      report.zoneCount = cells.filter { !$0.trees.isDeleted }.count
+      for cell in cells where !cell.trees.isDeleted { try check(cell.key, cell.trees, &report) }
+      if view.root(Roots.zonesBySequence).count != UInt64(cells.count) {
+        report.add("\(cells.count) zones, but \(view.root(Roots.zonesBySequence).count) in the order of changes")
+      }
+      try checkZoneOrder(cells, &report)
+    } catch let error as DatabaseError {
+      report.add(error.description)
+    } catch { report.add("\(error)") }
+  }
+
+  private func zones(_ report: inout Database.CheckReport) throws -> [(key: [UInt8], trees: ZoneTrees)] {
+    var result: [([UInt8], ZoneTrees)] = []
+    var cursor = view.reader.cursor(in: view.root(Roots.catalog))
+    let key = ByteBuffer(capacity: 256)
+    var isValid = try cursor.first()
+    while isValid {
+      cursor.key(into: key)
+      if let trees = ZoneTrees(cursor.value), (try? Zone.ID(key: key.view)) != nil {
+        result.append((key.view.array, trees))
+      } else {
+        report.add("a zone of the catalog is malformed")
+      }
+      isValid = try cursor.next()
+    }
+    return result
+  }
+
+  private func checkZoneOrder(
+    _ cells: [(key: [UInt8], trees: ZoneTrees)], _ report: inout Database.CheckReport
+  ) throws {
+    let key = ByteBuffer(capacity: 256)
+    for cell in cells {
+      key.truncate(to: 0)
+      key.append(uint64: cell.trees.lastSequence.byteSwapped)
+      key.append(cell.key)
+      if try view.reader.value(key.view, in: view.root(Roots.zonesBySequence)) == nil {
+        report.add("a zone is missing in the order of changes")
+      }
+    }
+  }
+
+  private func check(_ zoneKey: [UInt8], _ trees: ZoneTrees, _ report: inout Database.CheckReport) throws {
+    let name = String(decoding: zoneKey.prefix { $0 != 0 }, as: UTF8.self)
+    if trees.byName.count != trees.byType.count {
+      report.add("zone \(name): \(trees.byName.count) records by name, \(trees.byType.count) by type")
+    }
+    if trees.byName.count + trees.tombstones.count != trees.journal.count {
+      report.add(
+        "zone \(name): \(trees.byName.count) records and \(trees.tombstones.count) tombstones, "
+          + "but \(trees.journal.count) in the journal")
+    }
+    let recordName = ByteBuffer(capacity: 256)
+    let key = ByteBuffer(capacity: 512)
+    var cursor = view.reader.cursor(in: trees.byName)
+    var isValid = try cursor.first()
+    while isValid {
+      cursor.key(into: recordName)
+      report.recordCount += 1
+      guard let entry = RecordEntry(cursor.value) else {
+        report.add("zone \(name): a record's entry is malformed")
+        return
+      }
+      JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      let journal = try view.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) }
+      if journal?.place != entry.place || journal?.isDeleted != false {
+        report.add("zone \(name): a record is not in the journal where its entry says", at: entry.place.offset)
+      }
+      try checkBody(entry, zoneKey, recordName.view, trees, key, name, &report)
+      isValid = try cursor.next()
+    }
+    try checkTombstones(zoneKey, trees, name, &report)
+  }
+
+  private func checkBody(
+    _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer,
+    _ name: String, _ report: inout Database.CheckReport
+  ) throws {
+    let operation: ByteView
+    do { operation = try view.operation(at: entry.place) } catch {
+      report.add("zone \(name): a record's body is damaged", at: entry.place.offset)
+      return
+    }
+    let payload = Operation.payload(operation)
+    guard Operation.kind(operation) == OperationKind.saveRecord, let identity = BodyIdentity.body(payload) else {
+      report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
+      return
+    }
+    if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
+      report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
+    }
+    key.truncate(to: 0)
+    key.append(identity.type)
+    key.append(0)
+    key.append(identity.name)
+    if try view.reader.value(key.view, in: trees.byType) == nil {
+      report.add("zone \(name): a record is missing among those of its type", at: entry.place.offset)
+    }
+    if depth == .deep {
+      do { _ = try RecordBody(copying: payload) } catch {
+        report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
+      }
+    }
+  }
+
+  private func checkTombstones(
+    _ zoneKey: [UInt8], _ trees: ZoneTrees, _ name: String, _ report: inout Database.CheckReport
+  ) throws {
+    let recordName = ByteBuffer(capacity: 256)
+    let key = ByteBuffer(capacity: 16)
+    var cursor = view.reader.cursor(in: trees.tombstones)
+    var isValid = try cursor.first()
+    while isValid {
+      cursor.key(into: recordName)
+      guard cursor.value.count == 12 else {
+        report.add("zone \(name): a tombstone is malformed")
+        return
+      }
+      JournalKey.set(key, sequence: cursor.value.uint64(at: 0), ordinal: cursor.value.uint32(at: 8))
+      if let journal = try view.reader.value(key.view, in: trees.journal).flatMap({ JournalEntry($0) }),
+        journal.isDeleted
+      {
+        let tombstone = try view.tombstone(at: journal.place)
+        if !UTF8Order.withView(of: tombstone.id.name, { UTF8Order.equal($0, recordName.view) }) {
+          report.add("zone \(name): a tombstone's place holds another record's", at: journal.place.offset)
+        }
+      } else {
+        report.add("zone \(name): a tombstone is not in the journal where its entry says")
+      }
+      if try view.reader.value(recordName.view, in: trees.byName) != nil {
+        report.add("zone \(name): a record lives and is deleted at once")
+      }
+      isValid = try cursor.next()
+    }
+  }
+}

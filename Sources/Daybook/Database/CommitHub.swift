@@ -1,0 +1,133 @@
+import DaybookEngine
+
+/// Hands commit notices to those who subscribed, once the commits are visible.
+///
+/// A notice is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
+/// says that its sequence has been published. A slow consumer keeps at most 1,024 notices; what comes then is counted in
+/// one `.missed`.
+final class CommitHub: Sendable {
+  private struct State {
+    var queued: [CommitNotice.Commit] = []
+    var subscribers: [Int: Subscriber] = [:]
+    var nextNumber = 0
+    var isFinished = false
+  }
+
+  private let state = Locked(State())
+
+  init() {}
+
+  var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
+
+  func enqueue(_ commit: CommitNotice.Commit) { state.withLock { $0.queued.append(commit) } }
+
+  /// The commit failed after its notice was queued.
+  func cancel(_ sequence: UInt64) { state.withLock { $0.queued.removeAll { $0.sequence == sequence } } }
+
+  func publish(through sequence: UInt64) {
+    state.withLock { state in
+      guard let first = state.queued.first, first.sequence <= sequence else { return }
+      let count = state.queued.firstIndex { $0.sequence > sequence } ?? state.queued.count
+      for commit in state.queued[..<count] {
+        for subscriber in state.subscribers.values { subscriber.offer(commit) }
+      }
+      state.queued.removeSubrange(..<count)
+    }
+  }
+
+  func subscribe(excluding origin: Origin?) -> AsyncStream<CommitNotice> {
+    let subscriber = Subscriber(excluding: origin)
+    let number = state.withLock { state -> Int? in
+      guard !state.isFinished else { return nil }
+      state.nextNumber += 1
+      state.subscribers[state.nextNumber] = subscriber
+      return state.nextNumber
+    }
+    guard let number else { subscriber.finish() ; return AsyncStream { nil } }
+    // The stream's closure keeps this alive; with the stream the subscription ends.
+    let membership = Membership { [self] in _ = state.withLock { $0.subscribers.removeValue(forKey: number) } }
+    return AsyncStream {
+      await withTaskCancellationHandler {
+        await membership.keep(subscriber).next()
+      } onCancel: {
+        subscriber.finish()
+      }
+    }
+  }
+
+  func finish() {
+    let subscribers = state.withLock { state in
+      state.isFinished = true
+      defer { state.subscribers = [:] }
+      return Array(state.subscribers.values)
+    }
+    for subscriber in subscribers { subscriber.finish() }
+  }
+
+  private final class Membership: Sendable {
+    private let leave: @Sendable () -> Void
+    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+    deinit { leave() }
+    func keep(_ subscriber: Subscriber) -> Subscriber { subscriber }
+  }
+
+  /// One stream's queue.
+  private final class Subscriber: Sendable {
+    private static let limit = 1024
+    private struct State {
+      var notices: [CommitNotice] = []
+      var missed: (from: UInt64, to: UInt64)?
+      var waiting: CheckedContinuation<CommitNotice?, Never>?
+      var isFinished = false
+    }
+    private let state = Locked(State())
+    private let excluded: Origin?
+
+    init(excluding origin: Origin?) { excluded = origin }
+
+    func offer(_ commit: CommitNotice.Commit) {
+      if let excluded, commit.origin == excluded { return }
+      let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
+        if state.isFinished { return nil }
+        if let waiting = state.waiting {
+          state.waiting = nil
+          return waiting
+        }
+        if state.missed != nil {
+          state.missed!.to = commit.sequence
+        } else if state.notices.count >= Subscriber.limit {
+          state.missed = (commit.sequence, commit.sequence)
+        } else {
+          state.notices.append(.commit(commit))
+        }
+        return nil
+      }
+      waiting?.resume(returning: .commit(commit))
+    }
+
+    func next() async -> CommitNotice? {
+      await withCheckedContinuation { continuation in
+        let ready = state.withLock { state -> CommitNotice?? in
+          if !state.notices.isEmpty { return .some(state.notices.removeFirst()) }
+          if let missed = state.missed {
+            state.missed = nil
+            return .some(.missed(from: missed.from, to: missed.to))
+          }
+          if state.isFinished { return .some(nil) }
+          state.waiting = continuation
+          return nil
+        }
+        if let ready { continuation.resume(returning: ready) }
+      }
+    }
+
+    func finish() {
+      let waiting = state.withLock { state in
+        state.isFinished = true
+        defer { state.waiting = nil }
+        return state.waiting
+      }
+      waiting?.resume(returning: nil)
+    }
+  }
+}

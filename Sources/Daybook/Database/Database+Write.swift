@@ -1,0 +1,57 @@
+import DaybookEngine
+
+/// Write transactions: one at a time, atomic over all records and zones they touch.
+extension Database {
+  /// Runs a transaction. What `body` saves and deletes is committed together when it returns, and not at all when it throws.
+  ///
+  /// Returns when everything that the transaction wrote *or could read* is durable, as `Options.durability` says. One
+  /// writer runs at a time; others wait. The body must not start another write on this database.
+  /// - Parameter origin: names who writes, for ``commits(excluding:)``.
+  /// - Throws: what `body` throws; `diskFull` leaves the database usable, `outcomeUnknown` means that a sync failed and
+  ///   only opening the file again tells what survived.
+  @discardableResult
+  public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
+    let transaction: StoreTransaction
+    do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
+    let context = WriteContext(self, transaction, origin: origin)
+    let result: R
+    do {
+      result = try body(Transaction(context))
+      context.isEnded = true
+    } catch {
+      context.isEnded = true
+      try wait(store.abort(transaction))
+      throw error
+    }
+    try wait(try commit(context))
+    return result
+  }
+
+  /// The same off the caller's thread. The body itself never suspends.
+  @discardableResult
+  public func write<R: Sendable>(
+    origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
+  ) async throws -> R {
+    try await queue.run { [self] in try write(origin: origin, body) }
+  }
+
+  private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {
+    // The notice is queued before the turn is given back, so that notices stand in the order of commits.
+    let hasChanges = context.store.hasOperations
+    if hasChanges, context.collectsNotice {
+      hub.enqueue(
+        .init(
+          sequence: context.store.sequence, origin: context.origin, zones: context.zones, saved: context.saved,
+          deleted: context.deleted))
+    }
+    if hasChanges, context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
+    do { return try store.commit(context.store) } catch {
+      hub.cancel(context.store.sequence)
+      throw DatabaseError(error, path: path)
+    }
+  }
+
+  private func wait(_ ticket: Store.Ticket) throws(DatabaseError) {
+    do { try store.wait(ticket) } catch { throw DatabaseError(error, path: path) }
+  }
+}

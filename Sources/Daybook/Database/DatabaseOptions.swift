@@ -1,0 +1,97 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+extension Database {
+  /// How a database behaves; set once, when it is opened.
+  public struct Options: Sendable {
+    /// What a commit waits for before it is acknowledged and visible.
+    public enum Durability: String, Sendable, Codable, CaseIterable {
+      /// The disk has it: an acknowledged commit survives power loss.
+      case full
+      /// The disk has it in order (Apple platforms); elsewhere the same as ``full``.
+      case barrier
+      /// Nothing: synced in the background at least every second or 16 MB. After a crash a prefix of the commits is
+      /// there, never a part of one.
+      case relaxed
+    }
+
+    /// When a checkpoint is made, and how much memory it may take.
+    public struct Checkpoint: Sendable, Hashable {
+      /// Bytes of log between checkpoints: twice the size of the trees, within these limits. Replay after a crash is
+      /// bounded by it.
+      public var minimumLogByteCount = 64 << 20
+      public var maximumLogByteCount = 256 << 20
+      /// Memory for changed pages that are not in the file yet. One transaction that needs more is refused.
+      public var memoryByteCount = 512 << 20
+      public init() {}
+    }
+
+    /// What a commit waits for.
+    public var durability = Durability.full
+    /// Open without writing anything, not even to recover; needs no lock and no other file.
+    public var isReadOnly = false
+    /// How long to wait for another process that writes.
+    public var lockTimeout = Duration.seconds(5)
+    public var checkpoint = Checkpoint()
+    /// Each synced batch starts on a fresh sector, for disks that may damage a whole sector at power loss.
+    public var padding = false
+    /// Memory that long-lived snapshots may hold back; past it the oldest throws `snapshotTooOld`.
+    public var snapshotMemory = 256 << 20
+    /// How much one request and one record may be.
+    public var limits = Limits()
+    /// The user that saves are attributed to; nil leaves it out.
+    public var userID: String?
+    /// The device that saves are attributed to; nil leaves it out.
+    public var deviceID: String?
+    /// The clock. Dates decorate records; nothing is ordered by them.
+    public var now: @Sendable () -> Date = { Date() }
+    /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.
+    package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    /// Off in simulations.
+    package var hasBackgroundThread = true
+    /// Bytes of operations that go out as one part of a large transaction.
+    package var partByteCount = 8 << 20
+    /// Log since the last checkpoint that makes `close` write one.
+    package var closeCheckpointByteCount = 32 << 10
+
+    public init() {}
+
+    var storeOptions: StoreOptions {
+      var options = StoreOptions()
+      options.durability =
+        switch durability {
+        case .full: .full
+        case .barrier: .barrier
+        case .relaxed: .relaxed
+        }
+      options.isReadOnly = isReadOnly
+      let (seconds, attoseconds) = lockTimeout.components
+      options.lockTimeoutNanoseconds =
+        UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue
+        &+ UInt64(clamping: attoseconds / 1_000_000_000)
+      options.minimumLogBudgetByteCount = checkpoint.minimumLogByteCount
+      options.maximumLogBudgetByteCount = max(checkpoint.maximumLogByteCount, checkpoint.minimumLogByteCount)
+      options.checkpointMemoryByteCount = checkpoint.memoryByteCount
+      options.snapshotMemoryByteCount = snapshotMemory
+      options.startsBatchesOnFreshSector = padding
+      options.hasBackgroundThread = hasBackgroundThread
+      options.partByteCount = partByteCount
+      options.closeCheckpointByteCount = closeCheckpointByteCount
+      options.random = random
+      return options
+    }
+
+    /// Texts of user and device go into every record they are in charge of, so they are limited.
+    func validate() throws(DatabaseError) {
+      for (key, text) in [("userID", userID), ("deviceID", deviceID)] {
+        if let text, text.utf8.count > 255 {
+          throw DatabaseError(.invalidArguments, facts: .init(key: key, size: text.utf8.count, limit: 255))
+        }
+      }
+    }
+  }
+}

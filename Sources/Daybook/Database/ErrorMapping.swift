@@ -1,0 +1,83 @@
+import DaybookEngine
+
+/// Engine errors at the public door: a stable code, a fixed sentence, the facts beside it, the cause kept.
+extension DatabaseError {
+  init(_ error: StoreError, path: String) {
+    switch error {
+    case .disk(let failure):
+      self.init(failure)
+    case .header(.tooShort(let byteCount)):
+      self.init(
+        .notADatabase, "The file is too short to be a database.",
+        facts: .init(path: path, size: byteCount, expected: "at least \(FileHeader.byteCount) bytes"), cause: error)
+    case .header(.notADatabase):
+      self.init(.notADatabase, facts: .init(path: path, offset: 0), cause: error)
+    case .header(.formatTooNew(let version)):
+      self.init(
+        .formatTooNew,
+        facts: .init(
+          path: path, expected: "format version \(FileHeader.formatVersion) or older", found: "version \(version)"),
+        cause: error)
+    case .header:
+      self.init(.corrupted, "The first page of the file is damaged.", facts: .init(path: path, offset: 0), cause: error)
+    case .page(let fault):
+      self.init(
+        .corrupted, "A page of the file is damaged.",
+        facts: .init(path: path, offset: Int(clamping: fault.offset), found: fault.reason.rawValue), cause: error)
+    case .log(.page(let fault)):
+      self.init(.page(fault), path: path)
+    case .log:
+      self.init(.corrupted, "The log holds an operation that makes no sense.", facts: .init(path: path), cause: error)
+    case .operation(let offset):
+      self.init(
+        .corrupted, "A record in the log is damaged.", facts: .init(path: path, offset: Int(clamping: offset)),
+        cause: error)
+    case .rotten(let lost):
+      self.init(
+        .corrupted,
+        "Commits that were acknowledged are damaged; the file can be read up to them, and not written.",
+        facts: .init(
+          path: path, sequence: lost.lowerBound, found: "damaged commits \(lost.lowerBound) to \(lost.upperBound)"),
+        cause: error)
+    case .locked:
+      self.init(.locked, facts: .init(path: path), cause: error)
+    case .alreadyOpen:
+      self.init(.locked, "The database is open for writing in this process already.", facts: .init(path: path), cause: error)
+    case .readOnly:
+      self.init(.readOnly, facts: .init(path: path), cause: error)
+    case .closed:
+      self.init(.closed, facts: .init(path: path), cause: error)
+    case .outcomeUnknown(let failure):
+      self.init(
+        .outcomeUnknown, facts: .init(path: path, offset: failure.offset, found: "error \(failure.code)"),
+        cause: failure)
+    case .tooLarge(let byteCount, let limit):
+      self.init(.limitExceeded, facts: .init(path: path, size: byteCount, limit: limit), cause: error)
+    case .snapshotTooOld:
+      self.init(.snapshotTooOld, facts: .init(path: path), cause: error)
+    case .tooManySnapshots(let limit):
+      self.init(.limitExceeded, "Too many snapshots are open.", facts: .init(path: path, limit: limit), cause: error)
+    case .forked:
+      self.init(
+        .closed, "A database cannot be used in a child process after fork; open it there.", facts: .init(path: path),
+        cause: error)
+    case .refused(let reason):
+      self.init(.operationCancelled, "The work was stopped.", facts: .init(path: path, found: reason), cause: error)
+    }
+  }
+
+  init(_ failure: DiskFailure) {
+    let facts = Facts(
+      path: failure.path, offset: failure.offset, size: failure.byteCount,
+      found: "\(failure.operation.rawValue), error \(failure.code)")
+    switch failure.kind {
+    case .full: self.init(.diskFull, facts: facts, cause: failure)
+    case .notFound: self.init(.ioFailed, "The file does not exist.", facts: facts, cause: failure)
+    case .permission: self.init(.ioFailed, "The system refuses access to the file.", facts: facts, cause: failure)
+    case .tooLarge: self.init(.diskFull, "The file may not grow further.", facts: facts, cause: failure)
+    case .exists: self.init(.ioFailed, "A file of this name exists already.", facts: facts, cause: failure)
+    case .closed: self.init(.closed, facts: facts, cause: failure)
+    case .other: self.init(.ioFailed, facts: facts, cause: failure)
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import DaybookEngine
+
+/// Saving and deleting many records in one request, with a result for each.
+extension Database {
+  /// Saves and deletes records in one commit, each with a result of its own.
+  ///
+  /// With `atomically`, the records of a zone that can do so (every custom one) are saved and deleted together or not at
+  /// all: the record that failed has its own error, the others of its zone `batchRequestFailed`. Zones succeed or fail one by
+  /// one. Without it, and in the default zone, each record stands alone.
+  /// - Throws: `limitExceeded` for more than `Options.limits.itemsPerRequest` records, `invalidArguments` when a record is
+  ///   named twice, and what a whole commit can throw. Then nothing was written.
+  @discardableResult
+  public func modify(
+    saving records: [Record] = [], deleting ids: [Record.ID] = [], policy: SavePolicy = .ifServerRecordUnchanged,
+    atomically: Bool = true, origin: Origin? = nil
+  ) throws(DatabaseError) -> ModifyResult {
+    try checkRequest(records, ids)
+    do {
+      return try write(origin: origin) { transaction in
+        try modify(transaction.context, records, ids, policy, atomically)
+      }
+    } catch let error as DatabaseError {
+      throw error
+    } catch {
+      throw DatabaseError(.internalError, cause: error)
+    }
+  }
+
+  private func checkRequest(_ records: [Record], _ ids: [Record.ID]) throws(DatabaseError) {
+    let count = records.count + ids.count
+    guard count <= options.limits.itemsPerRequest else {
+      throw DatabaseError(
+        .limitExceeded, "A request has too many records; divide it.",
+        facts: .init(size: count, limit: options.limits.itemsPerRequest))
+    }
+    var seen: Set<Record.ID> = []
+    for record in records where !seen.insert(record.id).inserted {
+      throw DatabaseError(
+        .invalidArguments, "You can't save the same record twice.",
+        facts: .init(zone: record.id.zone, name: record.id.name))
+    }
+    for id in ids where !seen.insert(id).inserted {
+      throw DatabaseError(
+        .invalidArguments, "A record is named twice in one request.", facts: .init(zone: id.zone, name: id.name))
+    }
+    var byteCount = 0
+    for record in records {
+      byteCount += record.encodedByteCount
+      if byteCount > options.limits.requestByteCount {
+        throw DatabaseError(
+          .limitExceeded, "A request has too many bytes; divide it.",
+          facts: .init(size: byteCount, limit: options.limits.requestByteCount))
+      }
+    }
+  }
+
+  private enum Item {
+    case save(Int)
+    case delete(Int)
+  }
+
+  private func modify(
+    _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool
+  ) throws(DatabaseError) -> ModifyResult {
+    var saves: [Result<Record, DatabaseError>?] = .init(repeating: nil, count: records.count)
+    var deletes: [Result<Void, DatabaseError>?] = .init(repeating: nil, count: ids.count)
+    // Zones in the order in which the request names them first.
+    var zones: [(id: Zone.ID, items: [Item])] = []
+    var positions: [Zone.ID: Int] = [:]
+    func add(_ item: Item, _ zone: Zone.ID) {
+      if let position = positions[zone] {
+        zones[position].items.append(item)
+      } else {
+        positions[zone] = zones.count
+        zones.append((zone, [item]))
+      }
+    }
+    for (index, record) in records.enumerated() { add(.save(index), record.id.zone) }
+    for (index, id) in ids.enumerated() { add(.delete(index), id.zone) }
+
+    for zone in zones {
+      let capabilities = try context.view.zone(zone.id)?.capabilities ?? 0
+      let isAtomic =
+        atomically && !zone.id.isDefault && capabilities & UInt32(Zone.Capabilities.atomic.rawValue) != 0
+      var failed = false
+      func perform() throws(DatabaseError) {
+        for item in zone.items {
+          do throws(DatabaseError) {
+            switch item {
+            case .save(let index): saves[index] = .success(try context.save(records[index], policy: policy))
+            case .delete(let index):
+              try context.delete(ids[index])
+              deletes[index] = .success(())
+            }
+          } catch {
+            if error.concernsWholeCommit { throw error }
+            failed = true
+            switch item {
+            case .save(let index): saves[index] = .failure(error)
+            case .delete(let index): deletes[index] = .failure(error)
+            }
+          }
+        }
+      }
+      if isAtomic {
+        do {
+          try context.savepoint {
+            try perform()
+            if failed { throw ZoneGoesBack() }
+          }
+        } catch is ZoneGoesBack {
+          spoil(zone.items, &saves, &deletes, ids, records)
+        } catch let error as DatabaseError {
+          throw error
+        } catch { throw DatabaseError(.internalError, cause: error) }
+      } else {
+        try perform()
+      }
+    }
+    let unreached = DatabaseError(.internalError, "A record of the request was not looked at.")
+    return ModifyResult(
+      saves: zip(records, saves).map { .init(id: $0.id, result: $1 ?? .failure(unreached)) },
+      deletes: zip(ids, deletes).map { .init(id: $0, result: $1 ?? .failure(unreached)) })
+  }
+
+  private struct ZoneGoesBack: Error {}
+
+  /// Every item of a zone that went back, but the culprits, was in the wrong company.
+  private func spoil(
+    _ items: [Item], _ saves: inout [Result<Record, DatabaseError>?], _ deletes: inout [Result<Void, DatabaseError>?],
+    _ ids: [Record.ID], _ records: [Record]
+  ) {
+    for item in items {
+      switch item {
+      case .save(let index):
+        if case .failure = saves[index] { continue }
+        let id = records[index].id
+        saves[index] = .failure(.init(.batchRequestFailed, facts: .init(zone: id.zone, name: id.name)))
+      case .delete(let index):
+        if case .failure = deletes[index] { continue }
+        let id = ids[index]
+        deletes[index] = .failure(.init(.batchRequestFailed, facts: .init(zone: id.zone, name: id.name)))
+      }
+    }
+  }
+
+  /// Creates and deletes zones, each with a result of its own.
+  @discardableResult
+  public func modifyZones(
+    saving zones: [Zone] = [], deleting ids: [Zone.ID] = [], origin: Origin? = nil
+  ) throws(DatabaseError) -> ModifyZonesResult {
+    do {
+      return try write(origin: origin) { transaction in
+        var result = ModifyZonesResult()
+        for zone in zones {
+          do throws(DatabaseError) {
+            try transaction.save(zone)
+            result.saves.append(.init(id: zone.id, result: .success(zone)))
+          } catch {
+            if error.concernsWholeCommit { throw error }
+            result.saves.append(.init(id: zone.id, result: .failure(error)))
+          }
+        }
+        for id in ids {
+          do throws(DatabaseError) {
+            try transaction.deleteZone(id)
+            result.deletes.append(.init(id: id, result: .success(())))
+          } catch {
+            if error.concernsWholeCommit { throw error }
+            result.deletes.append(.init(id: id, result: .failure(error)))
+          }
+        }
+        return result
+      }
+    } catch let error as DatabaseError {
+      throw error
+    } catch { throw DatabaseError(.internalError, cause: error) }
+  }
+
+  /// The records with these IDs, each with a result: `unknownItem` or `zoneNotFound` where there is none.
+  /// - Throws: `limitExceeded` for more than `Options.limits.itemsPerRequest` IDs.
+  public func records(
+    for ids: [Record.ID], desiredKeys: [String]? = nil
+  ) throws(DatabaseError) -> [Record.ID: Result<Record, DatabaseError>] {
+    guard ids.count <= options.limits.itemsPerRequest else {
+      throw DatabaseError(
+        .limitExceeded, "A request has too many records; divide it.",
+        facts: .init(size: ids.count, limit: options.limits.itemsPerRequest))
+    }
+    return try reading { (view) throws(DatabaseError) in
+      var result: [Record.ID: Result<Record, DatabaseError>] = [:]
+      for id in ids {
+        let facts = DatabaseError.Facts(zone: id.zone, name: id.name)
+        guard let zone = try view.zone(id.zone) else {
+          result[id] = .failure(.init(.zoneNotFound, facts: facts))
+          continue
+        }
+        guard let entry = try view.entry(id.name, in: zone) else {
+          result[id] = .failure(.init(.unknownItem, facts: facts))
+          continue
+        }
+        do throws(DatabaseError) {
+          result[id] = .success(Record(body: try view.body(at: entry.place), desiredKeys: desiredKeys))
+        } catch { result[id] = .failure(error) }
+      }
+      return result
+    }
+  }
+}
+
+extension DatabaseError {
+  /// Errors that leave no room for going on with the other records of a request.
+  var concernsWholeCommit: Bool {
+    switch code {
+    case .corrupted, .ioFailed, .outcomeUnknown, .diskFull, .readOnly, .closed, .locked, .internalError: true
+    default: false
+    }
+  }
+}

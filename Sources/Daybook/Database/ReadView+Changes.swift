@@ -1,0 +1,290 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// The change feeds: what came after a token, each record once in its present state.
+///
+/// A token names a place in the journal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
+/// (last sequence, the highest ordinal). It also names the lineage that the last commit belonged to, so that a copy which
+/// went its own way is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
+extension ReadView {
+  private static let endOfCommit = UInt32.max
+
+  var databaseID: UUID { ReadView.uuid(of: store.header) }
+
+  static func uuid(of header: FileHeader) -> UUID {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    for index in 0..<8 {
+      bytes[index] = UInt8(truncatingIfNeeded: header.uuidHigh >> UInt64(56 - 8 * index))
+      bytes[8 + index] = UInt8(truncatingIfNeeded: header.uuidLow >> UInt64(56 - 8 * index))
+    }
+    return UUID(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
+        bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+  }
+
+  /// The lineage that a commit belongs to; zero when nothing was committed.
+  func lineage(of sequence: UInt64) throws(DatabaseError) -> UInt64 {
+    let key = ByteBuffer(capacity: 16)
+    key.append(uint64: (sequence &+ 1).byteSwapped)
+    return try mapped { () throws(PageFault) in
+      var cursor = reader.cursor(in: root(Roots.lineages))
+      guard try cursor.seek(before: key.view) else { return 0 }
+      return cursor.value.count == 8 ? cursor.value.uint64(at: 0) : 0
+    }
+  }
+
+  /// Changes at or below this sequence may have been forgotten.
+  func horizon() throws(DatabaseError) -> UInt64 {
+    try mapped { () throws(PageFault) in
+      try "horizon".withKeyView { (key) throws(PageFault) in
+        let value = try reader.value(key, in: root(Roots.settings))
+        return value.map { $0.count == 8 ? $0.uint64(at: 0) : 0 } ?? 0
+      }
+    }
+  }
+
+  /// Refuses a token that does not belong to this history.
+  private func validate(_ token: ChangeToken, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken.Parts {
+    guard let parts = token.parts else {
+      throw DatabaseError(.invalidArguments, "The token is of another server.", facts: .init(zone: zone))
+    }
+    guard parts.zone == zone else {
+      throw DatabaseError(
+        .invalidArguments, "A token belongs to the feed it came from.",
+        facts: .init(
+          zone: zone, expected: zone.map { "a token of zone \($0)" } ?? "a token of the database",
+          found: parts.zone.map { "a token of zone \($0)" } ?? "a token of the database"))
+    }
+    guard parts.databaseID == databaseID else {
+      throw DatabaseError(
+        .changeTokenExpired, "The token is of another database.", facts: .init(sequence: parts.sequence, zone: zone))
+    }
+    let lastSequence = committedSequence
+    if parts.sequence > lastSequence {
+      throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
+    }
+    if try lineage(of: parts.sequence) != parts.lineage {
+      throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
+    }
+    if zone != nil, parts.zoneEpoch != epoch {
+      throw DatabaseError(
+        .changeTokenExpired, "The zone was deleted and created again.",
+        facts: .init(sequence: parts.sequence, zone: zone))
+    }
+    if parts.sequence < (try horizon()) {
+      throw DatabaseError(.changeTokenExpired, facts: .init(sequence: parts.sequence, zone: zone))
+    }
+    return parts
+  }
+
+  /// The last commit of this version; inside a transaction the one before it.
+  var committedSequence: UInt64 {
+    switch source {
+    case .pin(let pin): pin.sequence
+    case .transaction(let transaction, _): transaction.sequence - 1
+    }
+  }
+
+  private func token(_ sequence: UInt64, _ ordinal: UInt32, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken {
+    ChangeToken(
+      ChangeToken.Parts(
+        databaseID: databaseID, lineage: try lineage(of: sequence), sequence: sequence, ordinal: ordinal, zone: zone,
+        zoneEpoch: epoch))
+  }
+
+  func changes(
+    in id: Zone.ID, since token: ChangeToken?, limit: Int, desiredKeys: [String]?
+  ) throws(DatabaseError) -> ZoneChanges {
+    guard limit > 0 else {
+      throw DatabaseError(.invalidArguments, "A page holds at least one change.", facts: .init(zone: id, limit: limit))
+    }
+    let zone = try existingZone(id)
+    let key = ByteBuffer(capacity: 16)
+    JournalKey.set(key, sequence: 0, ordinal: 0)
+    if let token {
+      let parts = try validate(token, zone: id, epoch: zone.epoch)
+      JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
+    }
+    var result = ZoneChanges(token: try self.token(committedSequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
+    var cursor = reader.cursor(in: zone.journal)
+    var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
+    while isValid {
+      cursor.key(into: key)
+      guard let (sequence, ordinal) = JournalKey.parts(key.view), let entry = JournalEntry(cursor.value) else {
+        throw failure(.page(PageFault(offset: 0, reason: .value)))
+      }
+      // What a transaction has not committed yet is in no feed.
+      if sequence > committedSequence { break }
+      if result.saved.count + result.deleted.count == limit {
+        result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
+        result.moreComing = true
+        break
+      }
+      if entry.isDeleted {
+        let tombstone = try tombstone(at: entry.place)
+        result.deleted.append(.init(id: tombstone.id, type: tombstone.type))
+      } else {
+        result.saved.append(Record(body: try body(at: entry.place), desiredKeys: desiredKeys))
+      }
+      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+    }
+    return result
+  }
+
+  /// How many entries of a zone's journal come after a token.
+  func changeCount(in id: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
+    let zone = try existingZone(id)
+    guard let token else { return Int(clamping: zone.journal.count) }
+    let parts = try validate(token, zone: id, epoch: zone.epoch)
+    let key = ByteBuffer(capacity: 16)
+    JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
+    return Int(
+      clamping: try mapped { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.journal) })
+  }
+
+  func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
+    let operation = try operation(at: place)
+    guard Operation.kind(operation) == OperationKind.deleteRecord,
+      let tombstone = try? Tombstone(Operation.payload(operation))
+    else { throw failure(.operation(offset: place.offset)) }
+    return tombstone
+  }
+
+  func databaseChanges(since token: ChangeToken?, limit: Int) throws(DatabaseError) -> DatabaseChanges {
+    guard limit > 0 else {
+      throw DatabaseError(.invalidArguments, "A page holds at least one change.", facts: .init(limit: limit))
+    }
+    try settle()
+    let key = ByteBuffer(capacity: 256)
+    var start: UInt64 = 0
+    if let token {
+      let parts = try validate(token, zone: nil, epoch: 0)
+      start = parts.ordinal == ReadView.endOfCommit ? parts.sequence + 1 : parts.sequence
+    }
+    var result = DatabaseChanges(token: try self.token(committedSequence, ReadView.endOfCommit, zone: nil, epoch: 0))
+    key.append(uint64: start.byteSwapped)
+    var cursor = reader.cursor(in: root(Roots.zonesBySequence))
+    var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
+    var lastSequence = start
+    while isValid {
+      cursor.key(into: key)
+      guard key.count > 8, let id = try? Zone.ID(key: key.view.dropFirst(8)) else {
+        throw failure(.page(PageFault(offset: 0, reason: .value)))
+      }
+      let sequence = key.view.bigEndianUInt64(at: 0)
+      if sequence > committedSequence { break }
+      // A page ends between commits, so that zones changed by one commit stay together.
+      if result.changed.count + result.deleted.count >= limit, sequence != lastSequence {
+        result.token = try self.token(lastSequence, ReadView.endOfCommit, zone: nil, epoch: 0)
+        result.moreComing = true
+        break
+      }
+      lastSequence = sequence
+      if !id.isDefault {
+        let value = try mapped { () throws(PageFault) in
+          try reader.value(key.view.dropFirst(8), in: root(Roots.catalog))
+        }
+        guard let value, let zone = ZoneTrees(value) else {
+          throw failure(.page(PageFault(offset: 0, reason: .value)))
+        }
+        if zone.isDeleted {
+          let reasons = DatabaseChanges.DeletedZone.Reason.allCases
+          result.deleted.append(.init(id: id, reason: reasons[min(Int(zone.deletionReason), reasons.count - 1)]))
+        } else {
+          result.changed.append(id)
+        }
+      }
+      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+    }
+    return result
+  }
+
+  /// The versions of a record that the log still links, newest first.
+  func history(of id: Record.ID) throws(DatabaseError) -> [RecordHistoryVersion] {
+    let zone = try existingZone(id.zone)
+    var place = Place.none
+    var sequence: UInt64?
+    if let entry = try entry(id.name, in: zone) {
+      place = entry.place
+      sequence = entry.sequence
+    } else {
+      // A deleted record's history starts at its tombstone, which the journal knows.
+      let position = try mapped { () throws(PageFault) in
+        try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
+          guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+          return (value.uint64(at: 0), value.uint32(at: 8))
+        }
+      }
+      guard let position else { return [] }
+      let key = ByteBuffer(capacity: 16)
+      JournalKey.set(key, sequence: position.0, ordinal: position.1)
+      let found = try mapped { () throws(PageFault) in
+        try reader.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
+      }
+      guard let found else { return [] }
+      place = found
+      sequence = position.0
+    }
+    var versions: [RecordHistoryVersion] = []
+    while place.byteCount > 0 {
+      let operation = try operation(at: place)
+      let previous: Place
+      switch Operation.kind(operation) {
+      case OperationKind.saveRecord:
+        let record = Record(body: try body(at: place))
+        guard let metadata = record.metadata else { throw failure(.operation(offset: place.offset)) }
+        versions.append(
+          .init(
+            content: .saved(record), date: metadata.modificationDate, changeTag: metadata.changeTag,
+            sequence: sequence))
+        previous = record.body.previousPlace
+      case OperationKind.deleteRecord:
+        let tombstone = try tombstone(at: place)
+        versions.append(
+          .init(
+            content: .deleted(.init(id: tombstone.id, type: tombstone.type)), date: tombstone.date,
+            changeTag: ChangeTag.text(tombstone.tag), sequence: sequence))
+        previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
+      default:
+        throw failure(.operation(offset: place.offset))
+      }
+      // Links lead towards the beginning of the log; anything else would go round for ever.
+      guard previous.byteCount == 0 || previous.offset < place.offset else {
+        throw failure(.operation(offset: place.offset))
+      }
+      place = previous
+      sequence = nil
+    }
+    return versions
+  }
+
+  /// The version of a record that had a change tag, if the log still links it.
+  func ancestor(of body: RecordBody, tag: UInt64) throws(DatabaseError) -> Record? {
+    var place = body.previousPlace
+    var steps = 0
+    while place.byteCount > 0, steps < 10_000 {
+      let operation = try operation(at: place)
+      guard Operation.kind(operation) == OperationKind.saveRecord else { return nil }
+      let older = try self.body(at: place)
+      if older.tag == tag { return Record(body: older) }
+      let previous = older.previousPlace
+      guard previous.offset < place.offset else { return nil }
+      place = previous
+      steps += 1
+    }
+    return nil
+  }
+}
+
+extension RecordBody {
+  /// Where the version before this one is; a length of zero when there is none.
+  var previousPlace: Place {
+    withBytes { Place(offset: $0.uint64(at: 30), byteCount: $0.uint32(at: 38)) }
+  }
+}

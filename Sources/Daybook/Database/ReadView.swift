@@ -1,0 +1,332 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// One version of the database, as everything that reads looks at it: a snapshot's, or a transaction's own.
+///
+/// Valid as long as the pin or the transaction that it was made from. All it hands out is copied.
+struct ReadView {
+  enum Source {
+    case pin(Store.Pin)
+    case transaction(StoreTransaction, RecordApplier)
+  }
+
+  let store: Store
+  let services: RecordServices?
+  let source: Source
+  let path: String
+
+  var reader: TreeReader {
+    switch source {
+    case .pin(let pin): pin.reader
+    case .transaction(let transaction, _): transaction.reader
+    }
+  }
+
+  func root(_ index: Int) -> TreeRoot {
+    switch source {
+    case .pin(let pin): pin.root(index)
+    case .transaction(let transaction, _): transaction.roots[index]
+    }
+  }
+
+  /// The last commit that this version holds; inside a transaction that of the commit to be.
+  var sequence: UInt64 {
+    switch source {
+    case .pin(let pin): pin.sequence
+    case .transaction(let transaction, _): transaction.sequence
+    }
+  }
+
+  /// Puts what the applier keeps open into the catalog, so that walking the catalog sees it.
+  func settle() throws(DatabaseError) {
+    guard case .transaction(let transaction, let applier) = source else { return }
+    do { try applier.flush(transaction) } catch { throw failure(.log(error)) }
+  }
+
+  func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: path) }
+
+  func mapped<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
+    do { return try body() } catch { throw failure(.page(error)) }
+  }
+
+  // MARK: zones
+
+  /// The trees of a zone; nil when there is none. The default zone is always there.
+  @inline(__always)
+  func zone(_ id: Zone.ID) throws(DatabaseError) -> ZoneTrees? {
+    do throws(LogFault) {
+      return try id.withKeyView { (key) throws(LogFault) in try zone(key: key) }
+    } catch { throw failure(.log(error)) }
+  }
+
+  func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
+    if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
+    let value: ByteView?
+    do { value = try reader.value(key, in: root(Roots.catalog)) } catch { throw .page(error) }
+    guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
+    guard let zone = ZoneTrees(value) else { throw .inconsistent }
+    return zone.isDeleted ? nil : zone
+  }
+
+  func existingZone(_ id: Zone.ID) throws(DatabaseError) -> ZoneTrees {
+    if let zone = try zone(id) { return zone }
+    throw DatabaseError(.zoneNotFound, facts: .init(zone: id))
+  }
+
+  /// All zones that exist, by name; the default zone among them.
+  func zones() throws(DatabaseError) -> [Zone] {
+    try settle()
+    var zones: [Zone] = []
+    var hasDefault = false
+    let key = ByteBuffer(capacity: 256)
+    do throws(PageFault) {
+      var cursor = reader.cursor(in: root(Roots.catalog))
+      var isValid = try cursor.first()
+      while isValid {
+        cursor.key(into: key)
+        if let trees = ZoneTrees(cursor.value), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
+          var zone = Zone(id)
+          if !id.isDefault { zone.capabilities = Zone.Capabilities(rawValue: Int(trees.capabilities)) }
+          zones.append(zone)
+          hasDefault = hasDefault || id.isDefault
+        }
+        isValid = try cursor.next()
+      }
+    } catch { throw failure(.page(error)) }
+    if !hasDefault {
+      let position = zones.firstIndex { Zone.ID.default < $0.id } ?? zones.count
+      zones.insert(Zone(.default), at: position)
+    }
+    return zones
+  }
+
+  // MARK: records
+
+  /// Where a record's body is; nil when the zone does not hold it.
+  @inline(__always)
+  func entry(_ name: String, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
+    let reader = reader
+    do throws(PageFault) {
+      return try name.withKeyView { (key) throws(PageFault) in
+        guard let value = try reader.value(key, in: zone.byName) else { return nil }
+        guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
+        return entry
+      }
+    } catch { throw failure(.page(error)) }
+  }
+
+  /// A record's body, copied out of the log; the copy is verified before anybody looks at it.
+  @inline(__always)
+  func body(at place: Place) throws(DatabaseError) -> RecordBody {
+    switch source {
+    case .pin(let pin):
+      let store = store
+      let services = services
+      do throws(StoreError) {
+        return try unsafe withScratch(Int(place.byteCount)) { (scratch) throws(StoreError) in
+          // Safe: the scratch has room for the whole operation.
+          unsafe try store.copyOperation(at: place, end: pin.end, to: scratch)
+          let operation = unsafe ByteView(UnsafeRawPointer(scratch), count: Int(place.byteCount))
+          guard Operation.kind(operation) == OperationKind.saveRecord else { throw .operation(offset: place.offset) }
+          do { return try RecordBody(trusted: Operation.payload(operation), services: services) } catch {
+            throw .operation(offset: place.offset)
+          }
+        }
+      } catch { throw failure(error) }
+    case .transaction(let transaction, _):
+      do throws(StoreError) {
+        let operation = try transaction.operation(at: place)
+        guard Operation.kind(operation) == OperationKind.saveRecord else { throw .operation(offset: place.offset) }
+        do { return try RecordBody(trusted: Operation.payload(operation), services: services) } catch {
+          throw .operation(offset: place.offset)
+        }
+      } catch { throw failure(error) }
+    }
+  }
+
+  /// A verified operation, for work that is not in a hurry.
+  func operation(at place: Place) throws(DatabaseError) -> ByteView {
+    do throws(StoreError) {
+      switch source {
+      case .pin(let pin): return try store.verifiedOperation(at: place, end: pin.end)
+      case .transaction(let transaction, _): return try transaction.operation(at: place)
+      }
+    } catch { throw failure(error) }
+  }
+
+  func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
+    guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { return nil }
+    return Record(body: try body(at: entry.place))
+  }
+
+  func records(_ ids: [Record.ID], desiredKeys: [String]?) throws(DatabaseError) -> [Record.ID: Record] {
+    var result: [Record.ID: Record] = [:]
+    for id in ids {
+      guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { continue }
+      result[id] = Record(body: try body(at: entry.place), desiredKeys: desiredKeys)
+    }
+    return result
+  }
+
+  /// Calls `body` with every record of a zone in the order of names, or of one type, from behind `name` on.
+  /// Ends early when `body` returns false.
+  func forEachRecord(
+    in id: Zone.ID, type: String?, after name: String?, _ visit: (Record) throws -> Bool
+  ) throws {
+    let zone = try existingZone(id)
+    let root = type == nil ? zone.byName : zone.byType
+    var prefix: [UInt8] = []
+    if let type { prefix = Array(type.utf8) + [0] }
+    let start = prefix + (name.map { Array($0.utf8) + [0] } ?? [])
+    var cursor = reader.cursor(in: root)
+    var isValid = try mapped { () throws(PageFault) in
+      try start.withView { (view) throws(PageFault) in try cursor.seek(view) }
+    }
+    let key = ByteBuffer(capacity: 256)
+    while isValid {
+      var place: Place?
+      if type != nil {
+        cursor.key(into: key)
+        guard key.count > prefix.count, prefix.withView({ UTF8Order.equal($0, key.view.prefix(prefix.count)) })
+        else { return }
+        place = try mapped { () throws(PageFault) in
+          try reader.value(key.view.dropFirst(prefix.count), in: zone.byName).flatMap { RecordEntry($0)?.place }
+        }
+      } else {
+        place = RecordEntry(cursor.value)?.place
+      }
+      guard let place else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
+      if try !visit(Record(body: try body(at: place))) { return }
+      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+    }
+  }
+
+  /// The types of a zone's records with their counts, by name.
+  /// - Complexity: O(types × log records).
+  func types(in zone: ZoneTrees) throws(DatabaseError) -> [(type: String, count: UInt64)] {
+    var result: [(String, UInt64)] = []
+    let key = ByteBuffer(capacity: 256)
+    do throws(PageFault) {
+      var cursor = reader.cursor(in: zone.byType)
+      var isValid = try cursor.first()
+      while isValid {
+        cursor.key(into: key)
+        var end = 0
+        while end < key.count, key.view[end] != 0 { end += 1 }
+        guard end < key.count, let type = UTF8Order.string(key.view.prefix(end), isValid: false) else {
+          throw PageFault(offset: 0, reason: .value)
+        }
+        let lower = key.view.prefix(end + 1).array
+        let upper = key.view.prefix(end).array + [1]
+        let count = try lower.withView { (low) throws(PageFault) in
+          try upper.withView { (high) throws(PageFault) in
+            try reader.count(from: low, to: high, in: zone.byType)
+          }
+        }
+        result.append((type, count))
+        isValid = try upper.withView { (high) throws(PageFault) in try cursor.seek(high) }
+      }
+    } catch { throw failure(.page(error)) }
+    return result
+  }
+
+  func count(ofType type: String, in zone: ZoneTrees) throws(DatabaseError) -> UInt64 {
+    let lower = Array(type.utf8) + [0]
+    let upper = Array(type.utf8) + [1]
+    return try mapped { () throws(PageFault) in
+      try lower.withView { (low) throws(PageFault) in
+        try upper.withView { (high) throws(PageFault) in
+          try reader.count(from: low, to: high, in: zone.byType)
+        }
+      }
+    }
+  }
+
+  // MARK: metadata of the application
+
+  func metadata(forKey key: String) throws(DatabaseError) -> Data? {
+    let place = try mapped { () throws(PageFault) in
+      try key.withKeyView { (key) throws(PageFault) -> Place? in
+        guard let value = try reader.value(key, in: root(Roots.metadata)) else { return nil }
+        guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
+        return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+      }
+    }
+    guard let place else { return nil }
+    let payload = Operation.payload(try operation(at: place))
+    guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else {
+      throw failure(.operation(offset: place.offset))
+    }
+    return Data(payload.dropFirst(2 + Int(payload.uint16(at: 0))).array)
+  }
+}
+
+/// Room for an operation on the stack where it is short.
+@inline(__always)
+private func withScratch<R>(
+  _ byteCount: Int, _ body: (UnsafeMutableRawPointer) throws(StoreError) -> R
+) throws(StoreError) -> R {
+  var result: Result<R, StoreError>?
+  unsafe withUnsafeTemporaryAllocation(byteCount: max(byteCount, 16), alignment: 8) { buffer in
+    // Safe: the allocation has at least sixteen bytes, so it has an address.
+    do throws(StoreError) { result = .success(unsafe try body(buffer.baseAddress!)) } catch { result = .failure(error) }
+  }
+  switch result {
+  case .success(let value): return value
+  case .failure(let error): throw error
+  case nil: preconditionFailure("the closure above always runs")
+  }
+}
+
+extension String {
+  /// The UTF-8 of the string as a view that is valid inside `body`; nothing is copied from native strings.
+  @inline(__always)
+  func withKeyView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    let span = utf8.span
+    return try unsafe span.withUnsafeBufferPointer { (bytes) throws(E) in
+      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)))
+    }
+  }
+}
+
+extension Zone.ID {
+  /// The zone's key in the catalog, made on the stack.
+  @inline(__always)
+  func withKeyView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    if name.utf8.count == Zone.ID.defaultName.utf8.count, isDefault { return try body(Zone.ID.defaultKey) }
+    let key = ZoneKeyBuffer(self)
+    return try key.withView(body)
+  }
+}
+
+/// Name, zero, owner: 64 bytes inline, longer keys in an array.
+private struct ZoneKeyBuffer {
+  private var inline = InlineArray<64, UInt8>(repeating: 0)
+  private var long: [UInt8]?
+  private var count = 0
+
+  @inline(__always)
+  init(_ id: Zone.ID) {
+    guard id.owner == Zone.ID.defaultOwner, id.name.utf8.count < 64 else {
+      long = id.key
+      return
+    }
+    for byte in id.name.utf8 {
+      inline[count] = byte
+      count &+= 1
+    }
+    count &+= 1
+  }
+
+  @inline(__always)
+  func withView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    if let long { return try long.withView(body) }
+    return try unsafe inline.span.withUnsafeBufferPointer { (bytes) throws(E) in
+      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)).prefix(count))
+    }
+  }
+}

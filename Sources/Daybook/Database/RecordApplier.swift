@@ -1,0 +1,327 @@
+import DaybookEngine
+
+/// Turns record operations into tree changes: the only code that does, for live commits, replay and check alike.
+///
+/// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
+/// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
+///
+/// Always true after `flush`: by name, by type and journal hold the same records, the journal once each; a deleted
+/// record has an entry in the journal and among the tombstones, and nowhere else.
+final class RecordApplier: Applier, @unchecked Sendable {
+  // Belongs to the holder of the turn.
+  private let openKey = ByteBuffer(capacity: 256)
+  private(set) var openZone: ZoneTrees?
+  private var isOpenZoneChanged = false
+  private let key = ByteBuffer(capacity: 512)
+  private let value = ByteBuffer(capacity: 256)
+  private let rest = ByteBuffer(capacity: 64)
+
+  init() {}
+
+  // MARK: zones
+
+  /// The zone with this key, as the transaction has it; nil when there is none. The default zone is always there.
+  func zone(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) -> ZoneTrees? {
+    if let openZone, UTF8Order.equal(openKey.view, zoneKey) { return openZone.isDeleted ? nil : openZone }
+    let zone = try load(zoneKey, changes)
+    return zone.flatMap { $0.isDeleted ? nil : $0 }
+  }
+
+  private func load(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) -> ZoneTrees? {
+    try flush(changes)
+    var zone: ZoneTrees?
+    if let bytes = try changes.value(zoneKey, in: changes.roots[Roots.catalog]) {
+      guard let found = ZoneTrees(bytes) else { throw .inconsistent }
+      zone = found
+    } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
+      zone = ZoneTrees()
+    }
+    openKey.truncate(to: 0)
+    openKey.append(zoneKey)
+    openZone = zone
+    isOpenZoneChanged = false
+    return zone
+  }
+
+  /// Opens the zone for changing it.
+  private func open(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) {
+    if openZone != nil, UTF8Order.equal(openKey.view, zoneKey) { return }
+    _ = try load(zoneKey, changes)
+  }
+
+  func flush(_ changes: StoreTransaction) throws(LogFault) {
+    guard isOpenZoneChanged, let openZone else { return }
+    openZone.encode(into: value, rest: rest)
+    try changes.put(openKey.view, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
+    isOpenZoneChanged = false
+  }
+
+  func forget() {
+    openZone = nil
+    isOpenZoneChanged = false
+  }
+
+  /// Moves the zone to `sequence` in the order of last changes.
+  private func touch(_ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard var zone = openZone, zone.lastSequence != sequence else { return }
+    if zone.lastSequence != 0 {
+      setZoneSequenceKey(zone.lastSequence)
+      try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
+    }
+    zone.lastSequence = sequence
+    setZoneSequenceKey(sequence)
+    try changes.put(key.view, key.view.prefix(0), in: &changes.roots[Roots.zonesBySequence])
+    openZone = zone
+    isOpenZoneChanged = true
+  }
+
+  private func setZoneSequenceKey(_ sequence: UInt64) {
+    key.truncate(to: 0)
+    key.append(uint64: sequence.byteSwapped)
+    key.append(openKey.view)
+  }
+
+  // MARK: operations
+
+  func apply(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault) {
+    let payload = Operation.payload(operation)
+    switch Operation.kind(operation) {
+    case OperationKind.saveRecord:
+      try saveRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
+    case OperationKind.deleteRecord:
+      try deleteRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
+    case OperationKind.commitInfo:
+      guard payload.count >= 8 else { throw .operation }
+    case OperationKind.lineage:
+      guard payload.count == 8 else { throw .operation }
+      key.truncate(to: 0)
+      key.append(uint64: sequence.byteSwapped)
+      try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
+    case OperationKind.saveZone:
+      try saveZone(payload, sequence, changes)
+    case OperationKind.deleteZone:
+      try deleteZone(payload, sequence, changes)
+    case OperationKind.setMetadata:
+      guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else { throw .operation }
+      value.truncate(to: 0)
+      value.append(uint64: place.offset)
+      value.append(uint32: place.byteCount)
+      let metadataKey = payload.slice(2..<2 + Int(payload.uint16(at: 0)))
+      guard metadataKey.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
+      try changes.put(metadataKey, value.view, in: &changes.roots[Roots.metadata])
+    case OperationKind.deleteMetadata:
+      guard payload.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
+      try changes.remove(payload, from: &changes.roots[Roots.metadata])
+    case OperationKind.raiseHorizon:
+      guard payload.count == 8 else { throw .operation }
+      try raiseHorizon(payload, changes)
+    default:
+      throw .unknownOperation(kind: Operation.kind(operation))
+    }
+  }
+
+  private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+    guard let identity = BodyIdentity.body(body) else { throw .operation }
+    try open(identity.zoneKey, changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    if let old = try changes.value(identity.name, in: zone.byName) {
+      guard let oldEntry = RecordEntry(old) else { throw .inconsistent }
+      JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
+      try changes.remove(key.view, from: &zone.journal)
+    } else {
+      if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
+      key.truncate(to: 0)
+      key.append(identity.type)
+      key.append(0)
+      key.append(identity.name)
+      try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
+    }
+    value.truncate(to: 0)
+    entry.append(to: value)
+    try changes.put(identity.name, value.view, in: &zone.byName)
+    try journal(entry, isDeleted: false, &zone, changes)
+    openZone = zone
+    isOpenZoneChanged = true
+    try touch(entry.sequence, changes)
+  }
+
+  private func deleteRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+    guard let identity = BodyIdentity.tombstone(body) else { throw .operation }
+    try open(identity.zoneKey, changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard let old = try changes.value(identity.name, in: zone.byName), let oldEntry = RecordEntry(old) else {
+      throw .inconsistent
+    }
+    JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
+    try changes.remove(key.view, from: &zone.journal)
+    try changes.remove(identity.name, from: &zone.byName)
+    key.truncate(to: 0)
+    key.append(identity.type)
+    key.append(0)
+    key.append(identity.name)
+    try changes.remove(key.view, from: &zone.byType)
+    value.truncate(to: 0)
+    value.append(uint64: entry.sequence)
+    value.append(uint32: entry.ordinal)
+    try changes.put(identity.name, value.view, in: &zone.tombstones)
+    try journal(entry, isDeleted: true, &zone, changes)
+    openZone = zone
+    isOpenZoneChanged = true
+    try touch(entry.sequence, changes)
+  }
+
+  private func journal(
+    _ entry: RecordEntry, isDeleted: Bool, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+    value.truncate(to: 0)
+    value.append(isDeleted ? 1 : 0)
+    value.append(uint64: entry.place.offset)
+    value.append(uint32: entry.place.byteCount)
+    try changes.put(key.view, value.view, in: &zone.journal)
+  }
+
+  /// A record that was deleted comes back: its tombstone leaves the journal.
+  private func forgetTombstone(
+    _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    guard let tombstone = try changes.value(name, in: zone.tombstones) else { return }
+    guard tombstone.count == 12 else { throw .inconsistent }
+    JournalKey.set(key, sequence: tombstone.uint64(at: 0), ordinal: tombstone.uint32(at: 8))
+    try changes.remove(key.view, from: &zone.journal)
+    try changes.remove(name, from: &zone.tombstones)
+  }
+
+  private func saveZone(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count > 20 else { throw .operation }
+    let zoneKey = payload.dropFirst(20)
+    guard zoneKey.count <= TreeLimits.maximumKeyByteCount - 8 else { throw .operation }
+    try open(zoneKey, changes)
+    var zone = openZone ?? ZoneTrees()
+    if openZone == nil || zone.isDeleted {
+      let last = zone.lastSequence
+      zone = ZoneTrees()
+      zone.lastSequence = last
+      zone.epoch = payload.uint64(at: 0)
+    }
+    zone.capabilities = payload.uint32(at: 8)
+    openZone = zone
+    isOpenZoneChanged = true
+    try touch(sequence, changes)
+  }
+
+  private func deleteZone(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count > 9 else { throw .operation }
+    try open(payload.dropFirst(9), changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones] { changes.editor.drop(root) }
+    let last = zone.lastSequence
+    let epoch = zone.epoch
+    zone = ZoneTrees()
+    zone.lastSequence = last
+    zone.epoch = epoch
+    zone.isDeleted = true
+    zone.deletionReason = payload[0]
+    openZone = zone
+    isOpenZoneChanged = true
+    try touch(sequence, changes)
+  }
+
+  /// Forgets tombstones up to a sequence, in every zone.
+  private func raiseHorizon(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
+    try flush(changes)
+    let horizon = payload.uint64(at: 0)
+    let name = ByteBuffer(capacity: 16)
+    name.append(utf8: "horizon")
+    try changes.put(name.view, payload, in: &changes.roots[Roots.settings])
+    for zoneKey in try zoneKeys(changes) {
+      try zoneKey.withView { (view) throws(LogFault) in
+        try open(view, changes)
+        guard let zone = openZone else { return }
+        if zone.isDeleted {
+          if zone.lastSequence <= horizon { try forgetZone(view, zone, changes) }
+        } else if zone.tombstones.count > 0 {
+          try forgetTombstones(through: horizon, changes)
+        }
+      }
+    }
+    try flush(changes)
+  }
+
+  private func forgetTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard var zone = openZone else { return }
+    for (name, sequence, ordinal) in try tombstones(of: zone, through: horizon, changes) {
+      JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+      try changes.remove(key.view, from: &zone.journal)
+      try name.withView { (view) throws(LogFault) in _ = try changes.remove(view, from: &zone.tombstones) }
+    }
+    openZone = zone
+    isOpenZoneChanged = true
+  }
+
+  private func tombstones(
+    of zone: ZoneTrees, through horizon: UInt64, _ changes: StoreTransaction
+  ) throws(LogFault) -> [(name: [UInt8], sequence: UInt64, ordinal: UInt32)] {
+    var found: [([UInt8], UInt64, UInt32)] = []
+    do throws(PageFault) {
+      var cursor = changes.reader.cursor(in: zone.tombstones)
+      var isValid = try cursor.first()
+      while isValid {
+        if cursor.value.count == 12, cursor.value.uint64(at: 0) <= horizon {
+          cursor.key(into: key)
+          found.append((key.view.array, cursor.value.uint64(at: 0), cursor.value.uint32(at: 8)))
+        }
+        isValid = try cursor.next()
+      }
+    } catch { throw .page(error) }
+    return found
+  }
+
+  private func zoneKeys(_ changes: StoreTransaction) throws(LogFault) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    do throws(PageFault) {
+      var cursor = changes.reader.cursor(in: changes.roots[Roots.catalog])
+      var isValid = try cursor.first()
+      while isValid {
+        cursor.key(into: key)
+        keys.append(key.view.array)
+        isValid = try cursor.next()
+      }
+    } catch { throw .page(error) }
+    return keys
+  }
+
+  private func forgetZone(_ zoneKey: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
+    setZoneSequenceKey(zone.lastSequence)
+    try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
+    try changes.remove(zoneKey, from: &changes.roots[Roots.catalog])
+    forget()
+  }
+}
+
+/// Zone, type and name of a record body or tombstone, in place. Both begin with {u8 version, u8 flags, u16 zone key length,
+/// u8 type length, u8 name length}; the three follow behind the fixed part.
+struct BodyIdentity {
+  let zoneKey: ByteView
+  let type: ByteView
+  let name: ByteView
+
+  static func body(_ bytes: ByteView) -> BodyIdentity? { BodyIdentity(bytes, start: RecordBody.fixedByteCount) }
+  static func tombstone(_ bytes: ByteView) -> BodyIdentity? { BodyIdentity(bytes, start: Tombstone.fixedByteCount) }
+
+  @inline(__always)
+  init?(_ body: ByteView, start: Int) {
+    guard body.count >= start else { return nil }
+    let mark = body.uint16(at: 2)
+    let isDefault = mark == RecordBody.defaultZoneMark
+    let zoneEnd = start + (isDefault ? 0 : Int(mark))
+    let typeEnd = zoneEnd + Int(body[4])
+    let nameEnd = typeEnd + Int(body[5])
+    guard nameEnd <= body.count, typeEnd > zoneEnd, nameEnd > typeEnd else { return nil }
+    zoneKey = isDefault ? Zone.ID.defaultKey : body.slice(start..<zoneEnd)
+    type = body.slice(zoneEnd..<typeEnd)
+    name = body.slice(typeEnd..<nameEnd)
+  }
+}

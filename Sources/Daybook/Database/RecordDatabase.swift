@@ -1,0 +1,50 @@
+/// What codecs and the sync engine need of a database, be it a file here or a server elsewhere.
+///
+/// Requirements are `async`, because a remote needs the network; ``Database`` satisfies them with synchronous methods.
+public protocol RecordDatabase: AnyObject, Sendable {
+  /// How much one request and one record may be.
+  var limits: Limits { get }
+
+  /// Saves and deletes records, with a result for each; see ``Database/modify(saving:deleting:policy:atomically:origin:)``.
+  func modify(
+    saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
+  ) async throws -> ModifyResult
+
+  /// The records with these IDs, each with a result.
+  func records(
+    for ids: [Record.ID], desiredKeys: [String]?
+  ) async throws -> [Record.ID: Result<Record, DatabaseError>]
+
+  /// All zones.
+  func zones() async throws -> [Zone]
+
+  /// Creates and deletes zones, with a result for each.
+  func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult
+
+  /// One page of what changed in a zone.
+  func changes(
+    in zone: Zone.ID, since token: ChangeToken?, limit: Int?, desiredKeys: [String]?
+  ) async throws -> ZoneChanges
+
+  /// One page of which zones changed.
+  func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges
+}
+
+extension Database: RecordDatabase {
+  /// How much one request and one record may be: `options.limits`.
+  public var limits: Limits { options.limits }
+
+  /// ``modify(saving:deleting:policy:atomically:origin:)`` without an origin, off the caller's thread.
+  public func modify(
+    saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
+  ) async throws -> ModifyResult {
+    try await queue.run { [self] in
+      try modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
+    }
+  }
+
+  /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.
+  public func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
+    try await queue.run { [self] in try modifyZones(saving: zones, deleting: ids, origin: nil) }
+  }
+}

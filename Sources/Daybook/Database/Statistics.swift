@@ -1,0 +1,70 @@
+import DaybookEngine
+
+extension Database {
+  /// What open found at the end of the log, and what it did about it.
+  public struct Recovery: Sendable, Hashable, Codable {
+    /// Where the trees came from.
+    public enum Basis: String, Sendable, Hashable, Codable { case newestCheckpoint, olderCheckpoint, log }
+    /// The file had been closed: there was nothing to recover.
+    public var wasClosed: Bool
+    /// The newest checkpoint, or what had to stand in for it.
+    public var basis: Basis
+    /// Commits that were applied again, and the bytes of log that they and other frames took.
+    public var replayedCommitCount: Int
+    public var replayedByteCount: Int
+    /// Bytes of an unacknowledged write that were thrown away.
+    public var discardedByteCount: Int
+    /// Where whole frames among them were saved.
+    public var discardedCopyPath: String?
+    /// Frames that were written and synced again, because nothing proved that the disk has them.
+    public var rewrittenFrameCount: Int
+    /// Sequences of acknowledged commits that are damaged; the file can be read up to the first of them.
+    public var lostSequences: ClosedRange<UInt64>?
+  }
+
+  /// Numbers about an open database.
+  public struct Statistics: Sendable, Hashable, Codable {
+    /// Bytes of the file.
+    public var fileByteCount: Int
+    /// The last visible commit.
+    public var lastSequence: UInt64
+    /// The log's end, without zeros prepared behind it.
+    public var logByteCount: Int
+    /// Pages of all trees.
+    public var pageCount: Int
+    /// Records in all zones.
+    public var recordCount: Int
+    /// Zones, the default zone included.
+    public var zoneCount: Int
+    /// What open found.
+    public var lastRecovery: Recovery
+  }
+
+  /// What open found at the end of the log.
+  public var lastRecovery: Recovery {
+    let report = store.recovery
+    return Recovery(
+      wasClosed: report.wasClosed,
+      basis: Recovery.Basis(rawValue: report.basis.rawValue) ?? .log,
+      replayedCommitCount: Int(clamping: report.replayedCommitCount),
+      replayedByteCount: Int(clamping: report.replayedByteCount),
+      discardedByteCount: Int(clamping: report.discardedByteCount), discardedCopyPath: report.discardedCopyPath,
+      rewrittenFrameCount: report.rewrittenFrameCount, lostSequences: report.lostSequences)
+  }
+
+  /// Numbers about the database; costs one visit a zone.
+  public func statistics() throws(DatabaseError) -> Statistics {
+    let fileByteCount: Int
+    do { fileByteCount = try store.fileByteCount() } catch { throw DatabaseError(error, path: path) }
+    return try reading { (view) throws(DatabaseError) in
+      guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      let zones = try view.zones()
+      var recordCount = 0
+      for zone in zones { recordCount += try view.recordCount(in: zone.id, ofType: nil) }
+      return Statistics(
+        fileByteCount: fileByteCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
+        pageCount: Int(clamping: pin.pageCount), recordCount: recordCount, zoneCount: zones.count,
+        lastRecovery: lastRecovery)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// A write transaction, lent to the closure of ``Database/write(origin:_:)``.
+///
+/// Reads inside a transaction see what it has written so far. Errors of single calls leave the transaction usable: catch
+/// them, or let them leave the closure, and then nothing of the transaction is kept.
+public struct Transaction: ~Copyable {
+  let context: WriteContext
+
+  init(_ context: WriteContext) { self.context = context }
+
+  // MARK: records
+
+  /// Saves a record as the policy says; returns it with its new change tag and dates.
+  ///
+  /// With the default policy a record that changed since it was read is refused with `serverRecordChanged`, whose conflict
+  /// holds the common ancestor, the client's and the server's version.
+  /// - Throws: `serverRecordChanged`, `unknownItem`, `zoneNotFound`, `invalidArguments`, `limitExceeded`.
+  @discardableResult
+  public func save(
+    _ record: Record, policy: SavePolicy = .ifServerRecordUnchanged
+  ) throws(DatabaseError) -> Record {
+    try context.save(record, policy: policy)
+  }
+
+  /// Deletes a record; deleting one that is not there is no error.
+  /// - Throws: `zoneNotFound`.
+  public func delete(_ id: Record.ID) throws(DatabaseError) { try context.delete(id) }
+
+  // MARK: zones
+
+  /// Creates a zone; saving one that exists changes its capabilities only.
+  public func save(_ zone: Zone) throws(DatabaseError) { try context.save(zone) }
+
+  /// Deletes a zone with everything in it. Takes the same time whatever the zone holds.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for the default zone.
+  public func deleteZone(
+    _ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason = .deleted
+  ) throws(DatabaseError) {
+    try context.deleteZone(id, reason: reason)
+  }
+
+  // MARK: metadata of the application
+
+  /// Keeps bytes under a key, in the same commit as the data they describe and in no change feed; nil removes them.
+  /// - Throws: `invalidArguments` for a key that is empty or longer than 1,024 bytes of UTF-8.
+  public func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {
+    try context.setMetadata(value, forKey: key)
+  }
+
+  // MARK: savepoints
+
+  /// Runs a part of the transaction that can go back by itself: when `body` throws, what it did is undone, and the error
+  /// goes on. Savepoints nest.
+  @discardableResult
+  public func savepoint<R>(_ body: () throws -> R) throws -> R { try context.savepoint(body) }
+
+  /// Forgets deletions up to and including a commit; change tokens from before it expire.
+  /// - Throws: `invalidArguments` for a commit that does not exist yet.
+  public func forgetDeletions(through sequence: UInt64) throws(DatabaseError) {
+    try context.raiseHorizon(sequence)
+  }
+
+  // MARK: reads
+
+  /// The record with this ID, as this transaction has it.
+  public func record(_ id: Record.ID) throws(DatabaseError) -> Record? { try context.view.record(id) }
+
+  /// The records with these IDs, as far as they exist.
+  public func records(
+    _ ids: [Record.ID], desiredKeys: [String]? = nil
+  ) throws(DatabaseError) -> [Record.ID: Record] {
+    try context.view.records(ids, desiredKeys: desiredKeys)
+  }
+
+  /// A page of the records of a zone, or of one type in it, in the order of their names.
+  public func records(
+    in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try context.view.page(in: zone, ofType: type, after: name, limit: limit)
+  }
+
+  /// How many records a zone holds, or how many of one type.
+  public func recordCount(in zone: Zone.ID, ofType type: String? = nil) throws(DatabaseError) -> Int {
+    try context.view.recordCount(in: zone, ofType: type)
+  }
+
+  /// All zones, by name.
+  public func zones() throws(DatabaseError) -> [Zone] { try context.view.zones() }
+
+  /// One page of what was committed in a zone since a token. What this transaction writes is in no feed before it commits.
+  public func changes(
+    in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
+  ) throws(DatabaseError) -> ZoneChanges {
+    try context.view.changes(
+      in: zone, since: token, limit: limit ?? context.limits.changesPerPage, desiredKeys: desiredKeys)
+  }
+
+  /// What the application keeps under a key; nil when there is nothing.
+  public func metadata(forKey key: String) throws(DatabaseError) -> Data? {
+    try context.view.metadata(forKey: key)
+  }
+
+  /// The versions of a record that the file still has, newest first.
+  public func history(of id: Record.ID) throws(DatabaseError) -> [RecordHistoryVersion] {
+    try context.view.history(of: id)
+  }
+}

@@ -1,0 +1,172 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Saving and deleting records: the save matrix of policy and server state.
+///
+///     client tag  server    ifServerRecordUnchanged   changedKeys          allKeys
+///     none        missing   insert                    insert               insert
+///     none        exists    serverRecordChanged       changed keys         all local keys
+///     equal       exists    changed keys              changed keys         all local keys
+///     differs     exists    serverRecordChanged       changed keys         all local keys
+///     some        missing   unknownItem               insert               insert
+///
+/// Keys that only the server has stay in every case. `insert` writes everything that the client's record holds.
+extension WriteContext {
+  func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    let view = view
+    let zone = try view.existingZone(record.id.zone)
+    let entry = try view.entry(record.id.name, in: zone)
+    var server: RecordBody?
+    if let entry { server = try view.body(at: entry.place) }
+    try refuseConflicts(record, server, policy, view)
+
+    try start()
+    var stamp = RecordBodyEncoder.Stamp(
+      tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: database.writer.userID,
+      deviceID: database.writer.deviceID)
+    if let entry {
+      stamp.previousOffset = entry.place.offset
+      stamp.previousByteCount = entry.place.byteCount
+    } else if zone.tombstones.count > 0, let place = try tombstonePlace(record.id.name, zone, view) {
+      stamp.previousOffset = place.offset
+      stamp.previousByteCount = place.byteCount
+    }
+    let operation = store.beginOperation()
+    do throws(DatabaseError) {
+      try RecordBodyEncoder.encode(
+        record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
+        services: database.services, into: store.payload)
+      let byteCount = store.payload.count - operation - Operation.headerByteCount
+      if byteCount > limits.recordByteCount { throw tooLarge(record, byteCount) }
+    } catch {
+      store.cancelOperation(operation)
+      throw error
+    }
+    let saved: Record
+    do throws(BodyFault) {
+      let payload = store.payload.view.dropFirst(operation + Operation.headerByteCount)
+      // What was copied from a stored body has been checked by its checksum only.
+      saved = Record(
+        body: server == nil
+          ? try RecordBody(encoded: payload, services: database.services)
+          : try RecordBody(trusted: payload, services: database.services))
+    } catch { preconditionFailure("a body that was just encoded is well formed") }
+    try end(operation, OperationKind.saveRecord)
+    noteSaved(record.id)
+    return saved
+  }
+
+  private func refuseConflicts(
+    _ record: Record, _ server: RecordBody?, _ policy: SavePolicy, _ view: ReadView
+  ) throws(DatabaseError) {
+    let facts = DatabaseError.Facts(zone: record.id.zone, name: record.id.name)
+    guard let server else {
+      if record.body.tag != 0, policy == .ifServerRecordUnchanged {
+        throw DatabaseError(.unknownItem, facts: facts)
+      }
+      return
+    }
+    guard server.hasType(of: record.body) else {
+      throw DatabaseError(
+        .invalidArguments, "The type of a record never changes.",
+        facts: .init(
+          zone: record.id.zone, name: record.id.name, recordType: record.type, expected: server.type,
+          found: record.type))
+    }
+    guard policy == .ifServerRecordUnchanged, record.body.tag != server.tag else { return }
+    let ancestor = record.body.tag == 0 ? nil : try view.ancestor(of: server, tag: record.body.tag)
+    let message =
+      record.body.tag == 0
+      ? "A record to insert already exists." : "The record changed since it was read."
+    throw DatabaseError(
+      .serverRecordChanged, message, facts: facts,
+      conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))
+  }
+
+  private func tooLarge(_ record: Record, _ byteCount: Int) -> DatabaseError {
+    // The longest value is most likely what the caller wants to hear of.
+    var longest: (key: String, byteCount: Int) = ("", 0)
+    for key in record.keys {
+      if let value = record[key] as Record.Value?, value.approximateByteCount > longest.byteCount {
+        longest = (key, value.approximateByteCount)
+      }
+    }
+    return DatabaseError(
+      .limitExceeded, "The record is too large.",
+      facts: .init(
+        zone: record.id.zone, name: record.id.name, key: longest.key.isEmpty ? nil : longest.key, size: byteCount,
+        limit: limits.recordByteCount))
+  }
+
+  /// A tag that no other save of this or a diverged database has: lineage, sequence and ordinal, mixed.
+  private func changeTag() -> UInt64 {
+    var tag = lineage ^ (store.sequence &* 0x9E37_79B9_7F4A_7C15) ^ (UInt64(store.ordinal) &* 0xC2B2_AE3D_27D4_EB4F)
+    tag = (tag ^ (tag >> 32)) &* 0xD6E8_FEB8_6659_FD93
+    tag ^= tag >> 32
+    // Zero means "never saved", all ones "the tag of another server".
+    return tag == 0 || tag == .max ? 1 : tag
+  }
+
+  func delete(_ id: Record.ID) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    let view = view
+    let zone = try view.existingZone(id.zone)
+    guard let entry = try view.entry(id.name, in: zone) else { return }
+    let body = try view.body(at: entry.place)
+    try start()
+    let tombstone = Tombstone(
+      id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,
+      previousByteCount: entry.place.byteCount, userID: database.options.userID)
+    let operation = store.beginOperation()
+    tombstone.append(to: store.payload)
+    try end(operation, OperationKind.deleteRecord)
+    noteDeleted(id)
+  }
+
+  /// Where the tombstone of a deleted record is, so that its new life links to the old one.
+  private func tombstonePlace(
+    _ name: String, _ zone: ZoneTrees, _ view: ReadView
+  ) throws(DatabaseError) -> Place? {
+    let reader = view.reader
+    return try view.mapped { () throws(PageFault) in
+      try name.withKeyView { (name) throws(PageFault) -> Place? in
+        guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+        JournalKey.set(database.writer.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+        return try reader.value(database.writer.scratch.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
+      }
+    }
+  }
+}
+
+extension Record.Value {
+  /// About how many bytes the value takes in the log; for naming the longest.
+  var approximateByteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .bytes(let data): data.count
+    case .strings(let list): list.reduce(0) { $0 + $1.utf8.count + 1 }
+    case .bytesList(let list): list.reduce(0) { $0 + $1.count + 1 }
+    case .ints(let list): list.count * 8
+    case .doubles(let list): list.count * 8
+    case .dates(let list): list.count * 8
+    case .locations(let list): list.count * 32
+    case .references(let list): list.count * 40
+    case .assets(let list): list.count * 40
+    case .asset(let asset): asset.data?.count ?? 40
+    default: 16
+    }
+  }
+}
+
+extension RecordBody {
+  func hasType(of other: RecordBody) -> Bool {
+    withBytes { mine in
+      other.withBytes { theirs in UTF8Order.equal(RecordBody.typeBytes(of: mine), RecordBody.typeBytes(of: theirs)) }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Zones, metadata and the horizon.
+extension WriteContext {
+  func save(_ zone: Zone) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    if zone.id.isDefault { return }
+    let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
+    if let existing = try view.zone(zone.id), existing.capabilities == capabilities { return }
+    try start()
+    let operation = store.beginOperation()
+    store.payload.append(uint64: database.options.random())
+    store.payload.append(uint32: capabilities)
+    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    store.payload.append(zone.id.key)
+    try end(operation, OperationKind.saveZone)
+    noteZone(zone.id)
+  }
+
+  func deleteZone(_ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    if id.isDefault {
+      throw DatabaseError(.invalidArguments, "The default zone cannot be deleted.", facts: .init(zone: id))
+    }
+    _ = try view.existingZone(id)
+    try start()
+    let operation = store.beginOperation()
+    let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0
+    store.payload.append(UInt8(number))
+    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    store.payload.append(id.key)
+    try end(operation, OperationKind.deleteZone)
+    noteZone(id)
+  }
+
+  func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    let byteCount = key.utf8.count
+    guard byteCount > 0, byteCount <= 1024 else {
+      throw DatabaseError(
+        .invalidArguments, "A metadata key has 1 to 1,024 bytes of UTF-8.", facts: .init(size: byteCount, limit: 1024))
+    }
+    if value == nil, try view.metadata(forKey: key) == nil { return }
+    try start()
+    let operation = store.beginOperation()
+    if let value {
+      store.payload.append(uint16: UInt16(byteCount))
+      store.payload.append(utf8: key)
+      store.payload.append([UInt8](value))
+      try end(operation, OperationKind.setMetadata)
+    } else {
+      store.payload.append(utf8: key)
+      try end(operation, OperationKind.deleteMetadata)
+    }
+  }
+
+  func raiseHorizon(_ sequence: UInt64) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    guard sequence < store.sequence else {
+      throw DatabaseError(
+        .invalidArguments, "Only commits of the past can be forgotten.", facts: .init(sequence: sequence))
+    }
+    if sequence <= (try view.horizon()) { return }
+    try start()
+    let operation = store.beginOperation()
+    store.payload.append(uint64: sequence)
+    try end(operation, OperationKind.raiseHorizon)
+  }
+}

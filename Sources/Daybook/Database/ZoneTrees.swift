@@ -1,0 +1,159 @@
+import DaybookEngine
+
+/// How records lie in the engine's trees. Written down in FORMAT.md §6.
+///
+///     root 0  catalog            zone key                      → roots of the zone's trees, state of the zone
+///     root 1  zones by sequence  u64 sequence, zone key        → (nothing)
+///     root 2  metadata           key of the application        → place of the operation that set it
+///     root 3  lineages           u64 first sequence            → u64 lineage
+///     root 4  settings           "horizon"                     → u64 sequence
+///
+///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
+///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
+///     zone 2  by type            type, 0, record name          → (nothing)
+///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
+///
+/// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
+/// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
+/// instead of up to 255, and a page of changes costs no search by name.
+enum Roots {
+  static let catalog = 0
+  static let zonesBySequence = 1
+  static let metadata = 2
+  static let lineages = 3
+  static let settings = 4
+}
+
+/// Kinds of operations in the log.
+enum OperationKind {
+  /// {f64 date, origin}: the first operation of every commit.
+  static let commitInfo: UInt8 = 1
+  /// {u64 lineage}
+  static let lineage: UInt8 = 2
+  /// {u64 epoch, u32 capabilities, f64 date, zone key}
+  static let saveZone: UInt8 = 3
+  /// {u8 reason, f64 date, zone key}
+  static let deleteZone: UInt8 = 4
+  /// A `RecordBody`.
+  static let saveRecord: UInt8 = 5
+  /// A `Tombstone`.
+  static let deleteRecord: UInt8 = 6
+  /// {u16 key length, key, value}
+  static let setMetadata: UInt8 = 7
+  /// {key}
+  static let deleteMetadata: UInt8 = 8
+  /// {u64 sequence}: tombstones at or below it are forgotten, and tokens below it expire.
+  static let raiseHorizon: UInt8 = 9
+}
+
+/// What the by-name tree says of a record.
+struct RecordEntry {
+  static let byteCount = Place.encodedByteCount + 12
+  var place: Place
+  var sequence: UInt64
+  var ordinal: UInt32
+
+  init(place: Place, sequence: UInt64, ordinal: UInt32) {
+    self.place = place
+    self.sequence = sequence
+    self.ordinal = ordinal
+  }
+
+  @inline(__always)
+  init?(_ value: ByteView) {
+    guard value.count == RecordEntry.byteCount else { return nil }
+    place = Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+    sequence = value.uint64(at: 12)
+    ordinal = value.uint32(at: 20)
+  }
+
+  func append(to buffer: ByteBuffer) {
+    buffer.append(uint64: place.offset)
+    buffer.append(uint32: place.byteCount)
+    buffer.append(uint64: sequence)
+    buffer.append(uint32: ordinal)
+  }
+}
+
+/// What the journal says of a record: where its latest body or tombstone is.
+struct JournalEntry {
+  static let byteCount = 1 + Place.encodedByteCount
+  var isDeleted: Bool
+  var place: Place
+
+  init?(_ value: ByteView) {
+    guard value.count == JournalEntry.byteCount, value[0] <= 1 else { return nil }
+    isDeleted = value[0] == 1
+    place = Place(offset: value.uint64(at: 1), byteCount: value.uint32(at: 9))
+  }
+}
+
+/// A key of the journal: a commit sequence and the position of the operation in its commit.
+enum JournalKey {
+  static let byteCount = 12
+
+  static func set(_ buffer: ByteBuffer, sequence: UInt64, ordinal: UInt32) {
+    buffer.truncate(to: 0)
+    buffer.append(uint64: sequence.byteSwapped)
+    buffer.append(uint32: ordinal.byteSwapped)
+  }
+
+  static func parts(_ key: ByteView) -> (sequence: UInt64, ordinal: UInt32)? {
+    key.count == byteCount ? (key.bigEndianUInt64(at: 0), key.bigEndianUInt32(at: 8)) : nil
+  }
+}
+
+/// One zone's trees and state: the value of its catalog cell.
+///
+/// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence.
+/// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
+struct ZoneTrees {
+  static let rootCount = 4
+  static let restByteCount = 24
+
+  var byName = TreeRoot.empty
+  var journal = TreeRoot.empty
+  var byType = TreeRoot.empty
+  var tombstones = TreeRoot.empty
+  /// Which life of the zone this is: a new one when it is created again.
+  var epoch: UInt64 = 0
+  var capabilities: UInt32 = 0
+  var isDeleted = false
+  var deletionReason: UInt8 = 0
+  /// The commit that changed the zone last.
+  var lastSequence: UInt64 = 0
+
+  init() {}
+
+  @inline(__always)
+  init?(_ bytes: ByteView) {
+    let value = CatalogValue(bytes)
+    guard value.rootCount == ZoneTrees.rootCount, value.rest.count == ZoneTrees.restByteCount else { return nil }
+    byName = value.root(0)
+    journal = value.root(1)
+    byType = value.root(2)
+    tombstones = value.root(3)
+    let rest = value.rest
+    epoch = rest.uint64(at: 0)
+    capabilities = rest.uint32(at: 8)
+    isDeleted = rest[12] != 0
+    deletionReason = rest[13]
+    lastSequence = rest.uint64(at: 16)
+  }
+
+  func encode(into buffer: ByteBuffer, rest: ByteBuffer) {
+    rest.truncate(to: 0)
+    rest.append(uint64: epoch)
+    rest.append(uint32: capabilities)
+    rest.append(isDeleted ? 1 : 0)
+    rest.append(deletionReason)
+    rest.append(uint16: 0)
+    rest.append(uint64: lastSequence)
+    CatalogValue.encode(roots: [byName, journal, byType, tombstones], rest: rest.view, into: buffer)
+  }
+}
+
+extension Zone.ID {
+  /// The key of the default zone in the catalog.
+  var isDefault: Bool { self == .default }
+}

@@ -1,0 +1,112 @@
+import DaybookEngine
+
+/// The end of a byte buffer, held in registers while one record is written.
+///
+/// A buffer is an object of another module: each append to it is a call and an exclusivity check, and a record of ten
+/// fields makes eighty of them. A writer takes the buffer's end once, writes through a pointer, and gives the new end
+/// back with `finish`. Measured with ten fields: half the time of appending to the buffer.
+///
+/// Nobody else may use the buffer between the two; without `finish` nothing was written.
+/// Always true: `offset` is at most `capacity`, and that many bytes of `base` are the buffer's.
+@safe struct ByteWriter {
+  private let buffer: ByteBuffer
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+  private(set) var offset: Int
+
+  init(_ buffer: ByteBuffer) {
+    self.buffer = buffer
+    unsafe base = buffer.base
+    capacity = buffer.capacity
+    offset = buffer.count
+  }
+
+  /// Makes what was written part of the buffer.
+  func finish() { buffer.count = offset }
+
+  @inline(__always)
+  private mutating func reserve(_ byteCount: Int) {
+    if byteCount > capacity &- offset { grow(byteCount) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ byteCount: Int) {
+    // The buffer copies what it counts; its count is put back, because the bytes are not its yet.
+    let count = buffer.count
+    buffer.count = offset
+    buffer.reserve(byteCount)
+    buffer.count = count
+    unsafe base = buffer.base
+    capacity = buffer.capacity
+  }
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    reserve(1)
+    // Safe: reserved above; the same holds for every append below.
+    unsafe base.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+    offset &+= 1
+  }
+
+  @inline(__always)
+  mutating func append(uint16 value: UInt16) {
+    reserve(2)
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt16.self)
+    offset &+= 2
+  }
+
+  @inline(__always)
+  mutating func append(uint32 value: UInt32) {
+    reserve(4)
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
+    offset &+= 4
+  }
+
+  @inline(__always)
+  mutating func append(uint64 value: UInt64) {
+    reserve(8)
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
+    offset &+= 8
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    reserve(bytes.count)
+    unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
+    offset &+= bytes.count
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: ByteView) {
+    reserve(bytes.count)
+    unsafe (base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
+    offset &+= bytes.count
+  }
+
+  mutating func append(_ bytes: [UInt8]) {
+    unsafe bytes.withUnsafeBytes { unsafe append($0) }
+  }
+
+  @inline(__always)
+  mutating func append(utf8 string: String) {
+    var string = string
+    string.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+  }
+
+  mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest &>>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  @inline(__always)
+  func set(uint32 value: UInt32, at position: Int) {
+    precondition(position >= 0 && position <= offset &- 4, "a row is patched after it was appended")
+    // Safe: the line above.
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: position, as: UInt32.self)
+  }
+}

@@ -1,0 +1,136 @@
+import Daybook
+
+/// A JSON value as it was written: members keep their order, whole numbers stay whole, and large ones keep their digits.
+enum JSONValue: Equatable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  /// A whole number beyond 64 bits, as its digits.
+  case hugeInt(String)
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([Member])
+
+  struct Member: Equatable {
+    let key: String
+    let value: JSONValue
+
+    static func == (first: Member, second: Member) -> Bool {
+      UTF8Order.equal(first.key, second.key) && first.value == second.value
+    }
+  }
+
+  /// The value of a key of an object; the last one where a key is there twice. Nil for other values.
+  subscript(key: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { UTF8Order.equal($0.key, key) }?.value
+  }
+
+  /// The text of a string, else nil.
+  var text: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  /// The value as compact JSON.
+  func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes.append(contentsOf: "null".utf8)
+    case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    case .int(let number): JSONText.append(number, to: &bytes)
+    case .hugeInt(let digits): bytes.append(contentsOf: digits.utf8)
+    case .double(let number): JSONText.append(number, to: &bytes)
+    case .string(let text): JSONText.append(text, to: &bytes)
+    case .array(let elements):
+      bytes.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        element.append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let members):
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        JSONText.append(member.key, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    }
+  }
+
+  /// The value as compact JSON.
+  var json: String {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
+{
+  init(stringLiteral value: String) { self = .string(value) }
+  init(integerLiteral value: Int64) { self = .int(value) }
+  init(booleanLiteral value: Bool) { self = .bool(value) }
+  init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(elements.map { Member(key: $0.0, value: $0.1) })
+  }
+  init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+  /// A count or size; beyond 64 bits it would not fit a disk.
+  static func count(_ number: some BinaryInteger) -> JSONValue { .int(Int64(clamping: number)) }
+}
+
+/// Writes JSON, piece by piece.
+enum JSONText {
+  private static let hexadecimal = Array("0123456789abcdef".utf8)
+
+  /// A quoted text. Only what JSON demands is escaped, so that texts stay readable in every script.
+  static func append(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
+      bytes.append(contentsOf: text.utf8)
+    } else {
+      for byte in text.utf8 { appendEscaped(byte, to: &bytes) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
+    let letter: UInt8
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): letter = byte
+    case 0x0A: letter = UInt8(ascii: "n")
+    case 0x0D: letter = UInt8(ascii: "r")
+    case 0x09: letter = UInt8(ascii: "t")
+    case 0x08: letter = UInt8(ascii: "b")
+    case 0x0C: letter = UInt8(ascii: "f")
+    case 0..<0x20:
+      bytes.append(contentsOf: "\\u00".utf8)
+      bytes.append(hexadecimal[Int(byte >> 4)])
+      letter = hexadecimal[Int(byte & 15)]
+      bytes.append(letter)
+      return
+    default:
+      bytes.append(byte)
+      return
+    }
+    bytes.append(UInt8(ascii: "\\"))
+    bytes.append(letter)
+  }
+
+  static func append(_ number: Int64, to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  /// The shortest digits that read back as the same double; infinities as the texts `"inf"` and `"-inf"`.
+  static func append(_ number: Double, to bytes: inout [UInt8]) {
+    if number.isFinite {
+      bytes.append(contentsOf: number.description.utf8)
+    } else {
+      append(number.isNaN ? "nan" : number < 0 ? "-inf" : "inf", to: &bytes)
+    }
+  }
+}

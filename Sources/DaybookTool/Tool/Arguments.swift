@@ -1,0 +1,127 @@
+/// What stood behind the command's name, sorted into positional arguments and options.
+///
+/// `--name value` and `--name=value` are the same; `--` ends the options; `-` alone is a positional argument.
+struct Arguments: Sendable {
+  private(set) var positionals: [String] = []
+  private var values: [String: [String]] = [:]
+  private var flags: Set<String> = []
+
+  /// - Throws: a usage error that says what would have been right.
+  init(_ words: [String], for command: Command) throws(ToolError) {
+    var index = 0
+    var isPastOptions = false
+    while index < words.count {
+      let word = words[index]
+      index += 1
+      if isPastOptions || !word.hasPrefix("-") || word == "-" || Self.isNegativeNumber(word) {
+        positionals.append(word)
+        continue
+      }
+      if word == "--" {
+        isPastOptions = true
+        continue
+      }
+      var name = word
+      var value: String?
+      if word.hasPrefix("--"), let equals = word.firstIndex(of: "=") {
+        name = String(word[..<equals])
+        value = String(word[word.index(after: equals)...])
+      }
+      guard let option = command.options.first(where: { $0.name == name }) else {
+        throw Self.unknownOption(name, command)
+      }
+      guard option.value != nil else {
+        if value != nil { throw .usage("\(name) takes no value.", advice: command.usage) }
+        flags.insert(name)
+        continue
+      }
+      if value == nil, index < words.count {
+        value = words[index]
+        index += 1
+      }
+      guard let value else {
+        throw .usage("\(name) needs a value: \(name) \(option.value ?? "").", advice: command.usage)
+      }
+      if !option.choices.isEmpty, !option.choices.contains(value) {
+        throw .usage("\(name) is one of \(option.choices.joined(separator: ", ")).", advice: command.usage)
+      }
+      if values[name] != nil, !option.mayRepeat {
+        throw .usage("\(name) is given twice.", advice: command.usage)
+      }
+      values[name, default: []].append(value)
+    }
+    try checkPositionals(command)
+  }
+
+  private func checkPositionals(_ command: Command) throws(ToolError) {
+    let needed = command.positionals.count - command.optionalCount
+    if positionals.count < needed {
+      throw .usage("\(command.positionals[positionals.count]) is missing.", advice: "Usage: \(command.usage)")
+    }
+    if positionals.count > command.positionals.count, !command.takesRest {
+      throw .usage(
+        "There is one argument too many: \(positionals[command.positionals.count]).",
+        advice: "Usage: \(command.usage)")
+    }
+  }
+
+  private static func isNegativeNumber(_ word: String) -> Bool {
+    word.utf8.dropFirst().first.map { $0 >= 0x30 && $0 <= 0x39 } ?? false
+  }
+
+  private static func unknownOption(_ name: String, _ command: Command) -> ToolError {
+    let nearest = Spelling.nearest(to: name, among: command.options.map(\.name))
+    return .usage(
+      "There is no option \(name)\(nearest.map { "; \($0) is one" } ?? "").", advice: "Usage: \(command.usage)")
+  }
+
+  /// A positional argument that the command requires, or that the caller knows to be there.
+  subscript(index: Int) -> String { positionals[index] }
+
+  /// The value of an option that is given at most once.
+  func value(_ name: String) -> String? { values[name]?.last }
+
+  /// All values of an option, in order.
+  func allValues(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// Whether a switch is given.
+  func has(_ name: String) -> Bool { flags.contains(name) }
+
+  /// The value of an option as a number above zero.
+  func count(_ name: String) throws(ToolError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), number > 0 else { throw .usage("\(name) needs a whole number above zero.") }
+    return number
+  }
+}
+
+/// Guesses what was meant by a word that is not known.
+enum Spelling {
+  /// The closest of the words, if it is close enough to be a slip.
+  static func nearest(to word: String, among words: [String]) -> String? {
+    var best: (word: String, distance: Int)?
+    for candidate in words {
+      let distance = distance(Array(word.utf8), Array(candidate.utf8))
+      if distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    guard let best, best.distance <= max(1, word.utf8.count / 3) else { return nil }
+    return best.word
+  }
+
+  /// Edits of one byte that lead from one word to the other; a swap of neighbours counts one.
+  private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    var before: [Int] = []
+    var above = Array(0...second.count)
+    for i in 0..<first.count {
+      var row = [i + 1]
+      for j in 0..<second.count {
+        var best = min(above[j] + (first[i] == second[j] ? 0 : 1), above[j + 1] + 1, row[j] + 1)
+        if i > 0, j > 0, first[i] == second[j - 1], first[i - 1] == second[j] { best = min(best, before[j - 1] + 1) }
+        row.append(best)
+      }
+      before = above
+      above = row
+    }
+    return above[second.count]
+  }
+}

@@ -1,0 +1,67 @@
+import Daybook
+
+/// The command `daybook`: finds the command, parses its arguments, runs it, and turns errors into words and a status.
+enum Tool {
+  /// The version of the tool and the library.
+  static let version = "0.1.0"
+
+  /// Runs one command line without the program's name.
+  ///
+  /// - Returns: the exit status; see ``ExitStatus``.
+  static func run(arguments: [String], output: Output, errors: Output) -> Int32 {
+    var status: ExitStatus
+    do {
+      status = try start(arguments, output, errors)
+      try output.flush()
+    } catch {
+      // Results that were found before the error come before its message.
+      try? output.flush()
+      status = report(error, errors)
+    }
+    try? errors.flush()
+    return status.rawValue
+  }
+
+  private static func start(_ words: [String], _ output: Output, _ errors: Output) throws -> ExitStatus {
+    guard let name = words.first else {
+      try errors.write(Help.overview)
+      return .usage
+    }
+    if name == "--help" || name == "-h" {
+      try output.write(Help.overview)
+      return .done
+    }
+    if name == "--version" {
+      try output.line("daybook \(version)")
+      return .done
+    }
+    guard let command = Commands.all.first(where: { $0.name == name }) else {
+      let names = Commands.all.filter { !$0.isHidden }.map(\.name)
+      let nearest = Spelling.nearest(to: name, among: names)
+      throw ToolError.usage(
+        "There is no command \(name)\(nearest.map { "; \($0) is one" } ?? "").",
+        advice: "`daybook help` lists the commands.")
+    }
+    let rest = Array(words.dropFirst())
+    let beforeDashes = rest.prefix { $0 != "--" }
+    if beforeDashes.contains("--help") || beforeDashes.contains("-h") {
+      try output.write(Help.text(of: command))
+      return .done
+    }
+    return try command.run(
+      Invocation(
+        command: command, arguments: try Arguments(rest, for: command), output: output, errors: errors))
+  }
+
+  private static func report(_ error: any Error, _ errors: Output) -> ExitStatus {
+    let problem =
+      switch error {
+      case let problem as ToolError: problem
+      case let problem as DatabaseError: ToolError(problem)
+      default: ToolError(.inputOutput, "\(error)")
+      }
+    try? errors.line("daybook: \(problem.message)")
+    if let advice = problem.advice { try? errors.line("  \(advice)") }
+    return problem.status
+  }
+}

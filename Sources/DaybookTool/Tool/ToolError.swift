@@ -1,0 +1,77 @@
+import Daybook
+
+/// What the process says about itself when it ends. The numbers are part of the interface.
+enum ExitStatus: Int32 {
+  case done = 0
+  /// Something was found or was not there: `check` with findings, `get` of nothing, a conflict.
+  case finding = 1
+  case usage = 2
+  case damaged = 3
+  case locked = 4
+  case inputOutput = 5
+}
+
+/// What ends a command early: a sentence, what to do about it, and the exit status.
+struct ToolError: Error {
+  let status: ExitStatus
+  let message: String
+  let advice: String?
+
+  init(_ status: ExitStatus, _ message: String, advice: String? = nil) {
+    self.status = status
+    self.message = message
+    self.advice = advice
+  }
+
+  static func usage(_ message: String, advice: String? = nil) -> ToolError {
+    ToolError(.usage, message, advice: advice)
+  }
+
+  /// A row that cannot be imported, by its line.
+  static func badRow(line: Int, _ reason: String, advice: String? = nil) -> ToolError {
+    ToolError(.usage, "line \(line): \(reason)", advice: advice)
+  }
+}
+
+extension ToolError {
+  /// What an error of the database means at the command line.
+  init(_ error: DatabaseError) {
+    let facts = error.facts.description
+    self.init(
+      ExitStatus(error.code), facts.isEmpty ? error.message : "\(error.message) (\(facts))",
+      advice: Self.advice(for: error))
+  }
+
+  private static func advice(for error: DatabaseError) -> String? {
+    switch error.code {
+    case .corrupted:
+      "Run `daybook check FILE` to see what is damaged; `daybook dump FILE` prints every record that still holds."
+    case .notADatabase:
+      "Check the path; `daybook import FILE INPUT` makes a new database from JSON or CSV."
+    case .formatTooNew: "Use the version of Daybook that wrote the file, or a later one."
+    case .locked: "Close the application that has it open, or wait; commands that only read work beside it."
+    case .diskFull: "Free some space and run the command again; what was committed before is safe."
+    case .outcomeUnknown: "Run `daybook check FILE`; the last commit may or may not be there."
+    case .ioFailed: "Check that the path exists and that you may read and write it."
+    case .zoneNotFound: "`daybook zones FILE` lists the zones that exist."
+    case .changeTokenExpired, .changeTokenForked: "Run the command again without --since to begin anew."
+    case .serverRecordChanged: "Read the record again and repeat the change."
+    default: nil
+    }
+  }
+}
+
+extension ExitStatus {
+  init(_ code: DatabaseError.Code) {
+    switch code {
+    case .corrupted, .notADatabase: self = .damaged
+    case .locked: self = .locked
+    case .ioFailed, .diskFull, .outcomeUnknown, .closed, .internalError, .assetFileNotFound, .assetFileModified,
+      .assetNotAvailable, .snapshotTooOld:
+      self = .inputOutput
+    case .unknownItem, .serverRecordChanged, .changeTokenExpired, .changeTokenForked, .referenceViolation:
+      self = .finding
+    default: self = .usage
+    }
+  }
+}

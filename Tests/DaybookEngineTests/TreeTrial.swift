@@ -1,0 +1,337 @@
+import DaybookTesting
+
+@testable import DaybookEngine
+
+// Random steps on trees and their models, decided by a seed: what a transaction can do, what a reader can ask, old versions
+// pinned and let go, checkpoints between and across transactions. The first answer that differs ends the trial.
+
+/// Keys of one kind; several kinds in one tree make pages whose neighbours share nothing with them.
+enum KeyFamily: CaseIterable {
+  case random, sequential, commonPrefix, long, tiny, prefixesOfEachOther, dense, zeros
+
+  func key(_ generator: inout SeededGenerator) -> [UInt8] {
+    switch self {
+    case .random:
+      return bytes(Int.random(in: 16...24, using: &generator), &generator)
+    case .sequential:
+      let number = UInt32.random(in: 0..<3000, using: &generator)
+      return Array("record/".utf8) + bigEndian(number)
+    case .commonPrefix:
+      let length = [3, 20, 60, 300, 1200].randomElement(using: &generator)!
+      return [UInt8](repeating: 0x70 + UInt8(length % 5), count: length) + bytes(Int.random(in: 0...6, using: &generator), &generator)
+    case .long:
+      let length = Bool.random(using: &generator) ? 1280 : Int.random(in: 200...1280, using: &generator)
+      let shared = Int.random(in: 0...length, using: &generator)
+      let start = UInt8.random(in: 0...3, using: &generator) &* 60
+      return [UInt8](repeating: start, count: shared) + bytes(length - shared, &generator)
+    case .tiny:
+      return bytes(Int.random(in: 0...1, using: &generator), &generator)
+    case .prefixesOfEachOther:
+      let letter = UInt8.random(in: 0x61...0x63, using: &generator)
+      return [UInt8](repeating: letter, count: Int.random(in: 0...1280, using: &generator))
+    case .dense:
+      // Eight neighbourhoods, each with a long prefix of its own and short ends.
+      let area = UInt8.random(in: 0..<8, using: &generator)
+      let number = UInt16.random(in: 0..<1500, using: &generator)
+      return [0x64, area] + [UInt8](repeating: 0x2d, count: 18 + Int(area) * 20)
+        + bigEndian(UInt32(number)).suffix(2)
+    case .zeros:
+      return (0..<Int.random(in: 0...7, using: &generator)).map { _ in [0, 0, 0, 1, 255].randomElement(using: &generator)! }
+    }
+  }
+
+  private func bigEndian(_ number: UInt32) -> [UInt8] {
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+  }
+
+  private func bytes(_ count: Int, _ generator: inout SeededGenerator) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+  }
+}
+
+struct TreeTrial {
+  var seed: UInt64
+  var stepCount: Int
+  var families: [KeyFamily]
+  var treeCount = 2
+  /// A batch ends with a check of everything.
+  var batchStepCount = 400
+  /// The number of records that a tree swings around.
+  var typicalCount = 1500
+  var usesCheckpoints = true
+
+  private(set) var step = 0
+  private(set) var deepest = 0
+  private(set) var most = 0
+
+  init(seed: UInt64, stepCount: Int, families: [KeyFamily]) {
+    self.seed = seed
+    self.stepCount = stepCount
+    self.families = families
+  }
+
+  /// Runs the trial; a promise that does not hold is thrown with the seed and the step.
+  mutating func run() throws {
+    do { try runSteps() } catch {
+      throw BrokenPromise("seed \(seed), step \(step): \(error)")
+    }
+  }
+
+  private mutating func runSteps() throws {
+    var generator = SeededGenerator(seed: seed)
+    let bench = try TreeWorkbench(treeCount: treeCount)
+    var checkpoint: TreeWorkbench.Checkpoint?
+    var isGrowing = true
+    while step < stepCount {
+      step += 1
+      let tree = Int.random(in: 0..<treeCount, using: &generator)
+      if step % batchStepCount == 0 {
+        try finishTransaction(bench, &checkpoint, &generator)
+        let survey = try bench.checkNow(tree)
+        deepest = max(deepest, survey.depth)
+        most = max(most, survey.keys.count)
+        try bench.checkEverything()
+      }
+      let count = bench.models[tree].count
+      if count > typicalCount { isGrowing = false } else if count < typicalCount / 50 { isGrowing = true }
+      try runStep(bench, tree, isGrowing, &checkpoint, &generator)
+    }
+    try empty(bench, &checkpoint, &generator)
+  }
+
+  private func runStep(
+    _ bench: TreeWorkbench, _ tree: Int, _ isGrowing: Bool, _ checkpoint: inout TreeWorkbench.Checkpoint?,
+    _ generator: inout SeededGenerator
+  ) throws {
+    switch Int.random(in: 0..<1000, using: &generator) {
+    case 0..<500:
+      if isGrowing || Int.random(in: 0..<4, using: &generator) == 0 {
+        try put(bench, tree, newKey(&generator), &generator)
+      } else {
+        try remove(bench, tree, oldKey(bench.models[tree], &generator))
+      }
+    case 500..<650: try put(bench, tree, oldKey(bench.models[tree], &generator), &generator)
+    case 650..<750: try remove(bench, tree, oldKey(bench.models[tree], &generator))
+    case 750..<770: try remove(bench, tree, newKey(&generator))
+    case 770..<850: try look(bench, tree, &generator)
+    case 850..<900: try walk(bench, tree, &generator)
+    case 900..<912: try removeRange(bench, tree, &generator)
+    case 912..<945: bench.beginSavepoint()
+    case 945..<960: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
+    case 960..<961: bench.dropTree(tree)
+    case 961..<965: bench.rests[tree] = KeyFamily.tiny.key(&generator) + [UInt8](repeating: 7, count: Int.random(in: 0...480, using: &generator))
+    case 965..<970: try bench.abort()
+    default: try finishTransaction(bench, &checkpoint, &generator)
+    }
+  }
+
+  private func newKey(_ generator: inout SeededGenerator) -> [UInt8] {
+    families.randomElement(using: &generator)!.key(&generator)
+  }
+
+  private func oldKey(_ model: SortedModel, _ generator: inout SeededGenerator) -> [UInt8] {
+    model.keys.randomElement(using: &generator) ?? newKey(&generator)
+  }
+
+  /// A key of the tree, one near it, or any.
+  private func anyKey(_ model: SortedModel, _ generator: inout SeededGenerator) -> [UInt8] {
+    var key = Bool.random(using: &generator) ? oldKey(model, &generator) : newKey(&generator)
+    switch Int.random(in: 0..<5, using: &generator) {
+    case 0 where key.count < 1280: key.append(0)
+    case 1 where !key.isEmpty: key.removeLast()
+    case 2 where !key.isEmpty: key[Int.random(in: 0..<key.count, using: &generator)] &+= 1
+    default: break
+    }
+    return key
+  }
+
+  // MARK: changes
+
+  private func put(_ bench: TreeWorkbench, _ tree: Int, _ key: [UInt8], _ generator: inout SeededGenerator) throws {
+    let count: Int
+    switch Int.random(in: 0..<10, using: &generator) {
+    case 0..<3: count = 0
+    case 3..<8: count = 12
+    case 8: count = Int.random(in: 0...60, using: &generator)
+    default: count = Int.random(in: 0..<4, using: &generator) == 0 ? 512 : Int.random(in: 0...512, using: &generator)
+    }
+    let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ step) }
+    let isNew = try key.withView { key in
+      try value.withView { value in try bench.editor.put(key, value, in: &bench.roots[tree]) }
+    }
+    try promise(isNew == bench.models[tree].put(key, value), "put says \(isNew ? "new" : "known") for a key that is not")
+  }
+
+  private func remove(_ bench: TreeWorkbench, _ tree: Int, _ key: [UInt8]) throws {
+    let before = bench.roots[tree].reference
+    let wasThere = try key.withView { try bench.editor.remove($0, from: &bench.roots[tree]) }
+    try promise(wasThere == bench.models[tree].remove(key), "remove says \(wasThere) for a key")
+    if !wasThere { try promise(before == bench.roots[tree].reference, "removing nothing has copied pages") }
+  }
+
+  private func removeRange(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
+    let model = bench.models[tree]
+    let lower: [UInt8]?
+    let upper: [UInt8]?
+    switch Int.random(in: 0..<8, using: &generator) {
+    case 0: (lower, upper) = (nil, anyKey(model, &generator))
+    case 1: (lower, upper) = (anyKey(model, &generator), nil)
+    case 2: (lower, upper) = (anyKey(model, &generator), anyKey(model, &generator))
+    case 3 where Int.random(in: 0..<8, using: &generator) == 0: (lower, upper) = (nil, nil)
+    default:
+      // A short range, whose ends are keys of the tree.
+      let start = Int.random(in: 0...model.count, using: &generator)
+      let end = min(model.count, start + Int.random(in: 0...150, using: &generator))
+      lower = start < model.count ? model.keys[start] : nil
+      upper = end < model.count ? model.keys[end] : nil
+    }
+    // An open start and a long way: most of the tree would go too often.
+    let range = model.range(lower, upper)
+    if range.count > model.count / 2 && Int.random(in: 0..<4, using: &generator) != 0 { return }
+    let count = try TreeTrial.withViews(lower, upper) { lower, upper in
+      try bench.editor.removeRange(from: lower, to: upper, in: &bench.roots[tree])
+    }
+    try promise(count == UInt64(range.count), "a range of \(range.count) records was removed as \(count)")
+    bench.models[tree].remove(range)
+  }
+
+  private static func withViews<R>(
+    _ lower: [UInt8]?, _ upper: [UInt8]?, _ body: (ByteView?, ByteView?) throws -> R
+  ) throws -> R {
+    try (lower ?? []).withView { lowerView in
+      try (upper ?? []).withView { upperView in
+        try body(lower == nil ? nil : lowerView, upper == nil ? nil : upperView)
+      }
+    }
+  }
+
+  // MARK: questions
+
+  private func look(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
+    let model = bench.models[tree]
+    let root = bench.roots[tree]
+    let reader = bench.editor.reader
+    let key = anyKey(model, &generator)
+    let found = try key.withView { try reader.value($0, in: root)?.array }
+    try promise(found == model.value(key), "a lookup differs")
+    let rank = try key.withView { try reader.rank(of: $0, in: root) }
+    try promise(rank == UInt64(model.index(of: key)), "a rank is \(rank), not \(model.index(of: key))")
+    let lower = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
+    let upper = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
+    let count = try TreeTrial.withViews(lower, upper) { try reader.count(from: $0, to: $1, in: root) }
+    try promise(count == UInt64(model.range(lower, upper).count), "a range counts \(count) records")
+  }
+
+  private func walk(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
+    let model = bench.models[tree]
+    var cursor = bench.editor.reader.cursor(in: bench.roots[tree])
+    let key = anyKey(model, &generator)
+    var index: Int
+    let isValid: Bool
+    switch Int.random(in: 0..<6, using: &generator) {
+    case 0:
+      isValid = try cursor.first()
+      index = 0
+    case 1:
+      isValid = try cursor.last()
+      index = model.count - 1
+    case 2, 3:
+      isValid = try key.withView { try cursor.seek(before: $0) }
+      index = model.index(of: key) - 1
+    default:
+      isValid = try key.withView { try cursor.seek($0) }
+      index = model.index(of: key)
+    }
+    try expect(cursor, isValid, at: index, of: model)
+    if !isValid { return }
+    var isForward = Bool.random(using: &generator)
+    for _ in 0..<Int.random(in: 0...60, using: &generator) {
+      if Int.random(in: 0..<10, using: &generator) == 0 { isForward.toggle() }
+      let isValid = isForward ? try cursor.next() : try cursor.previous()
+      index += isForward ? 1 : -1
+      try expect(cursor, isValid, at: index, of: model)
+      if !isValid { return }
+    }
+  }
+
+  private func expect(_ cursor: Cursor, _ isValid: Bool, at index: Int, of model: SortedModel) throws {
+    try promise(isValid == cursor.isValid, "a cursor says two things about itself")
+    try promise(isValid == model.keys.indices.contains(index), "a cursor is \(isValid ? "" : "not ")on a record")
+    guard isValid else { return }
+    let key = ByteBuffer()
+    cursor.key(into: key)
+    try promise(key.view.array == model.keys[index], "a cursor stands on the wrong key")
+    try promise(cursor.value.array == model.values[index], "a cursor stands on the wrong value")
+    try promise(model.keys[index].withView { cursor.compareKey(with: $0) } == 0, "a key differs from itself")
+    if index > 0 {
+      try promise(model.keys[index - 1].withView { cursor.compareKey(with: $0) } > 0, "a key is not above the one before")
+    }
+    if index + 1 < model.count {
+      try promise(model.keys[index + 1].withView { cursor.compareKey(with: $0) } < 0, "a key is not below the next")
+    }
+  }
+
+  // MARK: between transactions
+
+  private func finishTransaction(
+    _ bench: TreeWorkbench, _ checkpoint: inout TreeWorkbench.Checkpoint?, _ generator: inout SeededGenerator
+  ) throws {
+    try bench.commit()
+    if Int.random(in: 0..<3, using: &generator) == 0 { bench.pin() }
+    // The pin of a checkpoint goes with the checkpoint.
+    if checkpoint == nil, !bench.pins.isEmpty, Int.random(in: 0..<3, using: &generator) == 0 {
+      let index = Int.random(in: 0..<bench.pins.count, using: &generator)
+      try bench.check(bench.pins[index])
+      bench.unpin(index)
+    }
+    if checkpoint == nil, bench.pins.count > 5 { while !bench.pins.isEmpty { bench.unpin(0) } }
+    if Int.random(in: 0..<3, using: &generator) == 0 { bench.reclaim() }
+    guard usesCheckpoints else { return }
+    if var going = checkpoint {
+      checkpoint = nil
+      if bench.write(&going, pageCount: Int.random(in: 1...40, using: &generator)) {
+        checkpoint = going
+      } else {
+        try TreeTrial.expectInFile(bench, going)
+        try bench.exchange(going)
+        try bench.check(bench.newest, isNewest: true)
+      }
+    } else if Int.random(in: 0..<10, using: &generator) == 0 {
+      checkpoint = bench.freeze()
+    }
+  }
+
+  /// Reads a checkpoint back as the next process would: nothing but the file.
+  static func expectInFile(_ bench: TreeWorkbench, _ checkpoint: TreeWorkbench.Checkpoint) throws {
+    let fresh = try unsafe PageSource(
+      base: UnsafeRawPointer(bench.file), salt: bench.source.salt, maximumByteCount: TreeWorkbench.fileByteCount)
+    var version = checkpoint.version
+    version.catalog = bench.fileRoot(checkpoint)
+    let inMemory = try bench.check(version, ownSource: fresh, isNewest: true)
+    try promise(inMemory.isEmpty, "a checkpoint refers to memory")
+  }
+
+  /// Removes what is left, key by key, then looks whether a page was lost.
+  private func empty(
+    _ bench: TreeWorkbench, _ checkpoint: inout TreeWorkbench.Checkpoint?, _ generator: inout SeededGenerator
+  ) throws {
+    try bench.commit()
+    if var going = checkpoint {
+      while bench.write(&going, pageCount: 100) {}
+      try TreeTrial.expectInFile(bench, going)
+      try bench.exchange(going)
+    }
+    for tree in bench.roots.indices {
+      let keys = bench.models[tree].keys.shuffled(using: &generator)
+      for (index, key) in keys.enumerated() {
+        try remove(bench, tree, key)
+        if index % batchStepCount == 0 { try bench.checkNow(tree) }
+      }
+      try promise(bench.roots[tree] == .empty, "a tree without records has a root")
+    }
+    try bench.commit()
+    while !bench.pins.isEmpty { bench.unpin(0) }
+    bench.reclaim()
+    try bench.checkEverything()
+  }
+}
