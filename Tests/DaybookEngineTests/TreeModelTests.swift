@@ -22,4 +22,21 @@ struct TreeModelTests {
     trial.typicalCount = 500
     try trial.run()
   }
+
+  @Test("a page whose neighbours went away splits, though its cells grow without their prefix")
+  func splitAfterNeighboursLeft() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    func key(_ number: Int) -> [UInt8] {
+      [UInt8](repeating: 1, count: 60) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+    }
+    try bench.put([9], [])
+    for number in 0..<2000 { try bench.put(key(number * 4), []) }
+    // Drops whole leaves: what is left of them stands right before a separator that shares nothing with it.
+    try bench.removeRange(from: key(3000), to: key(6000))
+    try bench.checkNow(0)
+    for number in 2000..<6400 where number % 4 != 0 {
+      if !(3000..<6000).contains(number) { try bench.put(key(number), []) }
+    }
+    try bench.checkNow(0)
+  }
 }

@@ -108,19 +108,20 @@ struct TreeTrial {
       if isGrowing || Int.random(in: 0..<4, using: &generator) == 0 {
         try put(bench, tree, newKey(&generator), &generator)
       } else {
-        try remove(bench, tree, oldKey(bench.models[tree], &generator))
+        try bench.remove(oldKey(bench.models[tree], &generator), from: tree)
       }
     case 500..<650: try put(bench, tree, oldKey(bench.models[tree], &generator), &generator)
-    case 650..<750: try remove(bench, tree, oldKey(bench.models[tree], &generator))
-    case 750..<770: try remove(bench, tree, newKey(&generator))
+    case 650..<750: try bench.remove(oldKey(bench.models[tree], &generator), from: tree)
+    case 750..<770: try bench.remove(newKey(&generator), from: tree)
     case 770..<850: try look(bench, tree, &generator)
     case 850..<900: try walk(bench, tree, &generator)
     case 900..<912: try removeRange(bench, tree, &generator)
     case 912..<945: bench.beginSavepoint()
     case 945..<960: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
-    case 960..<961: bench.dropTree(tree)
+    case 960: if Int.random(in: 0..<10, using: &generator) == 0 { bench.dropTree(tree) }
     case 961..<965: bench.rests[tree] = KeyFamily.tiny.key(&generator) + [UInt8](repeating: 7, count: Int.random(in: 0...480, using: &generator))
-    case 965..<970: try bench.abort()
+    case 965..<967: try bench.abort()
+    case 967..<975: if isGrowing { try putMany(bench, tree, &generator) }
     default: try finishTransaction(bench, &checkpoint, &generator)
     }
   }
@@ -156,17 +157,16 @@ struct TreeTrial {
     default: count = Int.random(in: 0..<4, using: &generator) == 0 ? 512 : Int.random(in: 0...512, using: &generator)
     }
     let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ step) }
-    let isNew = try key.withView { key in
-      try value.withView { value in try bench.editor.put(key, value, in: &bench.roots[tree]) }
-    }
-    try promise(isNew == bench.models[tree].put(key, value), "put says \(isNew ? "new" : "known") for a key that is not")
+    try bench.put(key, value, in: tree)
   }
 
-  private func remove(_ bench: TreeWorkbench, _ tree: Int, _ key: [UInt8]) throws {
-    let before = bench.roots[tree].reference
-    let wasThere = try key.withView { try bench.editor.remove($0, from: &bench.roots[tree]) }
-    try promise(wasThere == bench.models[tree].remove(key), "remove says \(wasThere) for a key")
-    if !wasThere { try promise(before == bench.roots[tree].reference, "removing nothing has copied pages") }
+  /// A run of keys of one kind, often in order.
+  private func putMany(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
+    let family = families.randomElement(using: &generator)!
+    var keys = (0..<Int.random(in: 50...400, using: &generator)).map { _ in family.key(&generator) }
+    if Bool.random(using: &generator) { keys.sort { SortedModel.order($0, $1) < 0 } }
+    let value = [UInt8](repeating: 5, count: [0, 12, 60].randomElement(using: &generator)!)
+    for key in keys { try bench.put(key, value, in: tree) }
   }
 
   private func removeRange(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
@@ -185,24 +185,10 @@ struct TreeTrial {
       lower = start < model.count ? model.keys[start] : nil
       upper = end < model.count ? model.keys[end] : nil
     }
-    // An open start and a long way: most of the tree would go too often.
+    // Long ranges are rarer, or the tree would never grow.
     let range = model.range(lower, upper)
-    if range.count > model.count / 2 && Int.random(in: 0..<4, using: &generator) != 0 { return }
-    let count = try TreeTrial.withViews(lower, upper) { lower, upper in
-      try bench.editor.removeRange(from: lower, to: upper, in: &bench.roots[tree])
-    }
-    try promise(count == UInt64(range.count), "a range of \(range.count) records was removed as \(count)")
-    bench.models[tree].remove(range)
-  }
-
-  private static func withViews<R>(
-    _ lower: [UInt8]?, _ upper: [UInt8]?, _ body: (ByteView?, ByteView?) throws -> R
-  ) throws -> R {
-    try (lower ?? []).withView { lowerView in
-      try (upper ?? []).withView { upperView in
-        try body(lower == nil ? nil : lowerView, upper == nil ? nil : upperView)
-      }
-    }
+    if range.count > 200 && Int.random(in: 0..<12, using: &generator) != 0 { return }
+    try bench.removeRange(from: lower, to: upper, in: tree)
   }
 
   // MARK: questions
@@ -218,7 +204,7 @@ struct TreeTrial {
     try promise(rank == UInt64(model.index(of: key)), "a rank is \(rank), not \(model.index(of: key))")
     let lower = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
     let upper = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
-    let count = try TreeTrial.withViews(lower, upper) { try reader.count(from: $0, to: $1, in: root) }
+    let count = try withViews(lower, upper) { try reader.count(from: $0, to: $1, in: root) }
     try promise(count == UInt64(model.range(lower, upper).count), "a range counts \(count) records")
   }
 
@@ -324,7 +310,7 @@ struct TreeTrial {
     for tree in bench.roots.indices {
       let keys = bench.models[tree].keys.shuffled(using: &generator)
       for (index, key) in keys.enumerated() {
-        try remove(bench, tree, key)
+        try bench.remove(key, from: tree)
         if index % batchStepCount == 0 { try bench.checkNow(tree) }
       }
       try promise(bench.roots[tree] == .empty, "a tree without records has a root")

@@ -283,6 +283,31 @@ struct TreeSurvey {
     models[tree] = SortedModel()
   }
 
+  // MARK: one change to the tree and to its model
+
+  func put(_ key: [UInt8], _ value: [UInt8], in tree: Int = 0) throws {
+    let isNew = try key.withView { key in
+      try value.withView { value in try editor.put(key, value, in: &roots[tree]) }
+    }
+    try promise(isNew == models[tree].put(key, value), "put says \(isNew ? "new" : "known") for a key that is not")
+  }
+
+  func remove(_ key: [UInt8], from tree: Int = 0) throws {
+    let before = roots[tree]
+    let wasThere = try key.withView { try editor.remove($0, from: &roots[tree]) }
+    try promise(wasThere == models[tree].remove(key), "remove says \(wasThere) for a key")
+    if !wasThere { try promise(before == roots[tree], "removing nothing has copied pages") }
+  }
+
+  func removeRange(from lower: [UInt8]?, to upper: [UInt8]?, in tree: Int = 0) throws {
+    let range = models[tree].range(lower, upper)
+    let count = try withViews(lower, upper) { lower, upper in
+      try editor.removeRange(from: lower, to: upper, in: &roots[tree])
+    }
+    try promise(count == UInt64(range.count), "a range of \(range.count) records was removed as \(count)")
+    models[tree].remove(range)
+  }
+
   // MARK: pinned versions
 
   func pin() { pins.append(newest) }
@@ -431,6 +456,15 @@ struct TreeSurvey {
     if pins.isEmpty {
       let used = editor.pages.usedPageCount
       try promise(used == reachable.count, "\(used) pages of memory are in use, the trees reach \(reachable.count)")
+    }
+  }
+}
+
+/// Two keys as views; nil stays nil.
+func withViews<R>(_ lower: [UInt8]?, _ upper: [UInt8]?, _ body: (ByteView?, ByteView?) throws -> R) throws -> R {
+  try (lower ?? []).withView { lowerView in
+    try (upper ?? []).withView { upperView in
+      try body(lower == nil ? nil : lowerView, upper == nil ? nil : upperView)
     }
   }
 }

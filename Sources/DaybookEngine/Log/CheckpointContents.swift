@@ -26,7 +26,8 @@ struct CheckpointContents: Equatable {
     self.roots = roots
   }
 
-  init?(_ payload: ByteView) {
+  /// Reads the payload of the checkpoint frame at `offset`; nil when it says what no checkpoint there can say.
+  init?(_ payload: ByteView, at offset: UInt64) {
     guard payload.count >= 96 else { return nil }
     freezeOffset = payload.uint64(at: 48)
     freezeNumber = payload.uint64(at: 56)
@@ -37,8 +38,15 @@ struct CheckpointContents: Equatable {
     guard count <= UInt64(RootSet.count), payload.count == 96 + Int(count) * 16 else { return nil }
     roots = []
     for index in 0..<Int(count) {
-      let offset = 96 + index * 16
-      roots.append(TreeRoot(reference: payload.uint64(at: offset), count: payload.uint64(at: offset + 8)))
+      let field = 96 + index * 16
+      roots.append(TreeRoot(reference: payload.uint64(at: field), count: payload.uint64(at: field + 8)))
+    }
+    guard freezeOffset <= offset, freezeNumber > 0, freezeNumber < FrameHeader.limit,
+      freezeSequence < FrameHeader.limit, pageCount < FrameHeader.limit >> 20
+    else { return nil }
+    // A root lies before its checkpoint, at a whole page; a tagged reference would be followed into memory.
+    for root in roots where root.reference != 0 {
+      guard root.reference % UInt64(Page.byteCount) == 0, root.reference < offset else { return nil }
     }
   }
 

@@ -70,6 +70,9 @@ package struct FrameHeader: Sendable, Equatable {
     self.olderCheckpoint = olderCheckpoint
   }
 
+  /// No honest number, sequence or length reaches this; sums of those below it cannot overflow.
+  static let limit: UInt64 = 1 << 60
+
   /// Reads a header that holds: magic, salt, own offset, checksum. Anything else is nil.
   init?(_ bytes: ByteView, salt: UInt64, offset: UInt64) {
     guard bytes.count >= FrameHeader.byteCount, bytes.uint32(at: 0) == FrameHeader.magic,
@@ -89,6 +92,10 @@ package struct FrameHeader: Sendable, Equatable {
     payloadByteCount = bytes.uint64(at: 72)
     payloadChecksum = bytes.uint64(at: 80)
     checksum = bytes.uint64(at: 88)
+    // The checksum keeps accidents out, not inventions; what follows computes with these numbers.
+    guard number > 0, number < FrameHeader.limit, sequence < FrameHeader.limit, sequence > 0 || kind != .commit,
+      payloadByteCount < FrameHeader.limit
+    else { return nil }
   }
 
   /// Writes the header into the first 96 bytes of a frame whose payload stands behind it, and seals both.
@@ -117,7 +124,7 @@ package struct FrameHeader: Sendable, Equatable {
 
   package var payloadOffset: UInt64 { offset + UInt64(FrameHeader.byteCount) }
   /// The first byte behind the payload.
-  package var end: UInt64 { payloadOffset &+ payloadByteCount }
+  package var end: UInt64 { payloadOffset + payloadByteCount }
   /// Where the next frame starts.
-  package var next: UInt64 { (end &+ 7) & ~7 }
+  package var next: UInt64 { (end + 7) & ~7 }
 }

@@ -67,6 +67,21 @@
   }
 }
 
+extension LogReader {
+  /// The first byte from `start` on behind which nothing but zeros stands.
+  func contentEnd(from start: UInt64) -> UInt64 {
+    var offset = Int(end)
+    let lower = Int(min(start, end))
+    while offset > lower, offset & 7 != 0 || offset - 8 < lower {
+      if bytes[offset - 1] != 0 { return UInt64(offset) }
+      offset -= 1
+    }
+    while offset - 8 >= lower, bytes.uint64(at: offset - 8) == 0 { offset -= 8 }
+    while offset > lower, bytes[offset - 1] == 0 { offset -= 1 }
+    return UInt64(offset)
+  }
+}
+
 /// The parts that a commit frame names: the first 32 bytes of its payload when it has parts.
 struct PartList: Equatable {
   static let encodedByteCount = 32

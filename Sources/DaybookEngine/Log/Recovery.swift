@@ -21,6 +21,8 @@ struct RecoveryPlan {
 
   var basis: Basis = .log
   var checkpoint: CheckpointContents?
+  /// The first byte behind the checkpoint's frame.
+  var checkpointEnd: UInt64 = 0
   var ending: Ending = .clean
   /// Where replay starts, and the commit sequence before it.
   var startOffset = UInt64(FileHeader.byteCount)
@@ -58,13 +60,13 @@ extension LogReader {
   func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {
       guard let header = header(at: offset), header.kind == .checkpoint, payloadHolds(header),
-        let payload = payload(of: header), let contents = CheckpointContents(payload),
-        contents.freezeOffset <= offset
+        let payload = payload(of: header), let contents = CheckpointContents(payload, at: offset)
       else { continue }
       var walk = LogWalk(self, from: contents)
       if walk.advance(through: header) {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents
+        walk.plan.checkpointEnd = header.next
         return finish(&walk)
       }
     }
@@ -144,10 +146,8 @@ private struct LogWalk {
         }
       }
       guard let next = log.nextHeader(from: offset + 8), next.number > number else {
-        if offset < log.end {
-          let rest = log.hasContent(in: offset..<log.end)
-          if rest { plan.ending = .torn }
-        }
+        // From the last frame that counts: damaged ones that were stepped over at the very end go as well.
+        if plan.end < log.end, log.hasContent(in: plan.end..<log.end) { plan.ending = .torn }
         break
       }
       let isAdjacent = next.kind == .commit ? next.sequence == sequence + 1 : next.sequence == sequence
@@ -233,22 +233,16 @@ private struct LogWalk {
   /// A commit is damaged or missing: its frame number is `lostNumber` at the lowest.
   private mutating func stop(lostNumber: UInt64, from start: UInt64) {
     var isRotten = false
-    var newestSequence = sequence + 1
+    // Commits between the gap and the next frame that holds are lost.
+    var newestLost: UInt64?
     var position = start
     while let header = log.nextHeader(from: position) {
-      position = max(header.offset + 8, header.end <= log.end ? header.next : header.offset + 8)
+      position = header.end <= log.end ? header.next : header.offset + 8
       guard header.number > lostNumber || header.number == number else { continue }
       plan.discardsFrames = true
-      if header.durableThrough >= lostNumber {
-        if !isRotten {
-          // The first frame that proves it; commits between the gap and the next frame that holds are lost.
-          isRotten = true
-        }
-      }
-      if newestSequence == sequence + 1 {
-        newestSequence = max(newestSequence, header.kind == .commit ? header.sequence - 1 : header.sequence)
-      }
+      if header.durableThrough >= lostNumber { isRotten = true }
+      if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
     }
-    plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestSequence, sequence + 1)) : .torn
+    plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
   }
 }

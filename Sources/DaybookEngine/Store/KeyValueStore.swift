@@ -44,15 +44,18 @@ package final class KeyValueStore: Sendable {
   package let store: Store
 
   package init(_ path: String, disk: any Disk, options: StoreOptions = StoreOptions()) throws(StoreError) {
-    do throws(DiskFailure) {
-      if !options.isReadOnly, try !disk.exists(path) {
-        do { try Store.create(path, disk: disk, options: options) } catch {
-          guard case .disk(let failure) = error else { throw DiskFailure(.create, path: path, kind: .other, code: 0) }
-          if failure.kind != .exists { throw failure }
-        }
-      }
-    } catch { throw .disk(error) }
+    do { try KeyValueStore.createIfMissing(path, disk: disk, options: options) } catch .disk(let failure)
+      where failure.kind == .exists
+    {
+      // Somebody else was faster; theirs is as good.
+    }
     store = try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())
+  }
+
+  private static func createIfMissing(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
+    if options.isReadOnly { return }
+    do { if try disk.exists(path) { return } } catch { throw .disk(error) }
+    try Store.create(path, disk: disk, options: options)
   }
 
   package func close() throws(StoreError) { try store.close() }

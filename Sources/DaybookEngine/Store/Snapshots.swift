@@ -136,18 +136,32 @@ struct StateRecord {
     return words
   }
 
-  /// Revokes resting snapshots of versions below `limit`, oldest first, until `enough` says so.
-  func revokeOldest(below limit: UInt64) -> Bool {
-    var oldest: (slot: Int, word: UInt, version: UInt64)?
+  /// Whether anybody reads right now; resting snapshots do not count.
+  var hasReaders: Bool {
     for slot in 0..<usedSlotCount {
       let word = unsafe slots[slot * SnapshotSlots.strideWords].load(ordering: .sequentiallyConsistent)
-      guard word & 1 == 1 else { continue }
-      let version = StateReference(word: word & ~1).record.version
-      if version < limit, oldest == nil || version < oldest!.version { oldest = (slot, word, version) }
+      if word > SnapshotSlots.revoked && word & 1 == 0 { return true }
     }
-    guard let oldest else { return false }
-    return unsafe slots[oldest.slot * SnapshotSlots.strideWords].compareExchange(
-      expected: oldest.word, desired: SnapshotSlots.revoked, ordering: .sequentiallyConsistent
-    ).exchanged
+    return false
+  }
+
+  /// Revokes the resting snapshot of the oldest version below `limit`; false when there is none any more. A snapshot that
+  /// wakes up meanwhile is passed over.
+  func revokeOldest(below limit: UInt64) -> Bool {
+    while true {
+      var oldest: (slot: Int, word: UInt, version: UInt64)?
+      for slot in 0..<usedSlotCount {
+        let word = unsafe slots[slot * SnapshotSlots.strideWords].load(ordering: .sequentiallyConsistent)
+        guard word & 1 == 1 else { continue }
+        // A resting word was pinned before, and only our caller frees states.
+        let version = StateReference(word: word & ~1).record.version
+        if version < limit, oldest == nil || version < oldest!.version { oldest = (slot, word, version) }
+      }
+      guard let oldest else { return false }
+      let revoked = unsafe slots[oldest.slot * SnapshotSlots.strideWords].compareExchange(
+        expected: oldest.word, desired: SnapshotSlots.revoked, ordering: .sequentiallyConsistent
+      ).exchanged
+      if revoked { return true }
+    }
   }
 }

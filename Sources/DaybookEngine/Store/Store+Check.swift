@@ -19,6 +19,8 @@ package struct StoreCheck: Sendable {
   package var pageCount = 0
   package var keyCount: UInt64 = 0
   package var findings: [Finding] = []
+  /// Damage that a crash may leave behind and that costs nothing: frames without data, of which nothing in use is part.
+  package var remarks: [Finding] = []
   package var isClean: Bool { findings.isEmpty }
   package init() {}
 }
@@ -49,7 +51,7 @@ extension Store {
       result.findings.append(.init(offset: plan.end, message: "the log ends before its last commit"))
     }
     for skip in plan.skips.keys.sorted() {
-      result.findings.append(.init(offset: skip, message: "a frame without data is damaged"))
+      result.remarks.append(.init(offset: skip, message: "a frame without data is damaged"))
     }
     var offset = plan.startOffset
     while offset < plan.end {
@@ -61,7 +63,11 @@ extension Store {
       result.frameCount += 1
       if header.kind == .commit { result.commitCount += 1 }
       if header.kind == .pages, !log.payloadHolds(header) {
-        result.findings.append(.init(offset: offset, message: "the payload of a pages frame does not match its checksum"))
+        // The pages that are in use are looked at one by one.
+        result.remarks.append(.init(offset: offset, message: "the payload of a pages frame does not match its checksum"))
+      }
+      if log.hasContent(in: min(header.end, log.end)..<min(header.next, log.end)) {
+        result.remarks.append(.init(offset: header.end, message: "the gap behind a frame is not zero"))
       }
       if header.kind.carriesTruth { checkOperations(header, log, into: &result) }
       offset = header.next
@@ -168,6 +174,7 @@ extension Store {
     let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
     var plan = log.planFromStart()
     plan.end = min(plan.end, pin.end)
+    plan.lastSequence = min(plan.lastSequence, pin.sequence)
     var readOnly = options
     readOnly.isReadOnly = true
     readOnly.hasBackgroundThread = false

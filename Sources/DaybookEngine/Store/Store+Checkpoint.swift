@@ -9,8 +9,9 @@ extension Store {
   private static let pagesPerFrame = 62
 
   /// Writes a checkpoint of what readers see now. Errors of the disk other than a failed sync leave the store usable.
-  func checkpoint() throws(StoreError) {
-    guard source.firstFault.withLock({ $0 }) == nil else { return }
+  /// Once the store closes, only `close` itself makes one.
+  func checkpoint(isClosing: Bool = false) throws(StoreError) {
+    if source.firstFault.withLock({ $0 }) != nil { return try tellOfDamagedPage() }
     turn.lock()
     while isCheckpointing { turn.wait() }
     isCheckpointing = true
@@ -21,24 +22,48 @@ extension Store {
         turn.broadcast()
       }
     }
+    // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
+    if !isClosing && isClosed.load(ordering: .sequentiallyConsistent) { return }
     guard let (slot, state) = slots.claim() else { return }
     defer { slots.release(slot) }
     let version = state.record
     guard version.end > freezeOffset else { return }
+    // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
+    // when there are no pages whose sync would see to it.
+    try syncThrough(version.frameNumber)
     var walk = CheckpointWalk(roots: version.roots.array)
-    var written: [UInt64] = []
-    while try writePages(&walk, into: &written) {
+    while try writePages(&walk) {
       do { try backgroundFile.sync(.full) } catch {
         die(error)
         throw .outcomeUnknown(error)
       }
     }
     try writeCheckpointFrame(version)
-    try exchangeWritten(written, freeze: version)
+    try exchangeWritten()
+  }
+
+  /// Waits until no checkpoint is under way.
+  func waitForCheckpoint() {
+    turn.lock()
+    while isCheckpointing { turn.wait() }
+    turn.unlock()
+  }
+
+  /// A page failed its check: a note says so, and the next open for writing rebuilds the trees from the log.
+  func tellOfDamagedPage() throws(StoreError) {
+    guard let fault = source.firstFault.withLock({ $0 }), !options.isReadOnly else { return }
+    takeTurnForBackground()
+    defer { giveTurn() }
+    if hasToldOfDamagedPage { return }
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    frame.append(uint64: fault.offset)
+    _ = try append(.note, frame, sequence: tail.sequence, through: backgroundFile)
+    hasToldOfDamagedPage = true
   }
 
   /// One frame of pages within one turn; false when there are none left.
-  private func writePages(_ walk: inout CheckpointWalk, into written: inout [UInt64]) throws(StoreError) -> Bool {
+  private func writePages(_ walk: inout CheckpointWalk) throws(StoreError) -> Bool {
     waitForBackgroundTurn()
     defer { giveTurn() }
     let frame = ByteBuffer(capacity: FrameHeader.byteCount + (Store.pagesPerFrame + 2) * Page.byteCount)
@@ -46,20 +71,21 @@ extension Store {
     // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
     let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
     frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
-    let firstWritten = written.count
-    while written.count - firstWritten < Store.pagesPerFrame, let reference = walk.next() {
+    let firstWritten = writtenPages.count
+    while writtenPages.count - firstWritten < Store.pagesPerFrame, let reference = walk.next() {
       let start = frame.count
       frame.append(zeros: Page.byteCount)
       // Safe: the frame's buffer has the page's bytes at `start`, and does not grow before they are written.
       let target = unsafe Page(frame.base + start)
       editor.encodeForFile(reference, into: target, offset: tail.offset + UInt64(start))
-      written.append(reference)
+      writtenPages.append(reference)
     }
-    guard written.count > firstWritten else { return false }
+    guard writtenPages.count > firstWritten else { return false }
     do {
       _ = try append(.pages, frame, sequence: tail.sequence, through: backgroundFile)
     } catch {
-      for reference in written[firstWritten...] { DirtyPage(reference).fileOffset = 0 }
+      for reference in writtenPages[firstWritten...] { DirtyPage(reference).fileOffset = 0 }
+      writtenPages.removeSubrange(firstWritten...)
       throw error
     }
     return true
@@ -98,7 +124,7 @@ extension Store {
   }
 
   /// The short edit after a checkpoint. Nothing of it goes into the log: the trees hold the same as before.
-  private func exchangeWritten(_ written: [UInt64], freeze: StateRecord) throws(StoreError) {
+  private func exchangeWritten() throws(StoreError) {
     takeTurnForBackground()
     let version = head.version + 1
     editor.version = version
@@ -116,7 +142,9 @@ extension Store {
     }
     // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
     expandWholeTrees(pinned: [], published: 0, all: true)
-    editor.retireWritten(written)
+    // Memory that has gone to another page since a failed checkpoint has no file offset; `retireWritten` retires only once.
+    editor.retireWritten(writtenPages.filter { DirtyPage($0).fileOffset != 0 })
+    writtenPages.removeAll()
     retire(editor.finishEdit(), newest: version)
     head.version = version
     head.end = tail.offset

@@ -6,23 +6,60 @@ import Synchronization
 /// of its steps and starts over: it writes only bytes that it has verified, and zeros behind the last frame that counts.
 extension Store {
   /// Creates an empty database; throws `.disk` with kind `.exists` when there is a file already.
+  ///
+  /// The temporary file has one name for all who create this database, and whoever holds its writer's lock goes on. With
+  /// names of their own, the slower of two creators would rename its empty file over the database in which the faster one
+  /// has committed by then.
   package static func create(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
+    let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
+    let temporary = path + ".new"
     do throws(DiskFailure) {
-      if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
+      if try disk.exists(path) { throw exists }
+    } catch { throw .disk(error) }
+    let file = try lockForCreating(temporary, path: path, disk: disk, options: options)
+    defer { file.close() }
+    do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
-      let temporary = path + ".new-" + String(generator.next(), radix: 36)
-      let file = try disk.open(temporary, .createNew)
-      defer { file.close() }
       do throws(DiskFailure) {
+        // Looked at again with the lock: another creator may have finished meanwhile.
+        if try disk.exists(path) { throw exists }
+        try file.truncate(to: 0)
         try file.write(FileHeader(random: &generator).encoded().view, at: 0)
         try file.sync(.full)
         try disk.rename(temporary, to: path)
-        try disk.syncDirectory(holding: path)
       } catch {
         try? disk.remove(temporary)
         throw error
       }
+      try disk.syncDirectory(holding: path)
     } catch { throw .disk(error) }
+  }
+
+  /// Makes or takes over the temporary file and locks it; a leftover of a crash is locked by nobody.
+  private static func lockForCreating(
+    _ temporary: String, path: String, disk: any Disk, options: StoreOptions
+  ) throws(StoreError) -> any DiskFile {
+    let start = SystemClock.monotonicNanoseconds()
+    while true {
+      do throws(DiskFailure) {
+        let file: any DiskFile
+        do { file = try disk.open(temporary, .createNew) } catch {
+          guard error.kind == .exists else { throw error }
+          file = try disk.open(temporary, .readWrite)
+        }
+        // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
+        if try file.tryLock(.writer, .exclusive), try disk.identity(of: temporary) == file.identity { return file }
+        file.close()
+      } catch {
+        // Renamed or removed between two calls: look again.
+        if error.kind != .notFound { throw .disk(error) }
+      }
+      do throws(DiskFailure) {
+        if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
+      } catch { throw .disk(error) }
+      if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds { throw .locked(path: path) }
+      SystemClock.sleep(nanoseconds: 1_000_000)
+    }
   }
 
   /// Opens an existing database.
@@ -50,6 +87,8 @@ extension Store {
         applier: applier, plan: plan)
       if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
       let used = try store.load(plan, log: log)
+      // Older trees need more of the log than the newest did, and that part may have rotted.
+      if case .rotten(let lost) = used.ending { throw StoreError.rotten(lost: lost) }
       try store.mend(used, log: log)
       store.startWriting(used)
       store.writerClaim = claim
@@ -75,14 +114,18 @@ extension Store {
       defer { if isAlone { file.unlock(.writer) } }
       let log = try log(of: file, header)
       var plan = log.plan()
-      if !isAlone { plan.cut(to: log) }
+      if isAlone {
+        // What nobody has proven durable may still be lost: first make it so, on this description, then show it.
+        if plan.firstUnproven != nil { try mapped { () throws(DiskFailure) in try file.sync(.full) } }
+      } else {
+        plan.cut(to: log)
+      }
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
         applier: applier, plan: plan)
-      let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
+      _ = try store.load(plan, log: log, isBesideWriter: !isAlone)
       store.recovery.isBesideWriter = !isAlone
       store.publishFirst()
-      _ = used
       return store
     } catch {
       file.close()
@@ -153,7 +196,11 @@ extension Store {
     _ first: RecoveryPlan, log: LogReader, isBesideWriter: Bool = false
   ) throws(StoreError) -> RecoveryPlan {
     var plan = first
-    if plan.tellsOfDamagedPage && !isBesideWriter { plan = log.planFromStart() }
+    if plan.tellsOfDamagedPage && !isBesideWriter {
+      let rebuilt = log.planFromStart()
+      // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
+      if case .rotten = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
+    }
     while true {
       do {
         try replay(plan, log: log)
@@ -180,7 +227,7 @@ extension Store {
       }
     recovery.replayedByteCount = plan.end - plan.startOffset
     recovery.replayedCommitCount = plan.lastSequence - plan.startSequence
-    if plan.ending != .clean { recovery.discardedByteCount = log.end - min(plan.end, log.end) }
+    if plan.ending != .clean { recovery.discardedByteCount = log.contentEnd(from: plan.end) - min(plan.end, log.end) }
     if case .rotten(let lost) = plan.ending {
       recovery.lostSequences = lost
       recovery.discardedByteCount = 0
@@ -204,7 +251,7 @@ extension Store {
       throw .log(error)
     }
     let balance = editor.pageBalance
-    for page in editor.finishEdit() where !page.isWholeTree { editor.pages.deallocate(page.reference) }
+    retire(editor.finishEdit(), newest: 2)
     head = StateRecord(
       version: 2, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: plan.last?.number ?? 0,
@@ -237,12 +284,21 @@ extension Store {
 
   /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
   private func saveDiscarded(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
-    let target = "\(path).discarded-\(plan.lastSequence + 1)"
-    if try disk.exists(target) { try disk.remove(target) }
-    let copy = try disk.open(target, .createNew)
+    // A copy that is there already stays: an earlier recovery made it, and may have zeroed part of the original since.
+    let name = "\(path).discarded-\(plan.lastSequence + 1)"
+    var target = name
+    var count = 1
+    while try disk.exists(target) {
+      count += 1
+      target = "\(name)-\(count)"
+    }
+    let temporary = name + ".new"
+    if try disk.exists(temporary) { try disk.remove(temporary) }
+    let copy = try disk.open(temporary, .createNew)
     defer { copy.close() }
-    try copy.write(log.bytes.slice(Int(plan.end)..<Int(log.end)), at: 0)
+    try copy.write(log.bytes.slice(Int(plan.end)..<Int(log.contentEnd(from: plan.end))), at: 0)
     try copy.sync(.full)
+    try disk.rename(temporary, to: target)
     try disk.syncDirectory(holding: target)
     recovery.discardedCopyPath = target
   }
@@ -292,13 +348,16 @@ extension Store {
     writtenNumber.store(number, ordering: .releasing)
     writtenOffset.store(tail.offset, ordering: .releasing)
     syncedOffset.store(tail.offset, ordering: .releasing)
-    tail.lastTruthNumber = number
+    tail.lastTruthNumber = plan.firstUnproven == nil ? plan.provenThrough : number
     tail.lastDurableThrough = plan.provenThrough
-    isDirtySinceOpen = !recovery.wasClosed
+    // Trees that had to be rebuilt are worth a checkpoint even if nobody writes.
+    isDirtySinceOpen = !recovery.wasClosed || plan.basis != .newestCheckpoint && plan.newestCheckpoint != 0
     publishFirst()
     if options.hasBackgroundThread {
       let keeper = Keeper()
       if keeper.start(self) { self.keeper = keeper }
+      // Readers beside us see what a frame proves durable, and recovery has proven more.
+      if plan.firstUnproven != nil { self.keeper?.ask(.note) }
     }
   }
 
@@ -314,25 +373,36 @@ extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and gives the file back. Closing twice is allowed.
   /// Errors are thrown after the file has been given back; what was acknowledged is safe either way.
   package func close() throws(StoreError) {
-    keeper?.stop()
-    keeper = nil
-    takeTurn()
-    defer { giveTurn() }
+    closing.lock()
+    defer { closing.unlock() }
     if isClosed.load(ordering: .acquiring) { return }
+    // From here on nobody begins to read or write. Whoever has begun finishes first.
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+    keeper?.stop()
+    takeTurnForBackground()
+    giveTurn()
+    waitForCheckpoint()
     var failure: StoreError?
     let mayWrite = !options.isReadOnly && lost == nil && openingProcess == processID()
     if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
-      giveTurn()
       do {
         try syncThrough(writtenNumber.load(ordering: .acquiring))
-        if replayByteCount > options.closeCheckpointByteCount { try checkpoint() }
+        if replayByteCount > options.closeCheckpointByteCount {
+          // Without room for its pages the log still holds everything.
+          do { try checkpoint(isClosing: true) } catch .disk {}
+        }
+        try tellOfDamagedPage()
         try writeClosed()
       } catch { failure = error }
-      takeTurn()
     }
-    isClosed.store(true, ordering: .releasing)
-    backgroundFile.close()
-    file.close()
+    if slots.hasReaders {
+      // A read goes on, and its memory must not go away; the files are given back with this object.
+      file.unlock(.writer)
+      file.unlock(.readers)
+    } else {
+      backgroundFile.close()
+      file.close()
+    }
     writerClaim?.release()
     writerClaim = nil
     if let failure { throw failure }
@@ -346,8 +416,11 @@ extension Store {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     let closed = try append(.closed, frame, sequence: tail.sequence)
+    do { try file.sync(.full) } catch {
+      die(error)
+      throw .outcomeUnknown(error)
+    }
     do {
-      try file.sync(.full)
       // Nobody maps the zeros that are cut off, unless a reader is there.
       if try file.tryLock(.readers, .exclusive) {
         defer { file.unlock(.readers) }
@@ -369,6 +442,8 @@ extension StoreTransaction {
 extension RecoveryPlan {
   /// Beside a live writer only what it has proven durable counts.
   mutating func cut(to log: LogReader) {
+    // What stands behind it may be a frame that is being written.
+    if ending == .torn { ending = .clean }
     guard let last, last.number > provenThrough else { return }
     var offset = startOffset
     var sequence = startSequence
@@ -385,8 +460,8 @@ extension RecoveryPlan {
     }
     self.last = newest
     lastSequence = sequence
-    end = max(offset, startOffset)
-    if ending == .torn { ending = .clean }
+    // The checkpoint's pages were synced before its frame was written, proven or not, and must be readable.
+    end = max(offset, startOffset, checkpointEnd)
   }
 }
 
@@ -397,7 +472,7 @@ extension LogReader {
     return plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
   }
 
-  /// Calls `body` with the operations of each commit of a plan, rolled back savepoints left out.
+  /// Calls `body` with the operations of each commit of a plan up to its last sequence, rolled back savepoints left out.
   func forEachCommit(
     of plan: RecoveryPlan, _ body: (UInt64, [(Place, ByteView)]) throws(LogFault) -> Void
   ) throws(LogFault) {
@@ -412,6 +487,7 @@ extension LogReader {
       offset = header.next
       if header.kind == .part { parts.append(header) }
       guard header.kind == .commit else { continue }
+      if header.sequence > plan.lastSequence { return }
       var frames: [FrameHeader] = []
       if header.hasParts, let payload = payload(of: header), let list = PartList(payload) {
         frames = Array(parts.drop { $0.number != list.firstNumber })

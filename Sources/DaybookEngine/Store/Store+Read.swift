@@ -18,8 +18,12 @@ extension Store {
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
-    if isClosed.load(ordering: .acquiring) { throw .closed }
     guard let (slot, state) = slots.claim() else { throw .tooManySnapshots(limit: SnapshotSlots.limit) }
+    // In this order: `close` says that it closes, then looks whether a slot is taken.
+    if isClosed.load(ordering: .sequentiallyConsistent) {
+      slots.release(slot)
+      throw .closed
+    }
     return Pin(slot: slot, state: state, source: source)
   }
 
@@ -31,8 +35,11 @@ extension Store {
 
   /// It goes on reading; throws when it was revoked, and then must only be ended.
   package func resume(_ pin: Pin) throws(StoreError) {
-    if isClosed.load(ordering: .acquiring) { throw .closed }
     if !slots.resume(pin.slot, pin.state) { throw .snapshotTooOld }
+    if isClosed.load(ordering: .sequentiallyConsistent) {
+      rest(pin)
+      throw .closed
+    }
   }
 
   /// Copies an operation out of the file and checks the copy: what is returned was whole, whatever the disk did.

@@ -69,8 +69,7 @@ extension Store {
 
   /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.
   package func wait(_ ticket: Ticket) throws(StoreError) {
-    if options.durability == .relaxed { return }
-    try syncThrough(ticket.frameNumber)
+    if options.durability != .relaxed { try syncThrough(ticket.frameNumber) }
     if !options.hasBackgroundThread && ticket.didCommit { maintain() }
   }
 
@@ -164,7 +163,9 @@ extension Store {
     return header
   }
 
-  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead.
+  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead. Synced, so
+  /// that a whole frame whose transaction was told that it failed does not come back from the disk after a crash; through
+  /// the background's description, because the commit path's reports a write-back error only once.
   private func eraseUnfinished(from offset: UInt64, through end: UInt64) {
     do {
       let byteCount = try file.byteCount()
@@ -178,6 +179,7 @@ extension Store {
           try file.write(zeros.view.prefix(count), at: position)
           position += count
         }
+        try backgroundFile.sync(.full)
       }
     } catch { die(error) }
   }

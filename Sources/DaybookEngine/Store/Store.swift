@@ -46,6 +46,10 @@ import Synchronization
   /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
   var hasSyncedDirectory = false
   var isCheckpointing = false
+  /// Pages that have their place in the file, but that the newest trees do not refer to by it yet: those of the present
+  /// checkpoint, and of one that failed half way. An address may stand here twice, or belong to another page by now.
+  var writtenPages: [UInt64] = []
+  var hasToldOfDamagedPage = false
   var mayCheckpoint = true
   var hasWritten = false
 
@@ -63,9 +67,12 @@ import Synchronization
   let deathCause = Mutex<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
   let isClosed = Atomic<Bool>(false)
+  /// Held while the store closes, so that a second `close` returns after the first.
+  let closing = Monitor()
   /// Set when the file must not be written, whatever the options say.
   let lost: ClosedRange<UInt64>?
 
+  /// Set while the store opens and not changed after that.
   var keeper: Keeper?
   var writerClaim: WriterClaim?
   /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
@@ -158,8 +165,12 @@ import Synchronization
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }
-  /// Writers wait at the full budget, so that replay stays bounded. Called with `turn` locked and the turn free.
-  private var mustWaitForCheckpoint: Bool { isCheckpointing && replayByteCount > logBudgetByteCount }
+  /// Writers wait at the full budget, so that replay and memory stay bounded. Called with `turn` locked and the turn free.
+  private var mustWaitForCheckpoint: Bool {
+    isCheckpointing
+      && (replayByteCount > logBudgetByteCount
+        || editor.pages.usedPageCount * DirtyPages.byteCountPerPage > options.checkpointMemoryByteCount)
+  }
 
   // MARK: publishing
 
@@ -190,12 +201,43 @@ import Synchronization
   // MARK: freeing
 
   /// Frees pages and states that no pinned version needs. Called with the turn, now and then.
+  ///
+  /// What pinned versions hold back beyond `snapshotMemoryByteCount` costs the oldest resting snapshots their lives.
   func reclaim() {
-    let words = slots.pinnedWords()
+    while true {
+      let (pinned, published) = freeStates()
+      expandWholeTrees(pinned: pinned, published: published)
+      var heldCount = 0
+      waitingPages.removeAll { page in
+        if page.death > published { return false }
+        if isPinned(pinned, page.birth, page.death) {
+          heldCount += 1
+          return false
+        }
+        if page.isWholeTree { return false }
+        editor.pages.deallocate(page.reference)
+        return true
+      }
+      guard heldCount * DirtyPages.byteCountPerPage > options.snapshotMemoryByteCount,
+        slots.revokeOldest(below: published)
+      else { break }
+    }
+    let limit = options.snapshotMemoryByteCount / DirtyPages.byteCountPerPage
+    let count = waitingPages.count
+    reclaimThreshold = max(256, count < limit ? min(count * 2, limit + 1) : count + count / 8)
+  }
+
+  /// Frees the states that nobody pins. Returns the versions that are pinned, in order, and the newest that readers see.
+  private func freeStates() -> (pinned: [UInt64], published: UInt64) {
     syncMonitor.lock()
+    defer { syncMonitor.unlock() }
+    // The newest first, then the slots, with nobody publishing in between: a reader that finds any other version still
+    // the newest at its second look has its slot filled by now. The other way round, one that pins the newest after we
+    // passed its slot would lose it to the next publication.
     let newest = slots.newest
-    var pinned: [UInt64] = []
+    let words = slots.pinnedWords()
     let pending = Set(pendingStates.map(\.word))
+    var pinned: [UInt64] = []
     for (word, version) in liveStates {
       if words.contains(word) {
         pinned.append(version)
@@ -204,16 +246,8 @@ import Synchronization
         liveStates[word] = nil
       }
     }
-    let published = newest.record.version
-    syncMonitor.unlock()
     pinned.sort()
-    expandWholeTrees(pinned: pinned, published: published)
-    waitingPages.removeAll { page in
-      if page.isWholeTree || page.death > published || isPinned(pinned, page.birth, page.death) { return false }
-      editor.pages.deallocate(page.reference)
-      return true
-    }
-    reclaimThreshold = max(256, waitingPages.count * 2)
+    return (pinned, newest.record.version)
   }
 
   /// Whether a pinned version lies in `birth ..< death`.

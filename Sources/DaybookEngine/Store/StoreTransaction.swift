@@ -31,6 +31,8 @@
   package var hasOperations: Bool { ordinal > 0 }
 
   func begin() {
+    // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
+    store.applier.forget()
     roots = store.head.roots
     sequence = store.tail.sequence + 1
     ordinal = 0
@@ -100,9 +102,11 @@
   }
 
   private func checkMemory() throws(StoreError) {
-    let used = editor.pages.usedPageCount * (Page.byteCount + DirtyPages.headerByteCount)
-    if used > store.options.checkpointMemoryByteCount {
-      let error = StoreError.tooLarge(byteCount: used, limit: store.options.checkpointMemoryByteCount)
+    // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
+    let used = editor.created.count * DirtyPages.byteCountPerPage
+    let limit = store.options.checkpointMemoryByteCount / 2
+    if used > limit {
+      let error = StoreError.tooLarge(byteCount: used, limit: limit)
       failure = error
       throw error
     }

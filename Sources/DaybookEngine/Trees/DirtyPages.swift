@@ -13,6 +13,8 @@
 @safe final class DirtyPages {
   static let headerByteCount = 64
   private static let stride = headerByteCount + Page.byteCount
+  /// What one page takes of memory.
+  static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
   private var slabs = unsafe [UnsafeMutableRawPointer]()

@@ -6,7 +6,8 @@
 /// that can ever come between these separators shares it too.
 ///
 /// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such
-/// a key sorts before or after everything in the page, and starts a page of its own.
+/// a key sorts before or after everything in the page, and starts a page of its own. And when such a page splits, the
+/// separators around a half may share less than the cells do: a half that would not fit keeps the prefix it had.
 extension TreeEditor {
   /// The page on the right that a split made, and what both sides hold.
   struct SplitResult {
@@ -100,8 +101,10 @@ extension TreeEditor {
     _ page: Page, _ cells: Range<Int>, _ index: Int, _ key: ByteView, _ value: ByteView,
     between lower: ByteView, _ upper: ByteView
   ) {
-    let prefixLength = commonPrefixLength(lower, upper)
-    page.initialize(kind: scratch.kind, level: 0, prefix: upper.prefix(prefixLength))
+    let prefix = splitPrefix(
+      cells, at: index, 2 + key.count - scratch.prefixLength + value.count, between: lower, upper)
+    let prefixLength = prefix.count
+    page.initialize(kind: scratch.kind, level: 0, prefix: prefix)
     for cell in cells {
       if cell == index {
         let fits = page.insert(
@@ -111,6 +114,24 @@ extension TreeEditor {
         page.appendCell(cell < index ? cell : cell - 1, of: scratch)
       }
     }
+  }
+
+  /// The prefix for a page made of some cells of `scratch` and perhaps the new one, of `addedByteCount` behind the present
+  /// prefix: what the separators share, or the present prefix where it is longer and the cells would not fit without it.
+  private func splitPrefix(
+    _ cells: Range<Int>, at added: Int, _ addedByteCount: Int, between lower: ByteView, _ upper: ByteView
+  ) -> ByteView {
+    let shared = commonPrefixLength(lower, upper)
+    let growth = scratch.prefixLength - shared
+    // Every cell gives up as many bytes as the prefix gains.
+    if growth <= 0 { return upper.prefix(shared) }
+    var needed = shared + cells.count * growth
+    for cell in cells {
+      needed +=
+        cell == added
+        ? Page.slotByteCount + addedByteCount : scratch.cellByteCount(cell < added ? cell : cell - 1)
+    }
+    return needed <= Page.capacity ? upper.prefix(shared) : scratch.prefix
   }
 
   /// A key outside the page's prefix gets a page of its own, left or right of the others.
@@ -242,8 +263,10 @@ extension TreeEditor {
     _ page: Page, _ cells: Range<Int>, _ position: Int, _ added: SplitResult,
     leftmost: (child: UInt64, count: UInt64), between lower: ByteView, _ upper: ByteView
   ) {
-    let prefixLength = commonPrefixLength(lower, upper)
-    page.initialize(kind: Page.Kind.branch, level: scratch.level, prefix: upper.prefix(prefixLength))
+    let prefix = splitPrefix(
+      cells, at: position, 16 + fullKey.count - scratch.prefixLength, between: lower, upper)
+    let prefixLength = prefix.count
+    page.initialize(kind: Page.Kind.branch, level: scratch.level, prefix: prefix)
     page.setLeftmost(child: leftmost.child, count: leftmost.count)
     for cell in cells {
       if cell == position {

@@ -130,7 +130,7 @@ struct JSONElementReader {
         case UInt8(ascii: "\""): isInText = true
         case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
         case UInt8(ascii: "}"), UInt8(ascii: "]"):
-          if depth == 0 { return index }
+          if depth == 0 { return max(index, position + 1) }
           depth -= 1
           if depth == 0 { return index + 1 }
         case UInt8(ascii: ","):

@@ -1,0 +1,151 @@
+import Daybook
+import Foundation
+
+/// Reading what `dump` prints.
+extension RecordLine {
+  /// What keeps a line from being a record.
+  struct Fault: Error {
+    let reason: String
+  }
+
+  private static let topKeys: Set<String> = [
+    "zone", "owner", "name", "type", "parent", "fields", "encrypted", "tag", "created", "modified",
+  ]
+
+  /// Whether a row is a line of a dump rather than a row of somebody's data that happens to have a key `fields`.
+  static func isRecordLine(_ row: JSONValue) -> Bool {
+    guard case .object(let members) = row, case .object(let fields)? = row["fields"], row["name"]?.text != nil,
+      row["type"]?.text != nil, row["zone"]?.text != nil, members.allSatisfy({ topKeys.contains($0.key) })
+    else { return false }
+    return fields.allSatisfy { field in
+      guard case .object(let parts) = field.value else { return false }
+      return parts.count == 2 && field.value["type"]?.text != nil && field.value["value"] != nil
+    }
+  }
+
+  /// The record of a line: without metadata, every field a change.
+  ///
+  /// - Parameter sealedCount: counts the encrypted values that only a cipher could open, and that are left out.
+  static func record(_ row: JSONValue, sealedCount: inout Int) throws -> Record {
+    guard isRecordLine(row), let zoneName = row["zone"]?.text, let name = row["name"]?.text,
+      let type = row["type"]?.text, case .object(let fields)? = row["fields"]
+    else { throw Fault(reason: "this is not a line of a dump, as the rows before it are.") }
+    let zone = try Zone.ID(zoneName, owner: row["owner"]?.text)
+    var record = try Record(type: type, id: Record.ID(name, in: zone))
+    for field in fields { try record.set(value(field.value, field.key, in: zone), forKey: field.key) }
+    if case .object(let encrypted)? = row["encrypted"] {
+      for field in encrypted {
+        if field.value["type"]?.text == "sealed" {
+          sealedCount += 1
+          continue
+        }
+        try record.encryptedValues.set(value(field.value, field.key, in: zone), forKey: field.key)
+      }
+    }
+    if let parent = row["parent"] {
+      guard let parentName = parent.text else { throw Fault(reason: "a parent is the name of a record.") }
+      record.parent = Record.Reference(try Record.ID(parentName, in: zone))
+    }
+    return record
+  }
+
+  private static func value(_ field: JSONValue, _ key: String, in zone: Zone.ID) throws -> Record.Value {
+    guard let name = field["type"]?.text, let kind = FieldKind(name: name) else {
+      throw Fault(reason: "\(key) is of a kind that does not exist.")
+    }
+    guard let bare = field["value"], let value = try value(bare, kind, in: zone) else {
+      throw Fault(reason: "the value of \(key) is not of the kind \(name).")
+    }
+    return value
+  }
+
+  /// A bare value as one of a kind; nil when it is not of it.
+  static func value(_ bare: JSONValue, _ kind: FieldKind, in zone: Zone.ID) throws -> Record.Value? {
+    switch kind {
+    case .string: return bare.text.map { .string($0) }
+    case .int: return int(bare).map { .int($0) }
+    case .double: return double(bare).map { .double($0) }
+    case .bytes: return bytes(bare).map { .bytes($0) }
+    case .date: return date(bare).map { .date($0) }
+    case .location: return location(bare).map { .location($0) }
+    case .asset: return asset(bare).map { .asset($0) }
+    case .reference: return try reference(bare, in: zone).map { .reference($0) }
+    case .strings: return list(bare) { $0.text }.map { .strings($0) }
+    case .ints: return list(bare, int).map { .ints($0) }
+    case .doubles: return list(bare, double).map { .doubles($0) }
+    case .bytesList: return list(bare, bytes).map { .bytesList($0) }
+    case .dates: return list(bare, date).map { .dates($0) }
+    case .locations: return list(bare, location).map { .locations($0) }
+    case .assets: return list(bare, asset).map { .assets($0) }
+    case .references: return try list(bare) { try reference($0, in: zone) }.map { .references($0) }
+    }
+  }
+
+  private static func list<T>(_ bare: JSONValue, _ one: (JSONValue) throws -> T?) rethrows -> [T]? {
+    guard case .array(let elements) = bare else { return nil }
+    var result: [T] = []
+    for element in elements {
+      guard let value = try one(element) else { return nil }
+      result.append(value)
+    }
+    return result
+  }
+
+  private static func int(_ bare: JSONValue) -> Int64? {
+    if case .int(let number) = bare { number } else { nil }
+  }
+
+  private static func double(_ bare: JSONValue) -> Double? {
+    switch bare {
+    case .double(let number): number
+    case .int(let number): Double(exactly: number)
+    case .hugeInt(let digits): Double(digits)
+    case .string("inf"): .infinity
+    case .string("-inf"): -.infinity
+    default: nil
+    }
+  }
+
+  private static func bytes(_ bare: JSONValue) -> Data? { bare.text.flatMap { Data(base64Encoded: $0) } }
+
+  private static func date(_ bare: JSONValue) -> Date? {
+    if let number = double(bare) { return Date(timeIntervalSinceReferenceDate: number) }
+    return bare.text.flatMap { DateScanner.iso8601($0) }.map { Date(timeIntervalSinceReferenceDate: $0) }
+  }
+
+  private static func location(_ bare: JSONValue) -> Location? {
+    guard case .object(let members) = bare, let latitude = bare["latitude"].flatMap(double),
+      let longitude = bare["longitude"].flatMap(double)
+    else { return nil }
+    var place = Location(latitude: latitude, longitude: longitude)
+    for member in members {
+      guard let number = double(member.value) else { return nil }
+      switch member.key {
+      case "latitude", "longitude": break
+      case "altitude": place.altitude = number
+      case "horizontalAccuracy": place.horizontalAccuracy = number
+      case "verticalAccuracy": place.verticalAccuracy = number
+      case "course": place.course = number
+      case "speed": place.speed = number
+      case "timestamp": place.timestamp = Date(timeIntervalSinceReferenceDate: number)
+      default: return nil
+      }
+    }
+    return place
+  }
+
+  private static func reference(_ bare: JSONValue, in zone: Zone.ID) throws -> Record.Reference? {
+    guard let name = bare["name"]?.text,
+      let action = Record.Reference.Action(rawValue: bare["action"]?.text ?? "none")
+    else { return nil }
+    return Record.Reference(try Record.ID(name, in: zone), action: action)
+  }
+
+  /// Only an asset with its content: one that is known by its digest alone has nothing to save.
+  private static func asset(_ bare: JSONValue) -> Asset? {
+    guard let content = bare["content"].flatMap(bytes), let count = bare["byteCount"].flatMap(int),
+      count == content.count
+    else { return nil }
+    return Asset(data: content)
+  }
+}
