@@ -26,7 +26,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"],
-      swiftSettings: settings),
+      exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "Daybook"], swiftSettings: settings),
   ]

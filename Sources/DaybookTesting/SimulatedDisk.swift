@@ -84,10 +84,17 @@ package final class SimulatedDisk: Disk {
         throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
       }
       if source == target { return }
-      state.change(
-        NameChange(
-          directories: [directory(holding: source), directory(holding: target)],
-          names: [(source, nil), (target, content)]))
+      state.change(.rename(source, to: target, content))
+    }
+  }
+
+  package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.rename, source)) { (state) throws(DiskFailure) in
+      guard let content = state.names[source] else {
+        throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
+      }
+      if state.names[target] != nil { throw DiskFailure(.rename, path: source, code: ErrorNumber.exists) }
+      state.change(.rename(source, to: target, content))
     }
   }
 
@@ -182,6 +189,12 @@ struct NameChange: Sendable {
   let directories: Set<String>
   /// What each path names afterwards.
   let names: [(path: String, content: SimulatedContent?)]
+
+  static func rename(_ source: String, to target: String, _ content: SimulatedContent) -> NameChange {
+    NameChange(
+      directories: [directory(holding: source), directory(holding: target)],
+      names: [(source, nil), (target, content)])
+  }
 
   func apply(to names: inout [String: SimulatedContent]) {
     for (path, content) in self.names { names[path] = content }

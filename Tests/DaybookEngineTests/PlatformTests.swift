@@ -158,6 +158,44 @@ struct DiskTests {
     }
   }
 
+  @Test("a rename without replacing takes a free name, and refuses a taken one", arguments: Kind.allCases)
+  func renameWithoutReplacing(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let old = try disk.open(directory + "/a", .createNew)
+      let new = try disk.open(directory + "/b", .createNew)
+      expect(.rename, .exists) { try disk.renameWithoutReplacing(directory + "/b", to: directory + "/a") }
+      #expect(try disk.identity(of: directory + "/a") == old.identity)
+      #expect(try disk.identity(of: directory + "/b") == new.identity)
+      expect(.rename, .exists) { try disk.renameWithoutReplacing(directory + "/b", to: directory + "/b") }
+      try disk.renameWithoutReplacing(directory + "/b", to: directory + "/c")
+      #expect(try disk.identity(of: directory + "/c") == new.identity)
+      #expect(try !disk.exists(directory + "/b"))
+      expect(.rename, .notFound) { try disk.renameWithoutReplacing(directory + "/b", to: directory + "/d") }
+      #expect(try !disk.exists(directory + "/d"))
+    }
+  }
+
+  @Test("of many threads that rename to one name without replacing, one succeeds", arguments: Kind.allCases)
+  func renameWithoutReplacingByManyThreads(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      for round in 0..<20 {
+        for index in 0..<4 { _ = try disk.open(directory + "/\(round)-\(index)", .createNew) }
+        let winners = Locked<[Int]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { index in
+          do {
+            try disk.renameWithoutReplacing(directory + "/\(round)-\(index)", to: directory + "/\(round)")
+            winners.withLock { $0.append(index) }
+          } catch {
+            if (error as? DiskFailure)?.kind != .exists { winners.withLock { $0.append(-1) } }
+          }
+        }
+        let winner = winners.withLock { $0 }
+        #expect(winner.count == 1)
+        for index in 0..<4 { #expect(try disk.exists(directory + "/\(round)-\(index)") == !winner.contains(index)) }
+      }
+    }
+  }
+
   @Test("failures are typed and carry what was tried", arguments: Kind.allCases)
   func failures(kind: Kind) throws {
     try withDisk(kind) { disk, directory in

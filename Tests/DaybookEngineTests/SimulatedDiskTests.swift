@@ -114,6 +114,26 @@ struct SimulatedDiskTests {
     #expect(after.bytes(of: "/d/a") == [2])
   }
 
+  @Test("a rename without replacing survives with the directory's sync only, as a whole")
+  func renameWithoutReplacing() throws {
+    let disk = SimulatedDisk(seed: 1)
+    disk.install([1], at: "/d/a")
+    disk.install([2], at: "/d/b")
+    #expect(throws: DiskFailure.self) { try disk.renameWithoutReplacing("/d/b", to: "/d/a") }
+    try disk.renameWithoutReplacing("/d/b", to: "/d/c")
+    #expect(disk.paths == ["/d/a", "/d/c"])
+    #expect(disk.crashed(seed: 1, policy: .none).paths == ["/d/a", "/d/b"])
+    for seed in 0..<20 as Range<UInt64> {
+      let paths = disk.crashed(seed: seed, policy: .random).paths
+      #expect(paths == ["/d/a", "/d/b"] || paths == ["/d/a", "/d/c"])
+    }
+    try disk.syncDirectory(holding: "/d/c")
+    #expect(disk.crashed(seed: 1, policy: .none).paths == ["/d/a", "/d/c"])
+    disk.inject(SimulatedFault([.rename], call: 1))
+    #expect(throws: DiskFailure.self) { try disk.renameWithoutReplacing("/d/c", to: "/d/b") }
+    #expect(disk.paths == ["/d/a", "/d/c"])
+  }
+
   @Test("after a kill everything is there, and still pending")
   func killed() throws {
     let (disk, file) = try preparedDisk()

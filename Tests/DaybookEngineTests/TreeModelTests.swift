@@ -39,4 +39,179 @@ struct TreeModelTests {
     }
     try bench.checkNow(0)
   }
+
+  @Test("a branch whose neighbours went away splits, though its separators grow without their prefix")
+  func branchSplitAfterNeighboursLeft() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    // Long keys with long values: few records a leaf, separators almost as long as the keys.
+    func key(_ number: Int) -> [UInt8] {
+      [UInt8](repeating: 1, count: 100) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+    }
+    let value = [UInt8](repeating: 2, count: 512)
+    try bench.put([9], [])
+    for number in 0..<2500 { try bench.put(key(number * 8), value) }
+    try bench.removeRange(from: key(9000), to: key(18000))
+    try bench.checkNow(0)
+    for number in 7000..<9000 where number % 8 != 0 { try bench.put(key(number), value) }
+    try bench.checkNow(0)
+  }
+
+  // MARK: filling
+
+  @Test("ascending keys fill their pages, and random ones leave less than 40 % empty")
+  func filling() throws {
+    var generator = SeededGenerator(seed: 5)
+    for isSequential in [true, false] {
+      let bench = try TreeWorkbench(treeCount: 1)
+      let value = [UInt8](repeating: 1, count: 12)
+      for number in 0..<6000 {
+        let word = isSequential ? UInt64(number) : generator.next()
+        let key = (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } + [1, 2, 3, 4, 5, 6, 7, 8]
+        _ = try key.withView { key in try value.withView { try bench.editor.put(key, $0, in: &bench.roots[0]) } }
+      }
+      let filling = try TreeSurvey(bench.roots[0], bench.source, end: bench.end).filling
+      #expect(filling > (isSequential ? 0.9 : 0.6))
+    }
+  }
+
+  @Test("records removed in small ranges leave no chain of nearly empty pages")
+  func fillingAfterRanges() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    func key(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] + Array("record".utf8) }
+    for number in 0..<6000 { try bench.put(key(number), [UInt8](repeating: 1, count: 12)) }
+    for start in stride(from: 0, to: 6000, by: 50) { try bench.removeRange(from: key(start), to: key(start + 48)) }
+    let survey = try bench.checkNow(0)
+    #expect(survey.keys.count == 240)
+    #expect(survey.filling > 0.25)
+  }
+
+  // MARK: the largest cells
+
+  @Test("the longest keys with the longest values split and merge", arguments: [0, 600, 1278])
+  func largestCells(sharedByteCount: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(sharedByteCount))
+    func key(_ number: Int) -> [UInt8] {
+      [UInt8](repeating: 3, count: sharedByteCount) + [UInt8(number >> 8), UInt8(number & 255)]
+        + [UInt8](repeating: 8, count: 1278 - sharedByteCount)
+    }
+    for order in 0..<3 {
+      let bench = try TreeWorkbench(treeCount: 1)
+      var numbers = Array(0..<120)
+      if order == 1 { numbers.reverse() }
+      if order == 2 { numbers.shuffle(using: &generator) }
+      for number in numbers {
+        try bench.put(key(number), [UInt8](repeating: UInt8(number), count: number % 3 == 0 ? 0 : 512))
+      }
+      #expect(try bench.checkNow(0).depth > 1)
+      for number in numbers { try bench.put(key(number), [UInt8](repeating: 1, count: number % 3 == 1 ? 0 : 512)) }
+      try bench.checkNow(0)
+      for (index, number) in numbers.shuffled(using: &generator).enumerated() {
+        try bench.remove(key(number))
+        if index % 10 == 0 { try bench.checkNow(0) }
+      }
+      #expect(bench.roots[0] == .empty)
+    }
+  }
+
+  @Test("separators as long as keys can be split branches into pages of three")
+  func longestSeparators() throws {
+    var generator = SeededGenerator(seed: 31)
+    // Neighbours differ in their last byte only, so separators cannot be cut.
+    func key(_ number: Int) -> [UInt8] {
+      var key = [UInt8](repeating: 0, count: 1280)
+      for bit in 0..<10 where number >> bit & 1 == 1 { key[(9 - bit) * 128 + 127] = 1 }
+      return key
+    }
+    let bench = try TreeWorkbench(treeCount: 1)
+    for number in Array(0..<1024).shuffled(using: &generator) {
+      try bench.put(key(number), [UInt8](repeating: 1, count: 500))
+    }
+    #expect(try bench.checkNow(0).depth >= 4)
+    for number in stride(from: 0, to: 1024, by: 100) { try bench.removeRange(from: key(number), to: key(number + 70)) }
+    try bench.checkNow(0)
+    for number in Array(0..<1024).shuffled(using: &generator) where bench.models[0].value(key(number)) != nil {
+      try bench.remove(key(number))
+    }
+    #expect(bench.roots[0] == .empty)
+  }
+
+  @Test("the empty key is a key like any other")
+  func emptyKey() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    for number in 0..<2000 { try bench.put([UInt8(number >> 8), UInt8(number & 255), 0, 0], [1, 2, 3]) }
+    try bench.put([], [4])
+    try bench.put([0], [5])
+    try bench.checkNow(0)
+    #expect(try [].withView { try bench.editor.reader.value($0, in: bench.roots[0])?.array } == [4])
+    #expect(try [].withView { try bench.editor.reader.rank(of: $0, in: bench.roots[0]) } == 0)
+    try bench.removeRange(from: [], to: [0])
+    try bench.checkNow(0)
+    #expect(bench.models[0].keys[0] == [0])
+  }
+
+  // MARK: savepoints and old versions
+
+  @Test("going back to a savepoint leaves its trees as they were, and no page behind")
+  func rollBack() throws {
+    let bench = try TreeWorkbench(treeCount: 2)
+    for number in 0..<3000 { try bench.put([UInt8(number & 255), UInt8(number >> 8)], [1], in: number % 2) }
+    try bench.commit()
+    let used = bench.editor.pages.usedPageCount
+    for _ in 0..<3 {
+      bench.beginSavepoint()
+      for number in 0..<500 { try bench.put([UInt8(number & 255), UInt8(number >> 8), 1], [2]) }
+      bench.beginSavepoint()
+      try bench.removeRange(from: [10], to: [200])
+      bench.dropTree(1)
+      #expect(bench.rollBack(levels: 1))
+      try bench.checkNow(0)
+      try bench.checkNow(1)
+      try bench.removeRange(from: [100], to: nil)
+      bench.beginSavepoint()
+      for number in 0..<100 { try bench.put([UInt8(number), 9], [2], in: 1) }
+      #expect(bench.rollBack(levels: 2))
+      try bench.checkNow(0)
+      try bench.checkNow(1)
+    }
+    #expect(bench.editor.pages.usedPageCount == used)
+    try bench.abort()
+    try bench.checkEverything()
+  }
+
+  @Test("a dropped tree stays readable while its version is pinned, and then all its pages come free")
+  func droppedTree() throws {
+    let bench = try TreeWorkbench(treeCount: 2)
+    for number in 0..<3000 { try bench.put([UInt8(number & 255), UInt8(number >> 8)], [1], in: number % 2) }
+    try bench.commit()
+    bench.pin()
+    for number in 0..<300 { try bench.put([UInt8(number & 255), 77], [1]) }
+    bench.dropTree(0)
+    bench.dropTree(1)
+    try bench.commit()
+    try bench.checkEverything()
+    bench.unpin(0)
+    try bench.checkEverything()
+    #expect(bench.editor.pages.usedPageCount == 1, "the catalog's page")
+  }
+
+  @Test("a catalog and an ordinary tree are not taken for each other")
+  func catalogKind() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    try bench.put([1], [1])
+    try bench.commit()
+    #expect(throws: PageFault.self) {
+      try [2].withView { _ = try bench.editor.put($0, $0, in: &bench.roots[0], asCatalog: true) }
+    }
+    try bench.abort()
+    #expect(throws: PageFault.self) {
+      try [2].withView { _ = try bench.editor.put($0, $0, in: &bench.catalog) }
+    }
+    try bench.abort()
+    #expect(throws: PageFault.self) { try [1].withView { _ = try bench.editor.reader.catalogValue($0, in: bench.roots[0]) } }
+    let root = try TreeWorkbench.cellKey(0).withView {
+      try bench.editor.reader.catalogValue($0, in: bench.catalog)?.root(0)
+    }
+    #expect(root == bench.roots[0])
+    try bench.checkEverything()
+  }
 }

@@ -4,10 +4,11 @@ import DaybookEngine
 ///
 /// A notice is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
 /// says that its sequence has been published. A slow consumer keeps at most 1,024 notices; what comes then is counted in
-/// one `.missed`.
+/// one `.missed`. A commit that began when nobody listened kept no notes: whoever listens when it becomes visible has
+/// missed it, and is told so.
 final class CommitHub: Sendable {
   private struct State {
-    var queued: [CommitNotice.Commit] = []
+    var queued: [(commit: CommitNotice.Commit, isComplete: Bool)] = []
     var subscribers: [Int: Subscriber] = [:]
     var nextNumber = 0
     var isFinished = false
@@ -19,17 +20,19 @@ final class CommitHub: Sendable {
 
   var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
-  func enqueue(_ commit: CommitNotice.Commit) { state.withLock { $0.queued.append(commit) } }
+  func enqueue(_ commit: CommitNotice.Commit, isComplete: Bool) {
+    state.withLock { $0.queued.append((commit, isComplete)) }
+  }
 
   /// The commit failed after its notice was queued.
-  func cancel(_ sequence: UInt64) { state.withLock { $0.queued.removeAll { $0.sequence == sequence } } }
+  func cancel(_ sequence: UInt64) { state.withLock { $0.queued.removeAll { $0.commit.sequence == sequence } } }
 
   func publish(through sequence: UInt64) {
     state.withLock { state in
-      guard let first = state.queued.first, first.sequence <= sequence else { return }
-      let count = state.queued.firstIndex { $0.sequence > sequence } ?? state.queued.count
-      for commit in state.queued[..<count] {
-        for subscriber in state.subscribers.values { subscriber.offer(commit) }
+      guard let first = state.queued.first, first.commit.sequence <= sequence else { return }
+      let count = state.queued.firstIndex { $0.commit.sequence > sequence } ?? state.queued.count
+      for (commit, isComplete) in state.queued[..<count] {
+        for subscriber in state.subscribers.values { subscriber.offer(commit, isComplete: isComplete) }
       }
       state.queued.removeSubrange(..<count)
     }
@@ -85,8 +88,9 @@ final class CommitHub: Sendable {
 
     init(excluding origin: Origin?) { excluded = origin }
 
-    func offer(_ commit: CommitNotice.Commit) {
+    func offer(_ commit: CommitNotice.Commit, isComplete: Bool) {
       if let excluded, commit.origin == excluded { return }
+      let notice = isComplete ? CommitNotice.commit(commit) : .missed(from: commit.sequence, to: commit.sequence)
       let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
         if state.isFinished { return nil }
         if let waiting = state.waiting {
@@ -98,11 +102,11 @@ final class CommitHub: Sendable {
         } else if state.notices.count >= Subscriber.limit {
           state.missed = (commit.sequence, commit.sequence)
         } else {
-          state.notices.append(.commit(commit))
+          state.notices.append(notice)
         }
         return nil
       }
-      waiting?.resume(returning: .commit(commit))
+      waiting?.resume(returning: notice)
     }
 
     func next() async -> CommitNotice? {

@@ -36,15 +36,10 @@ extension Database {
   }
 
   private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {
+    guard context.hasChanges else { return store.abort(context.store) }
     // The notice is queued before the turn is given back, so that notices stand in the order of commits.
-    let hasChanges = context.store.hasOperations
-    if hasChanges, context.collectsNotice {
-      hub.enqueue(
-        .init(
-          sequence: context.store.sequence, origin: context.origin, zones: context.zones, saved: context.saved,
-          deleted: context.deleted))
-    }
-    if hasChanges, context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
+    hub.enqueue(context.notice, isComplete: context.collectsNotice)
+    if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
     do { return try store.commit(context.store) } catch {
       hub.cancel(context.store.sequence)
       throw DatabaseError(error, path: path)

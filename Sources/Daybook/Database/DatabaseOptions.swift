@@ -43,6 +43,12 @@ extension Database {
     public var snapshotMemory = 256 << 20
     /// How much one request and one record may be.
     public var limits = Limits()
+    /// The largest asset that is stored, in bytes; a larger one is refused with `limitExceeded`.
+    ///
+    /// The content lies in the record and is read with it each time, so this is small by default: about a fifteenth of
+    /// what a record may have in its other values. It does not count towards `Limits.recordByteCount`. Raising it costs
+    /// memory and log space for every save and read of such a record; lowering it leaves alone what is stored.
+    public var inlineAssetByteCount = 64 << 10
     /// The user that saves are attributed to; nil leaves it out.
     public var userID: String?
     /// The device that saves are attributed to; nil leaves it out.
@@ -70,9 +76,9 @@ extension Database {
         }
       options.isReadOnly = isReadOnly
       let (seconds, attoseconds) = lockTimeout.components
+      // A century is for ever, and its nanoseconds fit.
       options.lockTimeoutNanoseconds =
-        UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue
-        &+ UInt64(clamping: attoseconds / 1_000_000_000)
+        min(UInt64(clamping: seconds), 100 * 365 * 86_400) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000)
       options.minimumLogBudgetByteCount = checkpoint.minimumLogByteCount
       options.maximumLogBudgetByteCount = max(checkpoint.maximumLogByteCount, checkpoint.minimumLogByteCount)
       options.checkpointMemoryByteCount = checkpoint.memoryByteCount

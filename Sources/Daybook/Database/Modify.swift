@@ -192,7 +192,7 @@ extension Database {
       for id in ids {
         let facts = DatabaseError.Facts(zone: id.zone, name: id.name)
         guard let zone = try view.zone(id.zone) else {
-          result[id] = .failure(.init(.zoneNotFound, facts: facts))
+          result[id] = .failure(try view.missingZone(id.zone).adding { $0.name = id.name })
           continue
         }
         guard let entry = try view.entry(id.name, in: zone) else {

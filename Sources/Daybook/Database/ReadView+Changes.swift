@@ -65,8 +65,7 @@ extension ReadView {
       throw DatabaseError(
         .changeTokenExpired, "The token is of another database.", facts: .init(sequence: parts.sequence, zone: zone))
     }
-    let lastSequence = committedSequence
-    if parts.sequence > lastSequence {
+    if parts.sequence > sequence {
       throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
     }
     if try lineage(of: parts.sequence) != parts.lineage {
@@ -77,25 +76,21 @@ extension ReadView {
         .changeTokenExpired, "The zone was deleted and created again.",
         facts: .init(sequence: parts.sequence, zone: zone))
     }
-    if parts.sequence < (try horizon()) {
+    // A page that ended within the horizon's commit has not seen all of its deletions. What was forgotten before the
+    // token was made is no loss: else nobody could read a long feed from the beginning.
+    let horizon = try horizon()
+    let isBelow = parts.sequence < horizon || parts.sequence == horizon && parts.ordinal != ReadView.endOfCommit
+    if isBelow, parts.horizon != horizon {
       throw DatabaseError(.changeTokenExpired, facts: .init(sequence: parts.sequence, zone: zone))
     }
     return parts
   }
 
-  /// The last commit of this version; inside a transaction the one before it.
-  var committedSequence: UInt64 {
-    switch source {
-    case .pin(let pin): pin.sequence
-    case .transaction(let transaction, _): transaction.sequence - 1
-    }
-  }
-
   private func token(_ sequence: UInt64, _ ordinal: UInt32, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken {
     ChangeToken(
       ChangeToken.Parts(
-        databaseID: databaseID, lineage: try lineage(of: sequence), sequence: sequence, ordinal: ordinal, zone: zone,
-        zoneEpoch: epoch))
+        databaseID: databaseID, lineage: try lineage(of: sequence), sequence: sequence, ordinal: ordinal,
+        horizon: try horizon(), zone: zone, zoneEpoch: epoch))
   }
 
   func changes(
@@ -111,7 +106,7 @@ extension ReadView {
       let parts = try validate(token, zone: id, epoch: zone.epoch)
       JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     }
-    var result = ZoneChanges(token: try self.token(committedSequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
+    var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
     var cursor = reader.cursor(in: zone.journal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     while isValid {
@@ -119,8 +114,6 @@ extension ReadView {
       guard let (sequence, ordinal) = JournalKey.parts(key.view), let entry = JournalEntry(cursor.value) else {
         throw failure(.page(PageFault(offset: 0, reason: .value)))
       }
-      // What a transaction has not committed yet is in no feed.
-      if sequence > committedSequence { break }
       if result.saved.count + result.deleted.count == limit {
         result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
         result.moreComing = true
@@ -160,14 +153,13 @@ extension ReadView {
     guard limit > 0 else {
       throw DatabaseError(.invalidArguments, "A page holds at least one change.", facts: .init(limit: limit))
     }
-    try settle()
     let key = ByteBuffer(capacity: 256)
     var start: UInt64 = 0
     if let token {
       let parts = try validate(token, zone: nil, epoch: 0)
       start = parts.ordinal == ReadView.endOfCommit ? parts.sequence + 1 : parts.sequence
     }
-    var result = DatabaseChanges(token: try self.token(committedSequence, ReadView.endOfCommit, zone: nil, epoch: 0))
+    var result = DatabaseChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: nil, epoch: 0))
     key.append(uint64: start.byteSwapped)
     var cursor = reader.cursor(in: root(Roots.zonesBySequence))
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
@@ -178,7 +170,6 @@ extension ReadView {
         throw failure(.page(PageFault(offset: 0, reason: .value)))
       }
       let sequence = key.view.bigEndianUInt64(at: 0)
-      if sequence > committedSequence { break }
       // A page ends between commits, so that zones changed by one commit stay together.
       if result.changed.count + result.deleted.count >= limit, sequence != lastSequence {
         result.token = try self.token(lastSequence, ReadView.endOfCommit, zone: nil, epoch: 0)
@@ -264,16 +255,20 @@ extension ReadView {
     return versions
   }
 
-  /// The version of a record that had a change tag, if the log still links it.
+  /// The version of a record that had a change tag, if the log still links it; an earlier life's too.
   func ancestor(of body: RecordBody, tag: UInt64) throws(DatabaseError) -> Record? {
     var place = body.previousPlace
     var steps = 0
     while place.byteCount > 0, steps < 10_000 {
-      let operation = try operation(at: place)
-      guard Operation.kind(operation) == OperationKind.saveRecord else { return nil }
-      let older = try self.body(at: place)
-      if older.tag == tag { return Record(body: older) }
-      let previous = older.previousPlace
+      let previous: Place
+      if Operation.kind(try operation(at: place)) == OperationKind.deleteRecord {
+        let tombstone = try tombstone(at: place)
+        previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
+      } else {
+        let older = try self.body(at: place)
+        if older.tag == tag { return Record(body: older) }
+        previous = older.previousPlace
+      }
       guard previous.offset < place.offset else { return nil }
       place = previous
       steps += 1

@@ -66,7 +66,7 @@ struct ReadView {
   func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
     let value: ByteView?
-    do { value = try reader.value(key, in: root(Roots.catalog)) } catch { throw .page(error) }
+    do { value = try reader.catalogValue(key, in: root(Roots.catalog))?.bytes } catch { throw .page(error) }
     guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
     guard let zone = ZoneTrees(value) else { throw .inconsistent }
     return zone.isDeleted ? nil : zone
@@ -74,7 +74,20 @@ struct ReadView {
 
   func existingZone(_ id: Zone.ID) throws(DatabaseError) -> ZoneTrees {
     if let zone = try zone(id) { return zone }
-    throw DatabaseError(.zoneNotFound, facts: .init(zone: id))
+    throw try missingZone(id)
+  }
+
+  /// Why a zone is not there: a user who deleted it in the system's settings does not want it back.
+  func missingZone(_ id: Zone.ID) throws(DatabaseError) -> DatabaseError {
+    try settle()
+    let reason = try mapped { () throws(PageFault) in
+      try id.withKeyView { (key) throws(PageFault) in
+        try reader.catalogValue(key, in: root(Roots.catalog)).flatMap { ZoneTrees($0.bytes)?.deletionReason }
+      }
+    }
+    let reasons = DatabaseChanges.DeletedZone.Reason.allCases
+    let isPurged = reason.map { Int($0) } == reasons.firstIndex(of: .purged)
+    return DatabaseError(isPurged ? .userDeletedZone : .zoneNotFound, facts: .init(zone: id))
   }
 
   /// All zones that exist, by name; the default zone among them.

@@ -30,7 +30,11 @@ final class RecordApplier: Applier, @unchecked Sendable {
   private func load(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) -> ZoneTrees? {
     try flush(changes)
     var zone: ZoneTrees?
-    if let bytes = try changes.value(zoneKey, in: changes.roots[Roots.catalog]) {
+    let cell: CatalogValue?
+    do { cell = try changes.reader.catalogValue(zoneKey, in: changes.roots[Roots.catalog]) } catch {
+      throw .page(error)
+    }
+    if let bytes = cell?.bytes {
       guard let found = ZoneTrees(bytes) else { throw .inconsistent }
       zone = found
     } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {

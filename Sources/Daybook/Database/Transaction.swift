@@ -93,12 +93,12 @@ public struct Transaction: ~Copyable {
   /// All zones, by name.
   public func zones() throws(DatabaseError) -> [Zone] { try context.view.zones() }
 
-  /// One page of what was committed in a zone since a token. What this transaction writes is in no feed before it commits.
+  /// One page of what was committed in a zone since a token, as all others see it. What this transaction writes is in no
+  /// feed before it commits, and hides nothing that was there before it.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {
-    try context.view.changes(
-      in: zone, since: token, limit: limit ?? context.limits.changesPerPage, desiredKeys: desiredKeys)
+    try context.database.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
   }
 
   /// What the application keeps under a key; nil when there is nothing.

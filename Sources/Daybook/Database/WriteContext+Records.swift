@@ -24,6 +24,8 @@ extension WriteContext {
     var server: RecordBody?
     if let entry { server = try view.body(at: entry.place) }
     try refuseConflicts(record, server, policy, view)
+    // The record of a conflict keeps its assets as they were set; from here on they have their content.
+    let record = record.hasEditedAssets ? try storingAssets(of: record) : record
 
     try start()
     var stamp = RecordBodyEncoder.Stamp(
@@ -41,8 +43,6 @@ extension WriteContext {
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
         services: database.services, into: store.payload)
-      let byteCount = store.payload.count - operation - Operation.headerByteCount
-      if byteCount > limits.recordByteCount { throw tooLarge(record, byteCount) }
     } catch {
       store.cancelOperation(operation)
       throw error
@@ -56,8 +56,13 @@ extension WriteContext {
           ? try RecordBody(encoded: payload, services: database.services)
           : try RecordBody(trusted: payload, services: database.services))
     } catch { preconditionFailure("a body that was just encoded is well formed") }
+    // The body is never shorter than what counts, so most records are measured by looking at it.
+    if store.payload.count - operation > limits.recordByteCount, saved.encodedByteCount > limits.recordByteCount {
+      store.cancelOperation(operation)
+      throw tooLarge(saved)
+    }
     try end(operation, OperationKind.saveRecord)
-    noteSaved(record.id)
+    note(.savedRecord(record.id))
     return saved
   }
 
@@ -88,28 +93,35 @@ extension WriteContext {
       conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))
   }
 
-  private func tooLarge(_ record: Record, _ byteCount: Int) -> DatabaseError {
+  private func tooLarge(_ record: Record) -> DatabaseError {
     // The longest value is most likely what the caller wants to hear of.
     var longest: (key: String, byteCount: Int) = ("", 0)
-    for key in record.keys {
-      if let value = record[key] as Record.Value?, value.approximateByteCount > longest.byteCount {
-        longest = (key, value.approximateByteCount)
+    for isEncrypted in [false, true] {
+      for key in record.keys(isEncrypted: isEncrypted) {
+        let byteCount = record.value(forKey: key, isEncrypted: isEncrypted)?.approximateByteCount ?? 0
+        if byteCount > longest.byteCount { longest = (key, byteCount) }
       }
     }
     return DatabaseError(
       .limitExceeded, "The record is too large.",
       facts: .init(
-        zone: record.id.zone, name: record.id.name, key: longest.key.isEmpty ? nil : longest.key, size: byteCount,
+        zone: record.id.zone, name: record.id.name, key: longest.key.isEmpty ? nil : longest.key,
+        size: record.encodedByteCount,
         limit: limits.recordByteCount))
   }
 
-  /// A tag that no other save of this or a diverged database has: lineage, sequence and ordinal, mixed.
+  /// A tag that no other save of this or a diverged database has, not even one that went back: somebody may still hold
+  /// the record that it returned. The lineage and a count, mixed; sequence and ordinal would be given again.
   private func changeTag() -> UInt64 {
-    var tag = lineage ^ (store.sequence &* 0x9E37_79B9_7F4A_7C15) ^ (UInt64(store.ordinal) &* 0xC2B2_AE3D_27D4_EB4F)
-    tag = (tag ^ (tag >> 32)) &* 0xD6E8_FEB8_6659_FD93
-    tag ^= tag >> 32
-    // Zero means "never saved", all ones "the tag of another server".
-    return tag == 0 || tag == .max ? 1 : tag
+    var tag: UInt64
+    repeat {
+      database.writer.tagCount &+= 1
+      tag = lineage ^ (database.writer.tagCount &* 0x9E37_79B9_7F4A_7C15)
+      tag = (tag ^ (tag >> 32)) &* 0xD6E8_FEB8_6659_FD93
+      tag ^= tag >> 32
+      // Zero means "never saved", all ones "the tag of another server".
+    } while tag == 0 || tag == .max
+    return tag
   }
 
   func delete(_ id: Record.ID) throws(DatabaseError) {
@@ -125,7 +137,7 @@ extension WriteContext {
     let operation = store.beginOperation()
     tombstone.append(to: store.payload)
     try end(operation, OperationKind.deleteRecord)
-    noteDeleted(id)
+    note(.deletedRecord(id))
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.
@@ -144,7 +156,7 @@ extension WriteContext {
 }
 
 extension Record.Value {
-  /// About how many bytes the value takes in the log; for naming the longest.
+  /// About how many bytes of the limit the value takes; for naming the longest.
   var approximateByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -157,7 +169,6 @@ extension Record.Value {
     case .locations(let list): list.count * 32
     case .references(let list): list.count * 40
     case .assets(let list): list.count * 40
-    case .asset(let asset): asset.data?.count ?? 40
     default: 16
     }
   }

@@ -12,14 +12,21 @@ extension WriteContext {
     if zone.id.isDefault { return }
     let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
     if let existing = try view.zone(zone.id), existing.capabilities == capabilities { return }
+    // In the order of changes a zone's key stands behind a number.
+    let key = zone.id.key
+    guard key.count + 8 <= TreeLimits.maximumKeyByteCount else {
+      throw DatabaseError(
+        .invalidArguments, "Name and owner of a zone are too long together.",
+        facts: .init(zone: zone.id, size: key.count, limit: TreeLimits.maximumKeyByteCount - 8))
+    }
     try start()
     let operation = store.beginOperation()
     store.payload.append(uint64: database.options.random())
     store.payload.append(uint32: capabilities)
     store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    store.payload.append(zone.id.key)
+    store.payload.append(key)
     try end(operation, OperationKind.saveZone)
-    noteZone(zone.id)
+    note(.savedZone(zone.id))
   }
 
   func deleteZone(_ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason) throws(DatabaseError) {
@@ -35,7 +42,7 @@ extension WriteContext {
     store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     store.payload.append(id.key)
     try end(operation, OperationKind.deleteZone)
-    noteZone(id)
+    note(.deletedZone(id))
   }
 
   func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {

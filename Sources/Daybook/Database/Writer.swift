@@ -13,6 +13,8 @@ final class Writer: @unchecked Sendable {
   /// The lineage of this open and the commit that wrote it down. A commit that failed left its sequence to the next
   /// one, which draws again.
   var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
+  /// Counts the change tags that were given, those of transactions that went back among them.
+  var tagCount: UInt64 = 0
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
@@ -32,10 +34,10 @@ final class WriteContext {
   let store: StoreTransaction
   let origin: Origin?
   let date: Date
-  private(set) var saved: [Record.ID] = []
-  private(set) var deleted: [Record.ID] = []
-  private(set) var zones: [Zone.ID] = []
+  private var events: [CommitEvent] = []
   private(set) var hasStarted = false
+  /// How many operations `start` wrote.
+  private var preambleCount: UInt32 = 0
   private(set) var lineage: UInt64
   /// The transaction's closure has returned: nothing may be done through it any more.
   var isEnded = false
@@ -46,7 +48,9 @@ final class WriteContext {
     self.database = database
     self.store = store
     self.origin = origin
-    date = database.options.now()
+    let now = database.options.now()
+    // A date that is no number could not be read back. Dates only decorate, so any other will do.
+    date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
     let known = database.writer.lineage
     lineage = known.sequence < store.sequence ? known.value : 0
     drawsLineage = lineage == 0
@@ -71,33 +75,53 @@ final class WriteContext {
     store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     if let origin { store.payload.append(utf8: origin.rawValue) }
     try end(operation, OperationKind.commitInfo)
+    preambleCount = store.ordinal
     guard drawsLineage else { return }
     // Zero stands for "no commit yet".
     lineage = database.options.random() | 1
     operation = store.beginOperation()
     store.payload.append(uint64: lineage)
     try end(operation, OperationKind.lineage)
+    preambleCount = store.ordinal
   }
+
+  /// Whether there is anything to commit: a save that was refused may have left the preamble alone. A transaction that
+  /// failed has to say so.
+  var hasChanges: Bool { hasStarted && (store.ordinal > preambleCount || store.failure != nil) }
 
   @discardableResult
   func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
     do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 
-  func noteSaved(_ id: Record.ID) {
-    guard collectsNotice else { return }
-    saved.append(id)
-    noteZone(id.zone)
-  }
+  // MARK: the notice
 
-  func noteDeleted(_ id: Record.ID) {
-    guard collectsNotice else { return }
-    deleted.append(id)
-    noteZone(id.zone)
-  }
+  func note(_ event: CommitEvent) { if collectsNotice { events.append(event) } }
 
-  func noteZone(_ id: Zone.ID) {
-    if collectsNotice, zones.last != id, !zones.contains(id) { zones.append(id) }
+  /// What the commit did: each record once, by what became of it last, and none of a zone that was deleted after it.
+  var notice: CommitNotice.Commit {
+    var zones: [Zone.ID] = []
+    var knownZones: Set<Zone.ID> = []
+    var lastOfZone: [Zone.ID: Int] = [:]
+    var lastOfRecord: [Record.ID: Int] = [:]
+    for (index, event) in events.enumerated() {
+      if knownZones.insert(event.zone).inserted { zones.append(event.zone) }
+      switch event {
+      case .savedRecord(let id), .deletedRecord(let id): lastOfRecord[id] = index
+      case .savedZone: break
+      case .deletedZone(let zone): lastOfZone[zone] = index
+      }
+    }
+    var saved: [Record.ID] = []
+    var deleted: [Record.ID] = []
+    for (index, event) in events.enumerated() where index > lastOfZone[event.zone] ?? -1 {
+      switch event {
+      case .savedRecord(let id): if lastOfRecord[id] == index { saved.append(id) }
+      case .deletedRecord(let id): if lastOfRecord[id] == index { deleted.append(id) }
+      case .savedZone, .deletedZone: break
+      }
+    }
+    return .init(sequence: store.sequence, origin: origin, zones: zones, saved: saved, deleted: deleted)
   }
 
   // MARK: savepoints
@@ -105,15 +129,28 @@ final class WriteContext {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
-    let notes = (saved.count, deleted.count, zones.count, hasStarted, lineage)
+    let before = (eventCount: events.count, hasStarted: hasStarted, lineage: lineage)
     do { return try body() } catch {
       do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
-      saved.removeSubrange(notes.0...)
-      deleted.removeSubrange(notes.1...)
-      zones.removeSubrange(notes.2...)
-      hasStarted = notes.3
-      lineage = notes.4
+      events.removeSubrange(before.eventCount...)
+      hasStarted = before.hasStarted
+      lineage = before.lineage
       throw error
+    }
+  }
+}
+
+/// One thing that a transaction did, for its notice.
+enum CommitEvent {
+  case savedRecord(Record.ID)
+  case deletedRecord(Record.ID)
+  case savedZone(Zone.ID)
+  case deletedZone(Zone.ID)
+
+  var zone: Zone.ID {
+    switch self {
+    case .savedRecord(let id), .deletedRecord(let id): id.zone
+    case .savedZone(let id), .deletedZone(let id): id
     }
   }
 }

@@ -4,10 +4,11 @@
   import Foundation
 #endif
 
-/// Content that is too large for a record: kept beside the database, named by its SHA-256.
+/// Content that does not count towards the size of its record: a picture, a document. Named by its SHA-256.
 ///
 /// An asset is made from a file or from bytes. Nothing is read before the record is saved; then the content is read
-/// once, and the saved record's asset has its ``sha256``. Name and attributes of the file are not kept.
+/// once, and the saved record's asset has its ``sha256`` and ``data``. Name and attributes of the file are not kept.
+/// How large an asset may be is up to the database: ``Database/Options/inlineAssetByteCount``.
 ///
 /// Two assets are equal when they are known to hold the same: the same SHA-256 once saved; before that, the same
 /// bytes, or the same unchanged file.
@@ -18,7 +19,7 @@ public struct Asset: Sendable {
     case file(URL, modificationTime: Double)
     /// In memory.
     case memory(Data)
-    /// In the database's folder; the URL is nil when the database keeps it elsewhere or did not download it.
+    /// Somewhere else, known by its SHA-256; the URL is nil when no file has it.
     case stored(URL?)
   }
 
@@ -69,8 +70,8 @@ public struct Asset: Sendable {
   /// The size of the content in bytes.
   public var byteCount: Int { storage.byteCount }
 
-  /// A file with the content, when there is one: the file that the asset was made from, or after a read the file in
-  /// the database's folder, which must not be changed.
+  /// A file with the content, when there is one: the file that the asset was made from. It must not be changed before
+  /// the record is saved; afterwards the content is in ``data``.
   public var fileURL: URL? {
     switch storage.source {
     case .file(let url, _): url
@@ -118,7 +119,7 @@ extension Asset {
   /// The 32 bytes of the SHA-256; nil until saved.
   package var digest: [UInt8]? { storage.digest }
 
-  /// Whether the content can be named: saved already.
+  /// Whether the content has its name: saved already, or about to be.
   package var isStored: Bool { storage.digest != nil }
 
   /// Checks that the file is still what it was when the asset was made; other assets always are.
@@ -126,7 +127,12 @@ extension Asset {
   /// - Throws: `assetFileNotFound` or `assetFileModified`.
   package func validateUnmodified() throws(DatabaseError) {
     guard case .file(let url, let modificationTime) = storage.source else { return }
-    let state = try Self.state(of: url)
+    let state: (byteCount: Int, modificationTime: Double)
+    do { state = try Self.state(of: url) } catch {
+      if error.code == .assetFileNotFound { throw error }
+      // Something else than a file is there now.
+      throw DatabaseError(.assetFileModified, facts: .init(path: url.path), cause: error)
+    }
     guard state.byteCount == byteCount, state.modificationTime == modificationTime else {
       throw DatabaseError(
         .assetFileModified, facts: .init(path: url.path, size: state.byteCount, limit: nil))

@@ -19,8 +19,9 @@ import DaybookEngine
 ///         20     8  lineage
 ///         28     8  commit sequence
 ///         36     4  ordinal: how many changes of that commit were seen
-///         40     8  epoch of the zone   (scope 1 only)
-///         48     2  byte count of its key, then the key
+///         40     8  horizon: deletions up to this commit had been forgotten when the token was made
+///         48     8  epoch of the zone   (scope 1 only)
+///         56     2  byte count of its key, then the key
 ///                4  FNV-1a of everything before
 ///
 /// Scope 2 has the other server's bytes from offset 4 to the checksum.
@@ -33,19 +34,22 @@ public struct ChangeToken: Hashable, Sendable {
     package var sequence: UInt64
     /// How many changes of the commit `sequence` were seen; 0 = the commits before it only, or all, as the feed counts.
     package var ordinal: UInt32
+    /// The deletions that had been forgotten by then. A feed from the beginning passes places below it and misses nothing.
+    package var horizon: UInt64
     /// Nil for a token of the database.
     package var zone: Zone.ID?
     /// Which life of the zone; a deleted and re-created zone has another.
     package var zoneEpoch: UInt64
 
     package init(
-      databaseID: UUID, lineage: UInt64, sequence: UInt64, ordinal: UInt32 = 0, zone: Zone.ID? = nil,
-      zoneEpoch: UInt64 = 0
+      databaseID: UUID, lineage: UInt64, sequence: UInt64, ordinal: UInt32 = 0, horizon: UInt64 = 0,
+      zone: Zone.ID? = nil, zoneEpoch: UInt64 = 0
     ) {
       self.databaseID = databaseID
       self.lineage = lineage
       self.sequence = sequence
       self.ordinal = ordinal
+      self.horizon = horizon
       self.zone = zone
       self.zoneEpoch = zone == nil ? 0 : zoneEpoch
     }
@@ -75,9 +79,8 @@ public struct ChangeToken: Hashable, Sendable {
   }
 
   private static let mark: [UInt8] = [0x44, 0x54, 1]
-  private static let fixedByteCount = 40
 
-  /// The bytes to keep; 44 of them for a database, about 60 for a zone.
+  /// The bytes to keep; 52 of them for a database, about 70 for a zone.
   public var data: Data {
     let buffer = ByteBuffer(capacity: 128)
     buffer.append(Self.mark)
@@ -91,6 +94,7 @@ public struct ChangeToken: Hashable, Sendable {
       buffer.append(uint64: parts.lineage)
       buffer.append(uint64: parts.sequence)
       buffer.append(uint32: parts.ordinal)
+      buffer.append(uint64: parts.horizon)
       if let key = parts.zone?.key {
         buffer.append(uint64: parts.zoneEpoch)
         buffer.append(uint16: UInt16(key.count))
@@ -118,7 +122,7 @@ public struct ChangeToken: Hashable, Sendable {
     var reader = ByteReader(view.slice(4..<view.count - 4))
     if scope == 2 { return .foreign(reader.take(reader.remaining)?.array ?? []) }
     guard scope <= 1, let id = reader.take(16), let lineage = reader.uint64(), let sequence = reader.uint64(),
-      let ordinal = reader.uint32()
+      let ordinal = reader.uint32(), let horizon = reader.uint64()
     else { return nil }
     var zone: Zone.ID?
     var epoch: UInt64 = 0
@@ -132,8 +136,8 @@ public struct ChangeToken: Hashable, Sendable {
     guard reader.isAtEnd else { return nil }
     return .own(
       Parts(
-        databaseID: uuid(of: id), lineage: lineage, sequence: sequence, ordinal: ordinal, zone: zone,
-        zoneEpoch: epoch))
+        databaseID: uuid(of: id), lineage: lineage, sequence: sequence, ordinal: ordinal,
+        horizon: horizon, zone: zone, zoneEpoch: epoch))
   }
 
   private static func bytes(of id: UUID) -> [UInt8] {

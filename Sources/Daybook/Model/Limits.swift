@@ -10,7 +10,7 @@ public struct Limits: Hashable, Codable, Sendable {
   public var recordByteCount = 1_000_000
   /// Records that may point to one target with `deleteSelf`.
   public var referencesPerTarget = 750
-  /// Bytes of one asset.
+  /// Bytes of one asset. What a database stores may be less: ``Database/Options/inlineAssetByteCount``.
   public var assetByteCount = 50_000_000
   /// Changes on one page of a feed when the caller does not say.
   public var changesPerPage = 200

@@ -118,6 +118,9 @@ extension Record.Value {
 }
 
 extension Record {
+  /// Whether an asset or a list of them was set since the record was read.
+  package var hasEditedAssets: Bool { edits.contains { $0.kind?.isAsset == true } }
+
   /// Replaces the assets that were set since the record was read: the database stores them, then knows their digests.
   ///
   /// - Parameter replacement: from a key and its asset to the asset as it is stored.

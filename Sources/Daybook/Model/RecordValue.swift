@@ -27,7 +27,7 @@ extension Record {
     case date(Date)
     /// A place.
     indirect case location(Location)
-    /// Content beside the database.
+    /// Content that does not count towards the size of the record.
     case asset(Asset)
     /// A pointer to another record.
     indirect case reference(Reference)

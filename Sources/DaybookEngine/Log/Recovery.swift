@@ -79,6 +79,12 @@ extension LogReader {
     return finish(&walk)
   }
 
+  /// What came behind a place that was reached before.
+  func plan(continuing place: CheckpointContents) -> RecoveryPlan {
+    var walk = LogWalk(self, from: place)
+    return finish(&walk)
+  }
+
   private func finish(_ walk: inout LogWalk) -> RecoveryPlan {
     walk.advanceToEnd()
     return walk.plan

@@ -153,6 +153,14 @@ extension Page {
     setDeadByteCount(0)
   }
 
+  /// Zeroes the bytes between the slots and the heap.
+  func clearFreeBytes() {
+    let slotsEnd = Page.headerByteCount + cellCount * Page.slotByteCount
+    precondition(slotsEnd <= heapStart && heapStart <= Page.byteCount, "slots end before the heap starts")
+    // Safe: the line above.
+    unsafe RawMemory.zero(base + slotsEnd, byteCount: heapStart - slotsEnd)
+  }
+
   /// Appends cell `index` of another page of the same kind, whose prefix may have another length. The key must begin
   /// with this page's prefix, and come after all keys that are here.
   func appendCell(_ index: Int, of source: Page) {

@@ -1,16 +1,22 @@
 /// What must hold for a page from disk before anybody searches it, and the fault that says what does not.
+///
+/// A page of the file is laid out in one way only: cells in slot order from the end of the heap downwards, no holes. The
+/// image is written like that (`encodeForFile`), so the check is strict, two cells cannot share bytes, and whoever copies
+/// such a page and changes it finds the room where the header says.
 
 /// Why a page or a tree cannot be trusted.
 package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: String, Sendable {
     case beyondEnd = "the page lies beyond the verified end of the file"
     case checksum = "the page's checksum does not match"
-    case kind = "the page has an unknown kind"
+    case place = "a page does not start at a multiple of 4096"
+    case kind = "the page has a kind that does not belong there"
     case level = "the page is not at the level that its parent says"
     case slots = "the page's slots do not fit"
-    case cell = "a cell reaches outside its page"
+    case cell = "a cell does not lie where it should"
     case order = "the page's keys are not in order"
     case child = "a child does not lie before its parent"
+    case empty = "a page holds nothing"
     case depth = "the tree is deeper than any tree can be"
     case count = "the counts of a branch do not add up"
     case value = "a value of a tree is malformed"
@@ -43,29 +49,40 @@ extension Page {
   func verify(salt: UInt64, offset: UInt64) -> PageFault.Reason? {
     let stored = unsafe base.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
     if stored != checksum(salt: salt, offset: offset) { return .checksum }
-    if let reason = verifyStructure() { return reason }
+    if let reason = verifyStructure(isInFile: true) { return reason }
     if isBranch {
-      for index in -1..<cellCount {
-        let child = child(index)
-        if child >= offset || child + UInt64(Page.byteCount) > offset || child < UInt64(Page.byteCount) {
-          return .child
+      for index in -1..<cellCount where !Page.lies(child(index), before: offset) { return .child }
+    } else if cellCount == 0 {
+      return .empty
+    } else if kind == Kind.catalogLeaf {
+      // A root that looked like an address of memory would be followed there.
+      for index in 0..<cellCount {
+        let value = CatalogValue(value(index))
+        for index in 0..<value.rootCount {
+          let root = value.root(index)
+          if root.reference == 0 ? root.count != 0 : !Page.lies(root.reference, before: offset) { return .child }
         }
       }
     }
     return nil
   }
 
-  /// Layout and order of a page, wherever it lives.
-  func verifyStructure() -> PageFault.Reason? {
+  private static func lies(_ reference: UInt64, before offset: UInt64) -> Bool {
+    reference >= UInt64(byteCount) && reference < offset && reference + UInt64(byteCount) <= offset
+  }
+
+  /// Layout and order of a page. In memory cells may lie in any order, with dead bytes between them.
+  func verifyStructure(isInFile: Bool = false) -> PageFault.Reason? {
     guard kind >= Kind.branch && kind <= Kind.catalogLeaf else { return .kind }
     guard level < TreeLimits.maximumDepth, (level > 0) == isBranch else { return .level }
     let rawCount = unsafe Int(base.loadUnaligned(fromByteOffset: 10, as: UInt16.self))
     let rawPrefix = unsafe Int(base.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
     let prefixStart = Page.byteCount - rawPrefix
     let slotsEnd = Page.headerByteCount + rawCount * Page.slotByteCount
-    guard rawPrefix < Page.capacity, heapStart >= slotsEnd, heapStart <= prefixStart else { return .slots }
+    guard rawPrefix <= TreeLimits.maximumKeyByteCount, heapStart >= slotsEnd, heapStart <= prefixStart else { return .slots }
     let header = cellHeaderByteCount
     var cellBytes = 0
+    var nextEnd = prefixStart
     var previousHead: UInt32 = 0
     for index in 0..<rawCount {
       let slot = slot(index)
@@ -74,8 +91,13 @@ extension Page {
       guard rawOffset >= heapStart, rawOffset + header + length <= prefixStart else { return .cell }
       var end = rawOffset + header + length
       if !isBranch {
-        end += unsafe Int(base.loadUnaligned(fromByteOffset: rawOffset, as: UInt16.self))
-        guard end <= prefixStart else { return .cell }
+        let valueCount = unsafe Int(base.loadUnaligned(fromByteOffset: rawOffset, as: UInt16.self))
+        end += valueCount
+        guard end <= prefixStart, valueCount <= TreeLimits.maximumValueByteCount else { return .cell }
+      }
+      if isInFile {
+        guard end == nextEnd else { return .cell }
+        nextEnd = rawOffset
       }
       cellBytes += end - rawOffset
       let suffix = suffix(index)

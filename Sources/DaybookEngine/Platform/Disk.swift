@@ -11,6 +11,9 @@ package protocol Disk: AnyObject, Sendable {
   func identity(of path: String) throws(DiskFailure) -> FileIdentity?
   /// Atomically makes `target` name what `source` names.
   func rename(_ source: String, to target: String) throws(DiskFailure)
+  /// Makes `target` name what `source` names; `.exists`, and both stay as they are, when `target` names a file already.
+  /// Whether `target` is free is decided at the moment it is taken. A crash in between may leave both names.
+  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure)
   func remove(_ path: String) throws(DiskFailure)
   /// Makes creations, renames and removals in the directory that holds `path` survive power loss.
   func syncDirectory(holding path: String) throws(DiskFailure)

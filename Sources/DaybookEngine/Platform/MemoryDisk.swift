@@ -70,6 +70,17 @@ package final class MemoryDisk: Disk {
     }
   }
 
+  package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard let content = state.files[source] else {
+        throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
+      }
+      if state.files[target] != nil { throw DiskFailure(.rename, path: source, code: ErrorNumber.exists) }
+      state.files[source] = nil
+      state.files[target] = content
+    }
+  }
+
   package func remove(_ path: String) throws(DiskFailure) {
     try state.withLock { (state) throws(DiskFailure) in
       guard state.files.removeValue(forKey: path) != nil else {

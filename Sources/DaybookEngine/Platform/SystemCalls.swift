@@ -109,6 +109,19 @@ enum SystemCall {
     guard unsafe libraryRename(source, target) == 0 else { throw .last }
   }
 
+  /// EEXIST when the target exists. Linux has a call for it (`renameat2`) that its header shows to GNU programs only, so
+  /// there it takes two: `link` never replaces a name, and a crash before the second call leaves both.
+  static func renameWithoutReplacing(_ source: String, to target: String) throws(SystemError) {
+    try check(source)
+    try check(target)
+    #if canImport(Darwin)
+      guard unsafe renamex_np(source, target, UInt32(RENAME_EXCL)) == 0 else { throw .last }
+    #else
+      guard unsafe link(source, target) == 0 else { throw .last }
+      try unlink(source)
+    #endif
+  }
+
   static func unlink(_ path: String) throws(SystemError) {
     try check(path)
     guard unsafe libraryUnlink(path) == 0 else { throw .last }

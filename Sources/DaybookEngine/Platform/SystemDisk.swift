@@ -41,6 +41,12 @@ package final class SystemDisk: Disk {
     }
   }
 
+  package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    do { try SystemCall.renameWithoutReplacing(source, to: target) } catch {
+      throw DiskFailure(.rename, path: source, code: error.code)
+    }
+  }
+
   package func remove(_ path: String) throws(DiskFailure) {
     do { try SystemCall.unlink(path) } catch {
       throw DiskFailure(.remove, path: path, code: error.code)

@@ -20,13 +20,16 @@ extension Store {
     defer { file.close() }
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
+      // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
+      let header = FileHeader(random: &generator).encoded()
       do throws(DiskFailure) {
         // Looked at again with the lock: another creator may have finished meanwhile.
         if try disk.exists(path) { throw exists }
         try file.truncate(to: 0)
-        try file.write(FileHeader(random: &generator).encoded().view, at: 0)
+        try file.write(header.view, at: 0)
         try file.sync(.full)
-        try disk.rename(temporary, to: path)
+        // Whatever took the name meanwhile, a copied file for instance, is never replaced.
+        try disk.renameWithoutReplacing(temporary, to: path)
       } catch {
         try? disk.remove(temporary)
         throw error
@@ -35,7 +38,8 @@ extension Store {
     } catch { throw .disk(error) }
   }
 
-  /// Makes or takes over the temporary file and locks it; a leftover of a crash is locked by nobody.
+  /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:
+  /// the rename may have died between its two names, so it may be the content of a database that lives elsewhere by now.
   private static func lockForCreating(
     _ temporary: String, path: String, disk: any Disk, options: StoreOptions
   ) throws(StoreError) -> any DiskFile {
@@ -43,12 +47,19 @@ extension Store {
     while true {
       do throws(DiskFailure) {
         let file: any DiskFile
+        var isLeftover = false
         do { file = try disk.open(temporary, .createNew) } catch {
           guard error.kind == .exists else { throw error }
           file = try disk.open(temporary, .readWrite)
+          isLeftover = true
         }
         // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
-        if try file.tryLock(.writer, .exclusive), try disk.identity(of: temporary) == file.identity { return file }
+        if try file.tryLock(.writer, .exclusive), try disk.identity(of: temporary) == file.identity {
+          if !isLeftover { return file }
+          defer { file.close() }
+          try disk.remove(temporary)
+          continue
+        }
         file.close()
       } catch {
         // Renamed or removed between two calls: look again.
@@ -123,7 +134,8 @@ extension Store {
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
         applier: applier, plan: plan)
-      _ = try store.load(plan, log: log, isBesideWriter: !isAlone)
+      let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
+      store.settleTail(used, log)
       store.recovery.isBesideWriter = !isAlone
       store.publishFirst()
       return store

@@ -126,9 +126,13 @@ extension Page {
 }
 
 extension TreeEditor {
-  /// Writes the image of a dirty page for the file at `offset`: children by file offset, checksum sealed.
+  /// Writes the image of a dirty page for the file at `offset`: cells in slot order without holes, zeros in the free space
+  /// (memory that the page never used, and records that it has removed, are nobody's business), children by file offset,
+  /// checksum sealed.
   func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) {
     target.copy(from: DirtyPage(reference).page)
+    target.compact(scratch: scratch)
+    target.clearFreeBytes()
     target.replaceReferences { child in
       child & PageSource.memoryTag == 0 ? child : DirtyPage(child).fileOffset
     }

@@ -14,7 +14,8 @@ import Synchronization
   let salt: UInt64
   private let verified: UnsafeMutablePointer<Atomic<UInt64>>
   private let verifiedByteCount: Int
-  private let maximumEnd: UInt64
+  /// One more than the number of the last page that `verified` has a bit for.
+  private let pageLimit: UInt64
   /// The first page that failed its check; no checkpoint is made after that.
   package let firstFault = Mutex<PageFault?>(nil)
 
@@ -33,15 +34,13 @@ import Synchronization
     // Safe: fresh zeroed memory of that size; zero is a valid atomic.
     unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
     verifiedByteCount = byteCount
-    maximumEnd = UInt64(byteCount) * 8 * UInt64(Page.byteCount)
+    pageLimit = UInt64(byteCount) * 8
   }
 
   deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(verified), byteCount: verifiedByteCount) }
 
   /// The page behind a reference.
-  /// - Parameters:
-  ///   - level: the level that the parent promises; nil for a root.
-  ///   - end: the first byte behind what the snapshot may read.
+  /// - Parameter end: the first byte behind what the snapshot may read.
   @inline(__always)
   func page(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
     if reference & PageSource.memoryTag != 0 {
@@ -49,11 +48,14 @@ import Synchronization
       // reaches it is pinned.
       return unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!)
     }
-    let index = Int(reference / UInt64(Page.byteCount))
-    guard reference &+ UInt64(Page.byteCount) <= end, reference < maximumEnd else {
-      throw PageFault(offset: reference, reason: .beyondEnd)
+    // The page's number; where the reference is no multiple of 4096, its low bits make the number huge. Without that, a
+    // page could hide behind the bit of the one that it overlaps.
+    let number = reference &>> 12 | reference &<< 52
+    guard number < pageLimit, reference &+ UInt64(Page.byteCount) <= end else {
+      throw PageFault(offset: reference, reason: reference & 4095 == 0 ? .beyondEnd : .place)
     }
-    // Safe: `index / 64` is below the bitmap's capacity, because `reference` is below `maximumEnd`.
+    let index = Int(truncatingIfNeeded: number)
+    // Safe: `index / 64` is below the bitmap's capacity, because `number` is below `pageLimit`.
     let word = unsafe verified[index &>> 6].load(ordering: .relaxed)
     let page = unsafe Page(base + Int(reference))
     if word & (1 &<< UInt64(index & 63)) == 0 { try check(page, reference, index) }
@@ -121,6 +123,26 @@ package struct TreeRoot: Sendable, Equatable {
     }
     let (index, isFound) = page.search(key)
     return isFound ? page.value(index) : nil
+  }
+
+  /// The value of a key in a catalog. Throws where the tree is none: the roots in such a value have not been checked.
+  package func catalogValue(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> CatalogValue? {
+    if root.reference == 0 { return nil }
+    var reference = root.reference
+    var page = try source.page(reference, end: end)
+    var depth = 0
+    while page.isBranch {
+      let level = page.level
+      reference = page.child(page.childIndex(for: key))
+      page = try source.page(reference, end: end)
+      depth += 1
+      if page.level + 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    guard page.kind == Page.Kind.catalogLeaf else { throw PageFault(offset: reference, reason: .kind) }
+    let (index, isFound) = page.search(key)
+    return isFound ? CatalogValue(page.value(index)) : nil
   }
 
   /// How many keys of the tree sort before `key`.

@@ -1,7 +1,7 @@
 /// Keeping pages filled when records go: empty pages leave the tree, pages less than a quarter full join a neighbour.
 ///
 /// Ranges go at once: whole subtrees between the two edges of the range are dropped without being read, only the pages
-/// along both edges are changed.
+/// along both edges are changed, and joined with their neighbours if little is left in them.
 extension TreeEditor {
   private static let minimumUsedByteCount = Page.capacity / 4
   private static let mergedByteCountLimit = Page.capacity * 9 / 10
@@ -72,6 +72,12 @@ extension TreeEditor {
     let rightPage = try page(parent.page.child(left + 1))
     separator.truncate(to: 0)
     parent.page.appendKey(left + 1, to: separator)
+    // The way down came past one of the two only.
+    guard leftPage.level + 1 == parent.page.level, rightPage.level == leftPage.level else {
+      throw fault(parent.reference, .level)
+    }
+    guard leftPage.kind == rightPage.kind else { throw fault(parent.reference, .kind) }
+    guard isInOrder(leftPage, rightPage) else { throw fault(parent.reference, .order) }
     var prefixLength = commonPrefixLength(leftPage.prefix, rightPage.prefix)
     if leftPage.isBranch {
       prefixLength = min(prefixLength, commonPrefixLength(leftPage.prefix, separator.view))
@@ -104,6 +110,21 @@ extension TreeEditor {
     return true
   }
 
+  /// Whether all keys of one page lie below `separator`, and those of the other do not.
+  private func isInOrder(_ left: Page, _ right: Page) -> Bool {
+    if left.cellCount > 0 {
+      fullKey.truncate(to: 0)
+      left.appendKey(left.cellCount - 1, to: fullKey)
+      if compareKeys(fullKey.view, separator.view) >= 0 { return false }
+    }
+    if right.cellCount > 0 {
+      fullKey.truncate(to: 0)
+      right.appendKey(0, to: fullKey)
+      if compareKeys(separator.view, fullKey.view) > (right.isBranch ? -1 : 0) { return false }
+    }
+    return true
+  }
+
   // MARK: ranges
 
   /// Removes every key in `lower ..< upper` (nil bounds are open); returns how many there were.
@@ -114,19 +135,34 @@ extension TreeEditor {
   ) throws(PageFault) -> UInt64 {
     if root.reference == 0 { return 0 }
     let before = root.count
-    let remaining = try removeRange(lower, upper, below: root.reference, depth: 0)
+    let remaining = try removeRange(lower, upper, below: root.reference, level: nil)
     root.reference = remaining.reference
     root.count = remaining.count
+    if root.count != before {
+      if let lower { try settle(lower, &root) }
+      if let upper { try settle(upper, &root) }
+    }
     try shrinkRoot(&root)
     return before &- root.count
   }
 
+  /// Joins what a range has left nearly empty along one of its edges with what is next to it.
+  private func settle(_ edge: ByteView, _ root: inout TreeRoot) throws(PageFault) {
+    if root.reference == 0 { return }
+    _ = try descendForWriting(edge, in: &root)
+    for depth in (1..<path.count).reversed()
+    where path[depth].page.usedByteCount < TreeEditor.minimumUsedByteCount {
+      _ = try mergeWithNeighbour(at: depth)
+    }
+  }
+
   private func removeRange(
-    _ lower: ByteView?, _ upper: ByteView?, below reference: UInt64, depth: Int
+    _ lower: ByteView?, _ upper: ByteView?, below original: UInt64, level: Int?
   ) throws(PageFault) -> TreeRoot {
-    if depth >= TreeLimits.maximumDepth { throw PageFault(offset: reference, reason: .depth) }
-    let reference = try writable(reference)
+    let reference = try writable(original)
     let page = DirtyPage(reference).page
+    // Levels fall with every step and start below the deepest: this ends.
+    if let level, page.level != level { throw fault(original, .level) }
     guard page.isBranch else {
       let start = lower == nil ? 0 : page.search(lower!).index
       let end = upper == nil ? page.cellCount : page.search(upper!).index
@@ -142,7 +178,8 @@ extension TreeEditor {
       var kept = TreeRoot.empty
       if isEdge {
         kept = try removeRange(
-          child == first ? lower : nil, child == last ? upper : nil, below: page.child(child), depth: depth + 1)
+          child == first ? lower : nil, child == last ? upper : nil, below: page.child(child),
+          level: page.level - 1)
       } else {
         drop(TreeRoot(reference: page.child(child), count: page.childCount(child)))
       }

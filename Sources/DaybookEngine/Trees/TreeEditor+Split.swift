@@ -5,8 +5,12 @@
 /// key that separates them. New pages take as prefix what the separators on both sides of them share, because every key
 /// that can ever come between these separators shares it too.
 ///
+/// The last page has no separator to its right, so it learns its prefix only when it is full: then it takes what its keys
+/// share, and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
+///
 /// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such
-/// a key sorts before or after everything in the page, and starts a page of its own. And when such a page splits, the
+/// a key sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key
+/// starts a page of its own. And when such a page splits, the
 /// separators around a half may share less than the cells do: a half that would not fit keeps the prefix it had.
 extension TreeEditor {
   /// The page on the right that a split made, and what both sides hold.
@@ -16,20 +20,25 @@ extension TreeEditor {
     var rightCount: UInt64
   }
 
-  /// Inserts a leaf cell that does not fit, and carries the split up as far as it goes.
+  /// Makes room for a leaf cell that does not fit, and carries the split up as far as it goes.
   func splitLeaf(
     at index: Int, key: ByteView, value: ByteView, sharesPrefix: Bool, root: inout TreeRoot
   ) throws(PageFault) {
     let depth = path.count - 1
     let page = path[depth].page
-    readFences(above: depth)
+    try readFences(above: depth)
+    let count = page.cellCount
+    let isRightEdge = upperFence.count == 0 && index == count
+    if (isRightEdge || !sharesPrefix) && refit(page, key, 2 + key.count + value.count) {
+      let fits = page.insert(at: index, suffix: key.dropFirst(page.prefixLength), value: value, scratch: scratch)
+      precondition(fits, "a page with another prefix was measured")
+      return
+    }
     let rightReference = allocate()
     let right = DirtyPage(rightReference).page
-    let count = page.cellCount
     if !sharesPrefix {
       startLonelyPage(page, right, at: index, key: key, value: value)
     } else {
-      let isRightEdge = upperFence.count == 0 && index == count
       let leftCellCount = isRightEdge ? count : leafSplitPoint(page, index, key.count, value.count)
       scratch.copy(from: page)
       makeSeparator(scratch, leftCellCount, index, key)
@@ -44,7 +53,10 @@ extension TreeEditor {
 
   /// The keys before and after the page at `depth` that its ancestors hold; empty where the tree is open.
   /// No separator is the empty key: it would separate nothing.
-  func readFences(above depth: Int) {
+  ///
+  /// Throws when the page's keys do not lie between them. Each page may be sound and their tree still be forged: then
+  /// halves would not fit, or lose bytes of keys.
+  private func readFences(above depth: Int) throws(PageFault) {
     lowerFence.truncate(to: 0)
     upperFence.truncate(to: 0)
     var hasLower = false
@@ -61,6 +73,17 @@ extension TreeEditor {
       }
       if hasLower && hasUpper { break }
     }
+    let page = path[depth].page
+    guard page.cellCount > 0 else { return }
+    fullKey.truncate(to: 0)
+    page.appendKey(0, to: fullKey)
+    var isBetween = compareKeys(lowerFence.view, fullKey.view) <= 0
+    if hasUpper {
+      fullKey.truncate(to: 0)
+      page.appendKey(page.cellCount - 1, to: fullKey)
+      isBetween = isBetween && compareKeys(fullKey.view, upperFence.view) < 0
+    }
+    if !isBetween { throw fault(path[depth].reference, .order) }
   }
 
   /// How many of the cells, the new one included, go left so that both sides are about equally full.
@@ -134,6 +157,24 @@ extension TreeEditor {
     return needed <= Page.capacity ? upper.prefix(shared) : scratch.prefix
   }
 
+  /// Gives a page the prefix that its keys share with `key`, which comes before or after all of them; false, and nothing
+  /// changes, when that is the prefix it has, or a cell with the whole of `key` would not fit then.
+  private func refit(_ page: Page, _ key: ByteView, _ cellByteCount: Int) -> Bool {
+    let count = page.cellCount
+    fullKey.truncate(to: 0)
+    if count > 0 { page.appendKey(0, to: fullKey) }
+    let shared = commonPrefixLength(fullKey.view, key)
+    // The prefix grows by as much as the suffix of the new cell shrinks.
+    let growth = page.prefixLength - shared
+    let needed = page.usedByteCount - page.prefixLength + growth * count + Page.slotByteCount + cellByteCount
+    guard growth != 0, needed <= Page.capacity else { return false }
+    scratch.copy(from: page)
+    page.initialize(kind: scratch.kind, level: scratch.level, prefix: fullKey.view.prefix(shared))
+    if scratch.isBranch { page.setLeftmost(child: scratch.leftmostChild, count: scratch.leftmostCount) }
+    for cell in 0..<count { page.appendCell(cell, of: scratch) }
+    return true
+  }
+
   /// A key outside the page's prefix gets a page of its own, left or right of the others.
   private func startLonelyPage(_ page: Page, _ right: Page, at index: Int, key: ByteView, value: ByteView) {
     let old = page.cellCount
@@ -176,13 +217,12 @@ extension TreeEditor {
       {
         return
       }
-      result = splitBranch(at: depth - 1, position, result, sharesPrefix: sharesPrefix)
+      guard let next = try splitBranch(at: depth - 1, position, result, sharesPrefix: sharesPrefix) else { return }
+      result = next
       depth -= 1
     }
     let left = path[0].page
-    guard left.level + 1 < TreeLimits.maximumDepth else {
-      throw PageFault(offset: root.reference, reason: .depth)
-    }
+    guard left.level + 1 < TreeLimits.maximumDepth else { throw fault(root.reference, .depth) }
     let reference = allocate()
     let page = DirtyPage(reference).page
     page.initialize(kind: Page.Kind.branch, level: left.level + 1, prefix: separator.view.prefix(0))
@@ -193,15 +233,23 @@ extension TreeEditor {
   }
 
   /// Splits the branch at `depth` while it takes one more child; `separator` goes in as that child's key and comes out as
-  /// the key between the two halves.
+  /// the key between the two halves. Nil when another prefix made room.
   private func splitBranch(
     at depth: Int, _ position: Int, _ added: SplitResult, sharesPrefix: Bool
-  ) -> SplitResult {
+  ) throws(PageFault) -> SplitResult? {
     let page = path[depth].page
-    readFences(above: depth)
+    try readFences(above: depth)
+    let count = page.cellCount
+    let isRightEdge = upperFence.count == 0 && position == count
+    if (isRightEdge || !sharesPrefix) && refit(page, separator.view, 16 + separator.count) {
+      let fits = page.insert(
+        at: position, suffix: separator.view.dropFirst(page.prefixLength), child: added.right,
+        count: added.rightCount, scratch: scratch)
+      precondition(fits, "a page with another prefix was measured")
+      return nil
+    }
     let rightReference = allocate()
     let right = DirtyPage(rightReference).page
-    let count = page.cellCount
     let level = page.level
     if !sharesPrefix {
       if position == 0 {
@@ -218,7 +266,6 @@ extension TreeEditor {
       return SplitResult(right: rightReference, leftCount: page.recordCount, rightCount: right.recordCount)
     }
     // `middle` is the number, in the joint order, of the cell whose key moves up.
-    let isRightEdge = upperFence.count == 0 && position == count
     let middle = isRightEdge ? max(count - 1, 1) : branchSplitPoint(page, position)
     scratch.copy(from: page)
     fullKey.truncate(to: 0)

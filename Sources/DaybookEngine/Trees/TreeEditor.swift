@@ -130,6 +130,12 @@
     }
   }
 
+  /// A fault found while pages are being changed.
+  func fault(_ reference: UInt64, _ reason: PageFault.Reason) -> PageFault {
+    isFaulty = true
+    return PageFault(offset: reference, reason: reason)
+  }
+
   func retire(_ reference: UInt64) {
     pageBalance -= 1
     guard reference & PageSource.memoryTag != 0 else { return }
@@ -150,7 +156,8 @@
 
   // MARK: put
 
-  /// Puts a value under a key; true when the key is new.
+  /// Puts a value under a key; true when the key is new. Neither may lie in a page of this transaction: pages move their
+  /// cells while they make room.
   /// - Complexity: one page a level is copied at its first change in a transaction; after that about 300 ns.
   @discardableResult
   package func put(
@@ -167,6 +174,10 @@
       return true
     }
     let leaf = try descendForWriting(key, in: &root)
+    // A checkpoint follows the roots that a catalog's leaves hold, and takes other values for bytes.
+    guard (leaf.kind == Page.Kind.catalogLeaf) == asCatalog else {
+      throw fault(path[path.count - 1].reference, .kind)
+    }
     let (index, isFound) = leaf.search(key)
     if isFound {
       if leaf.value(index).count == value.count {
@@ -204,10 +215,7 @@
       if next != original { page.setChild(child, next, count: page.childCount(child)) }
       path.append(Step(page: page, reference: reference, child: child))
       let nextPage = DirtyPage(next).page
-      if nextPage.level + 1 != page.level || path.count >= TreeLimits.maximumDepth {
-        isFaulty = true
-        throw PageFault(offset: original, reason: .level)
-      }
+      if nextPage.level + 1 != page.level || path.count >= TreeLimits.maximumDepth { throw fault(original, .level) }
       reference = next
       page = nextPage
     }

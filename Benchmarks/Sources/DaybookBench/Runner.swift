@@ -1,0 +1,51 @@
+import Foundation
+
+/// Measures rows: repetitions of all contenders are interleaved, so that whatever else the machine does meets all of them.
+struct Runner {
+  let recordCount: Int
+  let repetitionCount: Int
+  /// Called before each measurement: waits until the disk has what earlier work left behind.
+  let settle: () -> Void
+
+  func measure(_ row: Row) throws -> [Outcome] {
+    var seconds = [[Double]](repeating: [], count: row.contenders.count)
+    var processorSeconds = seconds
+    for repetition in 0..<repetitionCount {
+      var sums: [UInt64] = []
+      for (index, contender) in row.contenders.enumerated() {
+        try contender.prepare(repetition)
+        settle()
+        let processorStart = Runner.seconds(CLOCK_PROCESS_CPUTIME_ID)
+        let start = Runner.seconds(CLOCK_MONOTONIC)
+        let sum = try contender.run(repetition)
+        seconds[index].append(Runner.seconds(CLOCK_MONOTONIC) - start)
+        processorSeconds[index].append(Runner.seconds(CLOCK_PROCESS_CPUTIME_ID) - processorStart)
+        try contender.finish(repetition)
+        sums.append(sum)
+      }
+      if row.hasEqualSums, let first = sums.first, !sums.allSatisfy({ $0 == first }) {
+        throw BenchmarkFault("\(row.name): the engines read different data: \(sums)")
+      }
+    }
+    return row.contenders.enumerated().map { index, contender in
+      Outcome(
+        row: row.name, records: recordCount, engine: contender.engine, variant: contender.variant,
+        comparable: contender.isComparable, operations: contender.operationCount,
+        medianSeconds: Runner.median(seconds[index]), minimumSeconds: seconds[index].min() ?? 0,
+        maximumSeconds: seconds[index].max() ?? 0, runs: repetitionCount,
+        processorSeconds: Runner.median(processorSeconds[index]))
+    }
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  }
+
+  private static func seconds(_ clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}

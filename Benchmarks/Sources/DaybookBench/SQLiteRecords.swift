@@ -1,0 +1,254 @@
+import CSQLite
+import Foundation
+
+/// The same records in SQLite: a column a field, the name as key, an index by type and one by sequence.
+///
+/// It keeps what Daybook keeps: change tag, two dates, and the number of the last change for the feed. It does not keep
+/// zones, users, the order of names within a type, or older versions; where in doubt SQLite has less to do. The three tags are
+/// one text with a line each, which is split faster than JSON is parsed.
+final class SQLiteRecords: RecordEngine {
+  private let connection: SQLiteConnection
+  private let begin, commit, add, tag, change, whole, one, page, wholePage, countAll, countType: OpaquePointer
+  private var lastSequence: Int64
+  private var pageStarts: [Int64] = []
+
+  init(_ path: String, isSynced: Bool) throws {
+    connection = try SQLiteConnection(path, isSynced: isSynced)
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS record(
+        name TEXT NOT NULL PRIMARY KEY, type TEXT NOT NULL, sequence INTEGER NOT NULL, tag INTEGER NOT NULL,
+        created REAL NOT NULL, modified REAL NOT NULL,
+        title TEXT, author TEXT, year INTEGER, pageCount INTEGER, rating REAL, price REAL, published REAL, digest BLOB,
+        isRead INTEGER, tags TEXT);
+      CREATE INDEX IF NOT EXISTS record_by_type ON record(type);
+      CREATE INDEX IF NOT EXISTS record_by_sequence ON record(sequence);
+      """)
+    let fields = "title, author, year, pageCount, rating, price, published, digest, isRead, tags"
+    begin = try connection.prepare("BEGIN IMMEDIATE")
+    commit = try connection.prepare("COMMIT")
+    add = try connection.prepare(
+      """
+      INSERT INTO record(\(fields), name, type, sequence, tag, created, modified)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)
+      """)
+    tag = try connection.prepare("SELECT tag FROM record WHERE name = ?1")
+    change = try connection.prepare(
+      """
+      UPDATE record SET rating = ?1, pageCount = ?2, sequence = ?3, tag = ?4, modified = ?5
+      WHERE name = ?6 AND tag = ?7
+      """)
+    whole = try connection.prepare("SELECT \(fields) FROM record WHERE name = ?1")
+    one = try connection.prepare("SELECT year FROM record WHERE name = ?1")
+    page = try connection.prepare(
+      "SELECT name, year FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT 1000")
+    wholePage = try connection.prepare(
+      "SELECT \(fields), name FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT 1000")
+    countAll = try connection.prepare("SELECT count(*) FROM record")
+    countType = try connection.prepare("SELECT count(*) FROM record WHERE type = ?1")
+    let last = try connection.prepare("SELECT max(sequence) FROM record")
+    _ = sqlite3_step(last)
+    lastSequence = sqlite3_column_int64(last, 0)
+    sqlite3_reset(last)
+  }
+
+  func close() throws { try connection.close() }
+
+  func insert(_ numbers: Range<UInt64>, perTransaction: Int) throws {
+    var next = numbers.lowerBound
+    while next < numbers.upperBound {
+      let end = min(next + UInt64(perTransaction), numbers.upperBound)
+      try connection.run(begin)
+      for number in next..<end { try insert(number) }
+      try connection.run(commit)
+      next = end
+    }
+  }
+
+  private func insert(_ number: UInt64) throws {
+    let book = Book(number)
+    lastSequence += 1
+    sqlite3_bind_int64(add, 3, book.year)
+    sqlite3_bind_int64(add, 4, book.pageCount)
+    sqlite3_bind_double(add, 5, book.rating)
+    sqlite3_bind_double(add, 6, book.price)
+    sqlite3_bind_double(add, 7, book.published.timeIntervalSinceReferenceDate)
+    sqlite3_bind_int(add, 9, book.isRead ? 1 : 0)
+    sqlite3_bind_int64(add, 13, lastSequence)
+    sqlite3_bind_int64(add, 14, Int64(bitPattern: Workload.mix(UInt64(lastSequence))))
+    sqlite3_bind_double(add, 15, Date().timeIntervalSinceReferenceDate)
+    var title = book.title
+    var author = book.author
+    var tags = book.tags.joined(separator: "\n")
+    var name = Book.name(number)
+    var type = Book.type(number)
+    // Static bindings: the texts stay where they are until the statement has run.
+    try title.withUTF8 { title in
+      bind(title, to: add, 1)
+      try author.withUTF8 { author in
+        bind(author, to: add, 2)
+        try book.digest.withUnsafeBytes { digest in
+          sqlite3_bind_blob(add, 8, digest.baseAddress, Int32(digest.count), nil)
+          try tags.withUTF8 { tags in
+            bind(tags, to: add, 10)
+            try name.withUTF8 { name in
+              bind(name, to: add, 11)
+              try type.withUTF8 { type in
+                bind(type, to: add, 12)
+                try connection.run(add)
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  func save(_ count: Int, among recordCount: UInt64, round: UInt64, perTransaction: Int) throws {
+    var done = 0
+    while done < count {
+      let end = min(done + perTransaction, count)
+      try connection.run(begin)
+      for step in done..<end {
+        var name = Book.name(Workload.pick(step, among: recordCount, round: round))
+        try name.withUTF8 { name in
+          bind(name, to: tag, 1)
+          guard sqlite3_step(tag) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
+          let known = sqlite3_column_int64(tag, 0)
+          sqlite3_reset(tag)
+          lastSequence += 1
+          sqlite3_bind_double(change, 1, Double(step))
+          sqlite3_bind_int64(change, 2, Int64(step))
+          sqlite3_bind_int64(change, 3, lastSequence)
+          sqlite3_bind_int64(change, 4, Int64(bitPattern: Workload.mix(UInt64(lastSequence))))
+          sqlite3_bind_double(change, 5, Date().timeIntervalSinceReferenceDate)
+          bind(name, to: change, 6)
+          sqlite3_bind_int64(change, 7, known)
+          try connection.run(change)
+        }
+      }
+      try connection.run(commit)
+      done = end
+    }
+  }
+
+  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for step in 0..<count {
+      var name = Book.name(Workload.pick(step, among: recordCount, round: round))
+      try name.withUTF8 { name in
+        bind(name, to: whole, 1)
+        guard sqlite3_step(whole) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
+        sum &+= Book(whole).sum
+        sqlite3_reset(whole)
+      }
+    }
+    return sum
+  }
+
+  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for step in 0..<count {
+      var name = Book.name(Workload.pick(step, among: recordCount, round: round))
+      try name.withUTF8 { name in
+        bind(name, to: one, 1)
+        guard sqlite3_step(one) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
+        sum &+= UInt64(bitPattern: sqlite3_column_int64(one, 0))
+        sqlite3_reset(one)
+      }
+    }
+    return sum
+  }
+
+  func prepareChanges() throws {
+    guard pageStarts.isEmpty else { return }
+    let all = try connection.prepare("SELECT sequence FROM record ORDER BY sequence")
+    var position = 0
+    var last: Int64 = 0
+    while sqlite3_step(all) == SQLITE_ROW {
+      if position % 1000 == 0 { pageStarts.append(last) }
+      last = sqlite3_column_int64(all, 0)
+      position += 1
+    }
+    sqlite3_reset(all)
+    // Whole pages only.
+    if position % 1000 != 0 { pageStarts.removeLast() }
+  }
+
+  func changes(_ pageCount: Int, round: UInt64, areWhole: Bool) throws -> UInt64 {
+    var sum: UInt64 = 0
+    let statement = areWhole ? wholePage : page
+    for step in 0..<pageCount {
+      let start = pageStarts[Int(Workload.pick(step, among: UInt64(pageStarts.count), round: round))]
+      sqlite3_bind_int64(statement, 1, start)
+      while sqlite3_step(statement) == SQLITE_ROW {
+        if areWhole {
+          sum &+= Book(statement).sum &+ UInt64(text(statement, 10).utf8.count)
+        } else {
+          sum &+= UInt64(text(statement, 0).utf8.count)
+          sum &+= UInt64(bitPattern: sqlite3_column_int64(statement, 1))
+        }
+      }
+      sqlite3_reset(statement)
+    }
+    return sum
+  }
+
+  func count(_ count: Int, type: String?) throws -> UInt64 {
+    var result: Int64 = 0
+    let statement = type == nil ? countAll : countType
+    for _ in 0..<count {
+      var type = type ?? ""
+      type.withUTF8 { type in
+        if !type.isEmpty { bind(type, to: statement, 1) }
+        _ = sqlite3_step(statement)
+        result = sqlite3_column_int64(statement, 0)
+        sqlite3_reset(statement)
+      }
+    }
+    return UInt64(result)
+  }
+}
+
+/// Binds text that stays where it is until the statement has run.
+@inline(__always)
+private func bind(_ text: UnsafeBufferPointer<UInt8>, to statement: OpaquePointer, _ index: Int32) {
+  text.withMemoryRebound(to: CChar.self) { text in
+    _ = sqlite3_bind_text(statement, index, text.baseAddress, Int32(text.count), nil)
+  }
+}
+
+@inline(__always)
+private func text(_ statement: OpaquePointer, _ column: Int32) -> String {
+  let bytes = sqlite3_column_text(statement, column)
+  return String(
+    decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
+}
+
+extension Book {
+  /// All ten columns of a row.
+  fileprivate init(_ row: OpaquePointer) {
+    let digest = sqlite3_column_blob(row, 7)
+    let lines = UnsafeBufferPointer(
+      start: sqlite3_column_text(row, 9), count: Int(sqlite3_column_bytes(row, 9)))
+    self.init(
+      title: text(row, 0), author: text(row, 1), year: sqlite3_column_int64(row, 2),
+      pageCount: sqlite3_column_int64(row, 3), rating: sqlite3_column_double(row, 4),
+      price: sqlite3_column_double(row, 5),
+      published: Date(timeIntervalSinceReferenceDate: sqlite3_column_double(row, 6)),
+      digest: digest.map { Data(bytes: $0, count: Int(sqlite3_column_bytes(row, 7))) } ?? Data(),
+      isRead: sqlite3_column_int(row, 8) != 0, tags: Book.lines(lines))
+  }
+
+  @inline(__always)
+  private static func lines(_ bytes: UnsafeBufferPointer<UInt8>) -> [String] {
+    var result: [String] = []
+    result.reserveCapacity(3)
+    var start = 0
+    for index in 0...bytes.count where index == bytes.count || bytes[index] == 10 {
+      result.append(String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<index]), as: UTF8.self))
+      start = index + 1
+    }
+    return result
+  }
+}

@@ -1,0 +1,155 @@
+/// Whole benchmark loops, inside the module whose speed they measure.
+///
+/// A call into another module is not inlined and costs several times what it would within one, so a loop outside would
+/// measure the wall between modules instead of the engine. Keys and values are computed from their number, so that no table
+/// of them competes for the processor's caches; Benchmarks/ computes the same ones for the other engines and compares the sums.
+package struct BenchmarkLoops: Sendable {
+  package let store: KeyValueStore
+  package let workload: BenchmarkWorkload
+
+  package init(_ store: KeyValueStore, workload: BenchmarkWorkload = BenchmarkWorkload()) {
+    self.store = store
+    self.workload = workload
+  }
+
+  /// Puts keys that are new, `perTransaction` in each transaction.
+  package func load(_ numbers: Range<UInt64>, perTransaction: Int) throws {
+    let key = ByteBuffer(capacity: 64)
+    let value = ByteBuffer(capacity: 256)
+    var next = numbers.lowerBound
+    while next < numbers.upperBound {
+      let end = min(next + UInt64(perTransaction), numbers.upperBound)
+      try store.write { transaction in
+        for number in next..<end {
+          workload.makeKey(number, into: key)
+          workload.makeValue(number, round: 0, into: value)
+          try transaction.put(key.view, value.view)
+        }
+      }
+      next = end
+    }
+  }
+
+  /// Puts new values for random keys among the first `keyCount`, `perTransaction` in each transaction.
+  package func update(_ count: Int, among keyCount: UInt64, round: UInt64, perTransaction: Int) throws {
+    let key = ByteBuffer(capacity: 64)
+    let value = ByteBuffer(capacity: 256)
+    var done = 0
+    while done < count {
+      let end = min(done + perTransaction, count)
+      try store.write { transaction in
+        for step in done..<end {
+          let number = workload.pick(step, among: keyCount, round: round)
+          workload.makeKey(number, into: key)
+          workload.makeValue(number, round: round, into: value)
+          try transaction.put(key.view, value.view)
+        }
+      }
+      done = end
+    }
+  }
+
+  /// Commits of one new key each, from `threadCount` threads at once.
+  package func commitSingly(_ numbers: Range<UInt64>, threadCount: Int) throws {
+    if threadCount == 1 { return try load(numbers, perTransaction: 1) }
+    let failure = Locked<(any Error)?>(nil)
+    let total = numbers.upperBound - numbers.lowerBound
+    let bounds = (0...UInt64(threadCount)).map { numbers.lowerBound + total * $0 / UInt64(threadCount) }
+    let threads = (0..<threadCount).map { index in
+      BackgroundThread(name: "benchmark") {
+        do { try load(bounds[index]..<bounds[index + 1], perTransaction: 1) } catch {
+          failure.withLock { $0 = error }
+        }
+      }
+    }
+    for thread in threads {
+      precondition(thread != nil, "a benchmark needs its threads")
+      thread?.join()
+    }
+    if let error = failure.withLock({ $0 }) { throw error }
+  }
+
+  /// Gets random keys among the first `keyCount`, each from a snapshot of its own; every value is verified.
+  /// Returns the sum of the values, for comparison.
+  package func getEach(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64 {
+    let key = ByteBuffer(capacity: 64)
+    let target = ByteBuffer(capacity: 256)
+    var sum: UInt64 = 0
+    for step in 0..<count {
+      workload.makeKey(workload.pick(step, among: keyCount, round: round), into: key)
+      if let value = try store.get(key.view, into: target) { sum &+= BenchmarkWorkload.sum(of: value) }
+    }
+    return sum
+  }
+
+  /// The same from one snapshot.
+  package func getAll(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64 {
+    let key = ByteBuffer(capacity: 64)
+    let target = ByteBuffer(capacity: 256)
+    var sum: UInt64 = 0
+    let pin = try store.store.beginRead()
+    defer { store.store.endRead(pin) }
+    for step in 0..<count {
+      workload.makeKey(workload.pick(step, among: keyCount, round: round), into: key)
+      if let value = try store.get(key.view, pin, into: target) { sum &+= BenchmarkWorkload.sum(of: value) }
+    }
+    return sum
+  }
+
+  /// Visits everything in key order, verified; returns the sum of the values.
+  package func scan() throws -> UInt64 {
+    var sum: UInt64 = 0
+    try store.scan { key, value in sum &+= BenchmarkWorkload.sum(of: value) &+ UInt64(key.count) }
+    return sum
+  }
+}
+
+/// The keys and values of the benchmarks: key n has 16 to 24 random bytes, its values have 150.
+package struct BenchmarkWorkload: Sendable {
+  package static let valueByteCount = 150
+  let seed: UInt64
+
+  package init(seed: UInt64 = 0x4461_7962_6f6f_6b21) { self.seed = seed }
+
+  /// SplitMix64's mixing step.
+  @inline(__always)
+  static func mix(_ word: UInt64) -> UInt64 {
+    var mixed = word &* 0x9e37_79b9_7f4a_7c15
+    mixed = (mixed ^ mixed &>> 30) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed &>> 27) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ mixed &>> 31
+  }
+
+  /// The number of the key that step `step` of a run asks for.
+  @inline(__always)
+  package func pick(_ step: Int, among keyCount: UInt64, round: UInt64) -> UInt64 {
+    BenchmarkWorkload.mix(seed &+ 0x5bd1 &+ round &<< 40 &+ UInt64(step)).multipliedFullWidth(by: keyCount).high
+  }
+
+  @inline(__always)
+  package func makeKey(_ number: UInt64, into buffer: ByteBuffer) {
+    let base = seed ^ number &* 4
+    let last = BenchmarkWorkload.mix(base &+ 2)
+    buffer.truncate(to: 0)
+    buffer.append(uint64: BenchmarkWorkload.mix(base))
+    buffer.append(uint64: BenchmarkWorkload.mix(base &+ 1))
+    buffer.append(uint64: last)
+    buffer.truncate(to: 16 + Int(last % 9))
+  }
+
+  @inline(__always)
+  package func makeValue(_ number: UInt64, round: UInt64, into buffer: ByteBuffer) {
+    let base = (seed &+ 1) ^ number &* 32 &+ round &<< 48
+    buffer.truncate(to: 0)
+    for word in 0..<UInt64(BenchmarkWorkload.valueByteCount + 7) / 8 {
+      buffer.append(uint64: BenchmarkWorkload.mix(base &+ word))
+    }
+    buffer.truncate(to: BenchmarkWorkload.valueByteCount)
+  }
+
+  /// First and last eight bytes of a value: a reader touched both its ends.
+  @inline(__always)
+  static func sum(of value: ByteView) -> UInt64 {
+    value.count < 8 ? 0 : value.uint64(at: 0) &+ value.uint64(at: value.count - 8)
+  }
+}

@@ -1,0 +1,92 @@
+/// A read-only store moves on beside a writer in another process.
+///
+/// It walks the log from where it stands and applies what the writer says is durable. Only when nobody writes does it show
+/// everything that holds. Readers of older versions keep them. The place to go on from is always behind a commit, so that
+/// the parts of a large transaction are never cut from the commit that names them.
+extension Store {
+  /// Shows what has become durable since the last look; true when there was something.
+  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.refused` when the log that was shown has been
+  ///   replaced, and the file must be opened again.
+  package func refresh() throws(StoreError) -> Bool {
+    if isClosed.load(ordering: .acquiring) { throw .closed }
+    guard options.isReadOnly else { return false }
+    takeTurn()
+    defer { giveTurn() }
+    let isAlone: Bool
+    let log: LogReader
+    do {
+      isAlone = try file.tryLock(.writer, .shared)
+      let byteCount = try file.byteCount()
+      try file.map(through: byteCount)
+      // Safe: mapped on the line above.
+      log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+    } catch { throw .disk(error) }
+    defer { if isAlone { file.unlock(.writer) } }
+    guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
+    var plan = log.plan(
+      continuing: CheckpointContents(
+        freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
+        freezePrevious: tail.previous, pageCount: 0, roots: []))
+    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
+    if !isAlone { plan.cut(to: log) }
+    guard plan.lastSequence > tail.sequence else { return false }
+    try replayMore(plan, log)
+    return true
+  }
+
+  private func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
+    let transaction = reusableTransaction
+    transaction.begin()
+    editor.end = plan.end
+    do throws(LogFault) {
+      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
+        try transaction.replay(operations, sequence: sequence)
+      }
+      try applier.flush(transaction)
+    } catch {
+      transaction.rollBackAll()
+      if case .page(let fault) = error { throw .page(fault) }
+      throw .log(error)
+    }
+    let balance = editor.pageBalance
+    let version = head.version + 1
+    retire(editor.finishEdit(), newest: version)
+    moveTail(behindLastCommitOf: plan, log)
+    head = StateRecord(
+      version: version, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
+      frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
+      roots: transaction.roots)
+    enqueue(head)
+    syncMonitor.lock()
+    let shown = publishPending(regardless: true)
+    syncMonitor.unlock()
+    reclaim()
+    if let shown { options.onPublish?(shown) }
+  }
+
+  /// Where the first refresh goes on: behind the last commit that open has applied.
+  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) {
+    tail.offset = plan.startOffset
+    tail.number = plan.checkpoint?.freezeNumber ?? 1
+    tail.previous = plan.checkpoint?.freezePrevious ?? 0
+    tail.sequence = plan.startSequence
+    moveTail(behindLastCommitOf: plan, log)
+  }
+
+  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) {
+    var offset = plan.startOffset
+    while offset < plan.end {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = log.header(at: offset) else { return }
+      offset = header.next
+      guard header.kind == .commit else { continue }
+      tail.offset = header.next
+      tail.number = header.number + 1
+      tail.previous = header.checksum
+      tail.sequence = header.sequence
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Daybook
+
+extension Commands {
+  static let check = Command(
+    name: "check", summary: "Look at the whole file and say what is wrong with it. Changes nothing.",
+    positionals: ["FILE"],
+    options: [
+      .flag("--deep", "Also decode every record, and replay the log to compare it with the trees."), .json,
+    ],
+    details: """
+      Checks every frame, every page, the counts, and that all trees tell the same story as the record bodies.
+      The exit status is 1 when something was found, 3 when the file cannot even be opened.
+      """
+  ) { invocation in
+    var options = Database.Options()
+    options.isReadOnly = true
+    let database = try Database.open(at: invocation.arguments[0], options: options)
+    var bar = ProgressBar("checking", on: invocation.errors)
+    let report = try database.check(invocation.arguments.has("--deep") ? .deep : .structure) { done, total in
+      // A bar that cannot be drawn is no reason to stop.
+      try? bar.update(done, of: total)
+      return true
+    }
+    try bar.clear()
+    let recovery = database.lastRecovery
+    if invocation.arguments.has("--json") {
+      try invocation.output.line(json(report, recovery).json)
+    } else {
+      for finding in report.findings { try invocation.output.line("\(finding)") }
+      if !recovery.wasClosed {
+        try invocation.output.line(
+          "not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
+            + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
+      }
+      let verdict = report.isClean ? "clean" : Wording.count(report.findings.count, "finding")
+      try invocation.output.line(
+        "\(verdict): \(Wording.count(report.frameCount, "frame")), \(Wording.count(report.commitCount, "commit")), "
+          + "\(Wording.count(report.pageCount, "page")), \(Wording.count(report.zoneCount, "zone")), "
+          + Wording.count(report.recordCount, "record"))
+    }
+    return report.isClean ? .done : .finding
+  }
+
+  private static func json(_ report: Database.CheckReport, _ recovery: Database.Recovery) -> JSONValue {
+    let findings: [JSONValue] = report.findings.map { finding in
+      ["offset": finding.offset.map { .count($0) } ?? .null, "message": .string(finding.message)]
+    }
+    return [
+      "isClean": .bool(report.isClean), "findings": .array(findings), "frameCount": .count(report.frameCount),
+      "commitCount": .count(report.commitCount), "operationCount": .count(report.operationCount),
+      "pageCount": .count(report.pageCount), "zoneCount": .count(report.zoneCount),
+      "recordCount": .count(report.recordCount), "wasClosed": .bool(recovery.wasClosed),
+      "replayedCommitCount": .count(recovery.replayedCommitCount),
+      "discardedByteCount": .count(recovery.discardedByteCount),
+    ]
+  }
+}

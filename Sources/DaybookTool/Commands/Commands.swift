@@ -1,0 +1,133 @@
+import Daybook
+import Foundation
+
+/// All commands, in the order of the help.
+enum Commands {
+  static let all: [Command] = [
+    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, log, pages, demo,
+    demoWriter, help, completions,
+  ]
+}
+
+extension Invocation {
+  /// Opens the database at a path for reading, which locks nobody out, and says at the end what the file has lost.
+  func reading(_ path: String, _ body: (Database) throws -> ExitStatus) throws -> ExitStatus {
+    var options = Database.Options()
+    options.isReadOnly = true
+    let database = try Database.open(at: path, options: options)
+    let status = try body(database)
+    guard let lost = database.lastRecovery.lostSequences else { return status }
+    try output.flush()
+    try note("daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; what stands above is from before them.")
+    return .damaged
+  }
+
+  /// Opens the database at a path for writing, and closes it.
+  ///
+  /// - Parameter mayCreate: whether a missing file is made; said on standard error.
+  func writing(_ path: String, mayCreate: Bool, _ body: (Database) throws -> ExitStatus) throws -> ExitStatus {
+    if !FileManager.default.fileExists(atPath: path) {
+      guard mayCreate else {
+        throw ToolError(
+          .inputOutput, "There is no file \(path).",
+          advice: "`daybook import FILE INPUT` and `daybook put FILE …` make a new database.")
+      }
+      try note("making \(path)")
+    }
+    let database = try Database.open(at: path)
+    let status = try body(database)
+    try database.close()
+    return status
+  }
+
+  /// The zone of a name: one of this user, or the only other of that name.
+  func zone(_ name: String, in database: Database) throws -> Zone.ID {
+    if let own = try? Zone.ID(name), try database.zones().contains(where: { $0.id == own }) { return own }
+    return try database.zones().first { $0.id.name == name }?.id ?? (try Zone.ID(name))
+  }
+
+  /// The zones that `--zone` names, or all; in order.
+  func selectedZones(_ database: Database) throws -> [Zone.ID] {
+    let zones = try database.zones().map(\.id)
+    guard let name = arguments.value("--zone") else { return zones }
+    let selected = zones.filter { $0.name == name }
+    if selected.isEmpty { throw DatabaseError(.zoneNotFound, facts: .init(name: name)) }
+    return selected
+  }
+
+  /// Prints a list of JSON values, a line each, as one array.
+  func printArray(_ elements: [JSONValue]) throws {
+    var list = try JSONListWriter(output)
+    for element in elements { try list.append(element) }
+    try list.end()
+  }
+
+  /// Prints rows of texts in columns; numbers, in the columns named, to the right.
+  func printTable(_ header: [String], _ rows: [[String]], numeric: Set<Int> = []) throws {
+    var widths = header.map(\.count)
+    for row in rows { for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) } }
+    for row in [header] + rows {
+      var line = ""
+      for (index, cell) in row.enumerated() {
+        let space = String(repeating: " ", count: widths[index] - cell.count)
+        line += (index == 0 ? "" : "  ") + (numeric.contains(index) ? space + cell : cell + space)
+      }
+      while line.last == " " { line.removeLast() }
+      try output.line(line)
+    }
+  }
+}
+
+/// Prints a JSON array element by element, each on its line, so that the whole is never in memory.
+struct JSONListWriter {
+  private let output: Output
+  private var isFirst = true
+
+  init(_ output: Output) throws {
+    self.output = output
+    try output.write("[")
+  }
+
+  mutating func append(_ element: JSONValue) throws {
+    try append { element.append(to: &$0) }
+  }
+
+  mutating func append(_ body: (inout [UInt8]) throws -> Void) throws {
+    try output.write(isFirst ? "\n" : ",\n")
+    isFirst = false
+    try output.append(body)
+  }
+
+  func end() throws { try output.line(isFirst ? "]" : "\n]") }
+}
+
+/// Numbers as people write them.
+enum Wording {
+  /// 144563 as "144,563".
+  static func count(_ number: some BinaryInteger) -> String {
+    let digits = String(number)
+    var result = ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0, result != "-" { result += "," }
+      result.append(digit)
+    }
+    return result
+  }
+
+  /// "1 record", "3,201 records".
+  static func count(_ number: some BinaryInteger, _ word: String) -> String {
+    "\(count(number)) \(word)\(number == 1 ? "" : "s")"
+  }
+
+  /// Bytes in a unit that leaves three or four digits.
+  static func bytes(_ number: some BinaryInteger) -> String {
+    var value = Double(number)
+    for unit in ["bytes", "KB", "MB", "GB"] {
+      if value < 1000 || unit == "GB" {
+        return unit == "bytes" ? "\(number) bytes" : "\(String(format: value < 10 ? "%.1f" : "%.0f", value)) \(unit)"
+      }
+      value /= 1000
+    }
+    return "\(number) bytes"
+  }
+}

@@ -1,0 +1,39 @@
+import Daybook
+import DaybookEngine
+
+extension Database {
+  /// The names of a zone's records from behind `name` on, without touching a single body: the way past a damaged one.
+  ///
+  /// Reads the catalog (root 0) and the zone's tree of names (its first); FORMAT.md has both.
+  /// - Throws: `corrupted` when a page of these trees is damaged.
+  func forEachName(in zone: Zone.ID, after name: String?, _ body: (String) throws -> Void) throws {
+    let pin = try store.beginRead()
+    defer { store.endRead(pin) }
+    let start: [UInt8] = if let name { Array(name.utf8) + [0] } else { [] }
+    let cell = try reading { () throws(PageFault) in
+      try zone.key.withView { (key) throws(PageFault) in try pin.reader.value(key, in: pin.root(0)) }
+    }
+    guard let cell, CatalogValue(cell).rootCount > 0 else { return }
+    var cursor = pin.reader.cursor(in: CatalogValue(cell).root(0))
+    let key = ByteBuffer(capacity: 256)
+    var isValid = try reading { () throws(PageFault) in
+      try start.withView { (view) throws(PageFault) in try cursor.seek(view) }
+    }
+    while isValid {
+      cursor.key(into: key)
+      guard let text = UTF8Order.string(key.view, isValid: false) else {
+        throw DatabaseError(.corrupted, "A record's name is damaged.", facts: .init(zone: zone))
+      }
+      try body(text)
+      isValid = try reading { () throws(PageFault) in try cursor.next() }
+    }
+  }
+
+  private func reading<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
+    do { return try body() } catch {
+      throw DatabaseError(
+        .corrupted, "A page of the file is damaged.", facts: .init(path: path, offset: Int(clamping: error.offset)),
+        cause: error)
+    }
+  }
+}

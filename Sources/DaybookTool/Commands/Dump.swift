@@ -1,0 +1,127 @@
+import Daybook
+
+extension Commands {
+  static let dump = Command(
+    name: "dump", summary: "Print the records, one line of JSON each, ordered by zone and name.",
+    positionals: ["FILE"],
+    options: [
+      .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices."),
+      .value("--format", "FORMAT", "How to print.", choices: RecordFormat.allCases.map(\.rawValue)),
+    ],
+    details: """
+      A line is {"zone","name","type","parent"?,"fields":{key:{"type","value"}}} with keys in order of their bytes;
+      `daybook import` reads it back, except for the metadata. Equal records give equal lines.
+        date       seconds since 2001-01-01 UTC, exact
+        double     the shortest digits that are exact; infinities are "inf" and "-inf"
+        bytes      base64
+        location   {"latitude","longitude",…}; reference {"name","action"}; asset {"sha256","byteCount","content"}
+      cloudkit-json prints a line a record in the shape of CloudKit Web Services, times in milliseconds.
+      text is for reading. Records that cannot be read any more are named on standard error; the status is then 3.
+      """
+  ) { invocation in
+    try invocation.reading(invocation.arguments[0]) { database in
+      let format = invocation.arguments.value("--format").flatMap { RecordFormat(rawValue: $0) } ?? .ndjson
+      let withMetadata = invocation.arguments.has("--metadata")
+      return try invocation.forEachRecord(database) { record in
+        try invocation.output.append { bytes in
+          try format.append(record, withMetadata: withMetadata, to: &bytes)
+          if format == .text { bytes.append(0x0A) }
+        }
+      }
+    }
+  }
+}
+
+/// How records are printed.
+enum RecordFormat: String, CaseIterable {
+  case ndjson, text
+  case cloudKitJSON = "cloudkit-json"
+
+  /// Appends a record with the end of its line or lines.
+  func append(_ record: Record, withMetadata: Bool, to bytes: inout [UInt8]) throws {
+    switch self {
+    case .ndjson:
+      try RecordLine.append(record, withMetadata: withMetadata, to: &bytes)
+      bytes.append(0x0A)
+    case .text: RecordText.append(record, withMetadata: withMetadata, to: &bytes)
+    case .cloudKitJSON:
+      CloudKitLine.append(record, to: &bytes)
+      bytes.append(0x0A)
+    }
+  }
+}
+
+extension Invocation {
+  private static let recordsPerPage = 200
+
+  /// Calls `body` with every record that `--zone` and `--type` select, ordered by zone and name, all of one moment.
+  ///
+  /// Records that are damaged are left out and named on standard error.
+  /// - Returns: `.done`, or `.damaged` when something was left out.
+  func forEachRecord(_ database: Database, _ body: (Record) throws -> Void) throws -> ExitStatus {
+    let snapshot = try database.snapshot()
+    let type = arguments.value("--type")
+    var damage = Damage(errors)
+    for zone in try selectedZones(database) {
+      var last: String?
+      pages: while true {
+        let page: [Record]
+        do {
+          page = try snapshot.records(in: zone, ofType: type, after: last, limit: Self.recordsPerPage)
+        } catch {
+          guard error.code == .corrupted else { throw error }
+          try singleRecords(database, snapshot, zone, type, after: last, &damage, body)
+          break pages
+        }
+        for record in page { try body(record) }
+        guard page.count == Self.recordsPerPage, let lastRecord = page.last else { break }
+        last = lastRecord.id.name
+      }
+    }
+    try damage.tell()
+    return damage.isEmpty ? .done : .damaged
+  }
+
+  /// Goes on record by record where a page holds a damaged one.
+  private func singleRecords(
+    _ database: Database, _ snapshot: borrowing Snapshot, _ zone: Zone.ID, _ type: String?, after last: String?,
+    _ damage: inout Damage, _ body: (Record) throws -> Void
+  ) throws {
+    do {
+      try database.forEachName(in: zone, after: last) { name in
+        let record: Record?
+        do throws(DatabaseError) { record = try snapshot.record(Record.ID(name, in: zone)) } catch {
+          guard error.code == .corrupted else { throw error }
+          try damage.add("\(zone)/\(name)", error)
+          return
+        }
+        if let record, type == nil || record.type == type { try body(record) }
+      }
+    } catch let error as DatabaseError where error.code == .corrupted {
+      try damage.add("the rest of zone \(zone)", error)
+    }
+  }
+
+  /// What could not be read.
+  private struct Damage {
+    private let errors: Output
+    private var count = 0
+    private static let namedCount = 20
+
+    init(_ errors: Output) { self.errors = errors }
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func add(_ what: String, _ error: DatabaseError) throws {
+      count += 1
+      if count <= Self.namedCount { try errors.line("daybook: cannot read \(what): \(error.message)") }
+    }
+
+    func tell() throws {
+      if count > Self.namedCount { try errors.line("daybook: … and \(count - Self.namedCount) more") }
+      if count > 0 {
+        try errors.line("  What else is there was printed. Run `daybook check` for the places of the damage.")
+      }
+    }
+  }
+}

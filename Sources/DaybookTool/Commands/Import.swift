@@ -1,0 +1,161 @@
+import Daybook
+import Foundation
+
+extension Commands {
+  static let importRows = Command(
+    name: "import", summary: "Save the rows of a JSON, NDJSON or CSV file as records.",
+    positionals: ["FILE", "INPUT"],
+    options: [
+      .value("--zone", "ZONE", "The zone to save into, made when missing; _defaultZone when left out."),
+      .value("--type", "TYPE", "The records' type; made from the input's name when left out, else Row."),
+      .value("--id", "COLUMN", "The column that names the records; a new UUID for each row when left out."),
+      .value("--location", "LAT,LON", "The columns of latitude and longitude, for one key `location`."),
+      .value("--date", "COLUMN=FORMAT", "Read a column as dates.", mayRepeat: true),
+      .value(
+        "--on-existing", "ACTION", "What to do with a row whose record exists; replace when left out.",
+        choices: ImportOptions.OnExisting.allCases.map(\.rawValue)),
+      .flag("--strict", "Refuse a key whose values have several kinds."),
+      .flag("--acknowledge", "Print the number of rows that are durable after each batch of 1,000."),
+      .value("--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
+        choices: InputFile.Format.allCases.map(\.rawValue)),
+      .json,
+    ],
+    details: """
+      INPUT is - for standard input. It is read twice: once to see the kinds of every key, then to save, 1,000 rows a
+      transaction. Nothing is saved when the first reading finds a fault, which is told with its line.
+      Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
+
+      Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing.
+                  What a name cannot hold is percent-encoded; a row without a usable name is called row-N.
+      Keys        What a key cannot hold becomes _ (US Gross: US_Gross); reserved or taken keys get _2. Both are told.
+      JSON        true and false become 1 and 0, null is absent, a list of one kind stays a list; other nested values
+                  are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
+                  becomes 7.0, 1776 beside text "1776".
+      CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
+                  one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
+      Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
+                  %F %T %R %D, or iso8601; UTC where there is no %z. For example --date "Release Date=%b %d %Y".
+      """
+  ) { invocation in
+    let arguments = invocation.arguments
+    let input = try InputFile(path: arguments[1])
+    let options = try ImportOptions(arguments, input)
+    let importer = try Importer(
+      input, format: arguments.value("--format").flatMap { InputFile.Format(rawValue: $0) }, options,
+      errors: invocation.errors)
+    let content = try importer.survey()
+    try tell(content, options, invocation)
+    return try invocation.writing(arguments[0], mayCreate: true) { database in
+      if case .rows = content { try database.write { transaction in try transaction.save(Zone(options.zone)) } }
+      let acknowledges = arguments.has("--acknowledge")
+      let report = try importer.save(content, into: database) { durableCount in
+        guard acknowledges else { return }
+        try invocation.output.line(String(durableCount))
+        try invocation.output.flush()
+      }
+      try summarize(report, content, options, invocation)
+      return .done
+    }
+  }
+
+  /// What the first reading found that the user may want to know, on standard error.
+  private static func tell(_ content: Importer.Content, _ options: ImportOptions, _ invocation: Invocation) throws {
+    switch content {
+    case .empty: try invocation.note("the input is empty")
+    case .records:
+      for option in ["--zone", "--type", "--id", "--location", "--date"]
+      where !invocation.arguments.allValues(option).isEmpty {
+        try invocation.note("\(option) does not count: these are lines of a dump")
+      }
+    case .rows(let plan):
+      for mapping in plan.mappings { try invocation.note("key \(mapping.column) → \(mapping.key)") }
+      for key in plan.unifications { try invocation.note("key \(key.key): \(key.kinds) become \(key.kind)") }
+    }
+    try invocation.errors.flush()
+  }
+
+  /// The result, on standard output; with `--acknowledge` numbers stand there, and the words go beside.
+  private static func summarize(
+    _ report: ImportReport, _ content: Importer.Content, _ options: ImportOptions, _ invocation: Invocation
+  ) throws {
+    let output = invocation.arguments.has("--acknowledge") ? invocation.errors : invocation.output
+    if invocation.arguments.has("--json") {
+      try output.line(json(report, content, options).json)
+      return
+    }
+    var place = ""
+    if case .rows = content { place = " into zone \(options.zone) as \(options.type)" }
+    try output.line("\(Wording.count(report.rowCount, "row")) imported\(place)")
+    if report.replacedCount > 0 {
+      let unchanged = report.unchangedCount > 0 ? ", \(Wording.count(report.unchangedCount)) of them without a change" : ""
+      try output.line("  \(Wording.count(report.replacedCount)) replaced a record of the same name\(unchanged)")
+    }
+    if report.skippedCount > 0 {
+      try output.line("  \(Wording.count(report.skippedCount)) skipped: a record of the same name was there")
+    }
+    if report.unnamedCount > 0 {
+      try output.line("  \(Wording.count(report.unnamedCount)) without a usable name, called row-N")
+    }
+    if report.sealedCount > 0 {
+      try output.line("  \(Wording.count(report.sealedCount, "sealed value")) left out: only their cipher can open them")
+    }
+  }
+
+  private static func json(
+    _ report: ImportReport, _ content: Importer.Content, _ options: ImportOptions
+  ) -> JSONValue {
+    var members: [JSONValue.Member] = [
+      .init(key: "rowCount", value: .count(report.rowCount)), .init(key: "newCount", value: .count(report.newCount)),
+      .init(key: "replacedCount", value: .count(report.replacedCount)),
+      .init(key: "unchangedCount", value: .count(report.unchangedCount)),
+      .init(key: "skippedCount", value: .count(report.skippedCount)),
+      .init(key: "unnamedCount", value: .count(report.unnamedCount)),
+      .init(key: "sealedCount", value: .count(report.sealedCount)),
+    ]
+    if case .rows(let plan) = content {
+      members.append(.init(key: "zone", value: .string(options.zone.name)))
+      members.append(.init(key: "type", value: .string(options.type)))
+      members.append(
+        .init(key: "mappings", value: .object(plan.mappings.map { .init(key: $0.column, value: .string($0.key)) })))
+      members.append(
+        .init(
+          key: "unified", value: .object(plan.unifications.map { .init(key: $0.key, value: .string($0.kind)) })))
+    }
+    return .object(members)
+  }
+}
+
+extension ImportOptions {
+  init(_ arguments: Arguments, _ input: InputFile) throws {
+    if let name = arguments.value("--zone") { zone = try Zone.ID(name) }
+    if let name = arguments.value("--type") {
+      _ = try Record(type: name)
+      type = name
+    } else if let name = input.name {
+      type = Self.typeName(ofInput: name)
+    }
+    nameColumn = arguments.value("--id")
+    if let columns = arguments.value("--location") {
+      let parts = columns.split(separator: ",", omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+        throw ToolError.usage("--location needs two columns.", advice: "For example --location lat,lon.")
+      }
+      location = (String(parts[0]), String(parts[1]))
+    }
+    for date in arguments.allValues("--date") {
+      guard let equals = date.firstIndex(of: "=") else {
+        throw ToolError.usage("--date needs COLUMN=FORMAT.", advice: "For example --date \"Release Date=%b %d %Y\".")
+      }
+      dates.append((String(date[..<equals]), try DatePattern(String(date[date.index(after: equals)...]))))
+    }
+    if let action = arguments.value("--on-existing").flatMap({ OnExisting(rawValue: $0) }) { onExisting = action }
+    isStrict = arguments.has("--strict")
+  }
+
+  /// `cities.csv` holds `Cities`.
+  static func typeName(ofInput name: String) -> String {
+    let stem = KeyMapping.sanitized(String(name.prefix { $0 != "." }))
+    let type = stem.prefix(1).uppercased() + stem.dropFirst()
+    return (try? Record(type: type)) == nil ? "Row" : type
+  }
+}

@@ -1,0 +1,106 @@
+import Daybook
+
+extension Commands {
+  static let info = Command(
+    name: "info", summary: "Tell what is in a database and how large it is.", positionals: ["FILE"],
+    options: [.json],
+    details: """
+      Live bytes are the header, the pages of the trees and the newest version of every record; dead bytes are older
+      versions, pages that were replaced, and the frames around them. Visits every record's place in the file.
+      """
+  ) { invocation in
+    try invocation.reading(invocation.arguments[0]) { database in
+      let facts = try DatabaseFacts(database)
+      if invocation.arguments.has("--json") {
+        try invocation.output.line(facts.json.json)
+      } else {
+        try facts.print(invocation)
+      }
+      return .done
+    }
+  }
+}
+
+/// What `info` tells, gathered from one open.
+private struct DatabaseFacts {
+  let path: String
+  let id: String
+  let formatVersion: Int
+  let statistics: Database.Statistics
+  let liveByteCount: Int
+  let zones: [(id: Zone.ID, recordCount: Int)]
+  let types: [(type: String, zone: Zone.ID, recordCount: Int)]
+  let checkpoints: [Database.FrameInfo]
+  let recovery: Database.Recovery
+
+  init(_ database: Database) throws {
+    path = database.path
+    id = database.id.uuidString
+    formatVersion = Int(database.store.header.formatVersion)
+    statistics = try database.statistics()
+    liveByteCount = min(try database.liveByteCount(), statistics.fileByteCount)
+    zones = try database.zones().map { ($0.id, try database.recordCount(in: $0.id)) }
+    types = try zones.flatMap { zone in
+      try database.recordTypes(in: zone.id).map { ($0.type, zone.id, $0.count) }
+    }
+    var checkpoints: [Database.FrameInfo] = []
+    try database.frames { frame in
+      if frame.kind == "checkpoint" { checkpoints.append(frame) }
+      return true
+    }
+    self.checkpoints = checkpoints
+    recovery = database.lastRecovery
+  }
+
+  /// Bytes behind the log's end, written ahead for the next commits.
+  var preparedByteCount: Int { max(0, statistics.fileByteCount - statistics.logByteCount) }
+  var deadByteCount: Int { max(0, statistics.fileByteCount - preparedByteCount - liveByteCount) }
+
+  var json: JSONValue {
+    [
+      "path": .string(path), "id": .string(id), "formatVersion": .count(formatVersion),
+      "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
+      "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
+      "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
+      "lastSequence": .count(statistics.lastSequence),
+      "zones": .array(
+        zones.map {
+          ["name": .string($0.id.name), "owner": .string($0.id.owner), "recordCount": .count($0.recordCount)]
+        }),
+      "types": .array(
+        types.map {
+          ["type": .string($0.type), "zone": .string($0.zone.name), "recordCount": .count($0.recordCount)]
+        }),
+      "indexes": [],
+      "checkpoints": .array(
+        checkpoints.map {
+          ["offset": .count($0.offset), "number": .count($0.number), "sequence": .count($0.sequence)]
+        }),
+      "wasClosed": .bool(recovery.wasClosed), "replayedCommitCount": .count(recovery.replayedCommitCount),
+      "discardedByteCount": .count(recovery.discardedByteCount),
+    ]
+  }
+
+  func print(_ invocation: Invocation) throws {
+    let output = invocation.output
+    try output.line("\(path)  format \(formatVersion)  \(id)")
+    try output.line(
+      "  file      \(Wording.bytes(statistics.fileByteCount)): \(Wording.bytes(liveByteCount)) live, "
+        + "\(Wording.bytes(deadByteCount)) dead"
+        + (preparedByteCount > 0 ? ", \(Wording.bytes(preparedByteCount)) prepared" : ""))
+    try output.line(
+      "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "
+        + Wording.count(statistics.pageCount, "page"))
+    try output.line("  records   \(Wording.count(statistics.recordCount))")
+    for zone in zones {
+      try output.line("  zone      \(zone.id)  \(Wording.count(zone.recordCount, "record"))")
+      for type in types where type.zone == zone.id {
+        try output.line("              \(type.type)  \(Wording.count(type.recordCount))")
+      }
+    }
+    if recovery.wasClosed { return }
+    try output.line(
+      "  not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
+        + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
+  }
+}

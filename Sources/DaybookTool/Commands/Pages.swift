@@ -1,0 +1,155 @@
+import Daybook
+import DaybookEngine
+
+extension Commands {
+  static let pages = Command(
+    name: "pages", summary: "Tell how many pages the trees have, and how full they are.", positionals: ["FILE"],
+    options: [
+      .flag("--tree", "Tell it for each level of each tree."),
+      .value("-o", "OUT.svg", "Draw the trees into a file as SVG."), .json,
+    ],
+    details: "A page has 4,096 bytes. FILL is the used part of all pages of a tree or level. Level 0 are the leaves."
+  ) { invocation in
+    try invocation.reading(invocation.arguments[0]) { database in
+      let trees = try database.trees().map { TreeFacts($0) }
+      if let path = invocation.arguments.value("-o") {
+        let file = try Output.file(at: path)
+        try file.write(TreeDrawing.svg(trees, title: database.path))
+        try file.flush()
+        try invocation.note("drew \(Wording.count(trees.count, "tree")) into \(path)")
+      }
+      if invocation.arguments.has("--json") {
+        try invocation.printArray(trees.map(\.json))
+      } else if invocation.arguments.has("--tree") {
+        try printLevels(trees, invocation)
+      } else {
+        try invocation.printTable(
+          ["TREE", "KEYS", "LEVELS", "PAGES", "FILL"],
+          trees.map {
+            [
+              $0.title, Wording.count($0.tree.count), String($0.tree.levels.count), Wording.count($0.pageCount),
+              percent($0.fill),
+            ]
+          }, numeric: [1, 2, 3, 4])
+      }
+      return .done
+    }
+  }
+
+  private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+
+  private static func printLevels(_ trees: [TreeFacts], _ invocation: Invocation) throws {
+    var rows: [[String]] = []
+    for tree in trees {
+      for level in tree.tree.levels {
+        rows.append([
+          rows.last?.first == tree.title ? "" : tree.title, String(level.level), Wording.count(level.pageCount),
+          Wording.count(level.cellCount), percent(TreeFacts.fill(level)),
+        ])
+      }
+    }
+    // A tree's name stands at its first level only.
+    var previous = ""
+    for index in rows.indices where !rows[index][0].isEmpty {
+      if rows[index][0] == previous { rows[index][0] = "" } else { previous = rows[index][0] }
+    }
+    try invocation.printTable(["TREE", "LEVEL", "PAGES", "CELLS", "FILL"], rows, numeric: [1, 2, 3, 4])
+  }
+}
+
+/// A tree with what is computed from its levels.
+struct TreeFacts {
+  static let pageByteCount = 4096
+  let tree: Database.TreeInfo
+
+  init(_ tree: Database.TreeInfo) { self.tree = tree }
+
+  var title: String { tree.zone.map { "\($0): \(tree.name)" } ?? tree.name }
+  var pageCount: Int { tree.levels.reduce(0) { $0 + $1.pageCount } }
+  var usedByteCount: Int { tree.levels.reduce(0) { $0 + $1.usedByteCount } }
+  var fill: Double { pageCount > 0 ? Double(usedByteCount) / Double(pageCount * Self.pageByteCount) : 0 }
+
+  static func fill(_ level: Store.LevelCount) -> Double {
+    level.pageCount > 0 ? Double(level.usedByteCount) / Double(level.pageCount * pageByteCount) : 0
+  }
+
+  var json: JSONValue {
+    [
+      "tree": .string(tree.name), "zone": tree.zone.map { .string($0.name) } ?? .null,
+      "keyCount": .count(tree.count), "pageCount": .count(pageCount), "usedByteCount": .count(usedByteCount),
+      "levels": .array(
+        tree.levels.map {
+          [
+            "level": .count($0.level), "pageCount": .count($0.pageCount), "cellCount": .count($0.cellCount),
+            "usedByteCount": .count($0.usedByteCount),
+          ]
+        }),
+    ]
+  }
+}
+
+/// Draws trees as rows of pages, root on top; each page is filled as its level is on average.
+///
+///     Library: by name                    3,201 keys
+///     level 1   ▇
+///     level 0   ▆ ▆ ▆ ▆ ▆ ▆ ▆ ▆ …  96 pages
+enum TreeDrawing {
+  private static let pageWidth = 14
+  private static let pageHeight = 18
+  private static let gap = 3
+  private static let pagesPerRow = 40
+  private static let left = 90
+  private static let width = left + pagesPerRow * (pageWidth + gap) + 120
+
+  static func svg(_ trees: [TreeFacts], title: String) -> String {
+    var body = text(16, 28, title, size: 16)
+    var y = 48
+    for tree in trees {
+      y += 14
+      body += text(16, y, "\(tree.title)  (\(Wording.count(tree.tree.count, "key")))", size: 12)
+      y += 8
+      for level in tree.tree.levels {
+        body += text(24, y + pageHeight - 5, "level \(level.level)", size: 11)
+        let drawn = min(level.pageCount, pagesPerRow)
+        for index in 0..<drawn {
+          body += page(left + index * (pageWidth + gap), y, TreeFacts.fill(level), isLeaf: level.level == 0)
+        }
+        let more = level.pageCount > drawn ? "… " : ""
+        body += text(
+          left + drawn * (pageWidth + gap) + 6, y + pageHeight - 5,
+          "\(more)\(Wording.count(level.pageCount, "page")), \(Int((TreeFacts.fill(level) * 100).rounded())) %", size: 11)
+        y += pageHeight + gap
+      }
+      y += 12
+    }
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(y + 16)" font-family="sans-serif">
+      <rect width="100%" height="100%" fill="white"/>
+      \(body)</svg>
+
+      """
+  }
+
+  private static func page(_ x: Int, _ y: Int, _ fill: Double, isLeaf: Bool) -> String {
+    let height = Int((Double(pageHeight) * min(1, fill)).rounded())
+    let color = isLeaf ? "#4a8c5f" : "#4a6d8c"
+    return """
+      <rect x="\(x)" y="\(y)" width="\(pageWidth)" height="\(pageHeight)" fill="#eee" stroke="\(color)"/>
+      <rect x="\(x)" y="\(y + pageHeight - height)" width="\(pageWidth)" height="\(height)" fill="\(color)"/>
+
+      """
+  }
+
+  private static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      default: escaped.unicodeScalars.append(scalar.value < 0x20 ? " " : scalar)
+      }
+    }
+    return "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(escaped)</text>\n"
+  }
+}

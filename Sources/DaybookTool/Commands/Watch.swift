@@ -1,0 +1,94 @@
+import Daybook
+import Foundation
+
+extension Commands {
+  static let watch = Command(
+    name: "watch", summary: "Follow a live database: print a line for each commit, until interrupted.",
+    positionals: ["FILE"],
+    options: [
+      .value("--since", "SEQUENCE", "Begin with the commits after this one; with new ones when left out."),
+      .value("--limit", "N", "End after this many commits."), .json,
+    ],
+    details: """
+      Looks four times a second, reads only, and never holds up who writes. It shows what is durable, so the last commit
+      of a busy writer may come with the next. With --json a line is an object.
+      """
+  ) { invocation in
+    let arguments = invocation.arguments
+    var left = try arguments.count("--limit") ?? .max
+    var known: UInt64?
+    if let text = arguments.value("--since") {
+      guard let sequence = UInt64(text) else { throw ToolError.usage("--since needs the sequence of a commit.") }
+      known = sequence
+    }
+    var options = Database.Options()
+    options.isReadOnly = true
+    let database = try Database.open(at: arguments[0], options: options)
+    var last = try known ?? database.statistics().lastSequence
+    try invocation.note("watching \(arguments[0]) from commit \(last) on; control-C ends")
+    try invocation.errors.flush()
+    while true {
+      left -= try printCommits(database, after: &last, atMost: left, invocation)
+      if left <= 0 { return .done }
+      repeat { Thread.sleep(forTimeInterval: 0.25) } while try !database.refresh()
+    }
+  }
+
+  /// Prints the commits after `known`, which moves along.
+  private static func printCommits(
+    _ database: Database, after known: inout UInt64, atMost limit: Int, _ invocation: Invocation
+  ) throws -> Int {
+    let first = known
+    guard try database.statistics().lastSequence > first else { return 0 }
+    var parts = Database.FrameInfo.Deeds()
+    var count = 0
+    try database.frames { frame in
+      if frame.kind == "part" { parts.add(frame) }
+      guard frame.kind == "commit" else { return true }
+      defer { parts = .init() }
+      guard frame.sequence > first else { return true }
+      var whole = frame
+      parts.add(to: &whole)
+      if invocation.arguments.has("--json") {
+        try invocation.output.line(json(whole).json)
+      } else {
+        try invocation.output.line("commit \(whole.sequence)  \(deeds(whole))")
+      }
+      count += 1
+      known = frame.sequence
+      return count < limit
+    }
+    try invocation.output.flush()
+    return count
+  }
+}
+
+extension Database.FrameInfo {
+  /// What the parts of a large commit did, gathered until the commit's own frame comes.
+  fileprivate struct Deeds {
+    private var savedCount = 0
+    private var deletedCount = 0
+    private var zoneOperationCount = 0
+    private var metadataOperationCount = 0
+    private var date: Date?
+    private var origin: String?
+
+    mutating func add(_ frame: Database.FrameInfo) {
+      savedCount += frame.savedCount
+      deletedCount += frame.deletedCount
+      zoneOperationCount += frame.zoneOperationCount
+      metadataOperationCount += frame.metadataOperationCount
+      date = date ?? frame.date
+      origin = origin ?? frame.origin
+    }
+
+    func add(to frame: inout Database.FrameInfo) {
+      frame.savedCount += savedCount
+      frame.deletedCount += deletedCount
+      frame.zoneOperationCount += zoneOperationCount
+      frame.metadataOperationCount += metadataOperationCount
+      frame.date = frame.date ?? date
+      frame.origin = frame.origin ?? origin
+    }
+  }
+}

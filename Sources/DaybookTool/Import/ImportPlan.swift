@@ -1,0 +1,172 @@
+import Daybook
+
+/// How rows become records: a key and a kind for each column. Made from a survey, then only read.
+struct ImportPlan {
+  struct Column {
+    let name: String
+    let key: String
+    /// Nil for a column that never has a value, or that went into the location.
+    let kind: ColumnKind?
+    let kinds: KindSet
+  }
+
+  static let locationKey = "location"
+
+  let columns: [Column]
+  let zone: Zone.ID
+  let type: String
+  let isCSV: Bool
+  private let nameColumn: Int?
+  private let location: (latitude: Int, longitude: Int)?
+  private let index: [ColumnName: Int]
+
+  /// - Throws: a usage error when an option names a column that is not there.
+  init(_ survey: ImportSurvey, _ options: ImportOptions) throws(ToolError) {
+    zone = options.zone
+    type = options.type
+    isCSV = survey.isCSV
+    let names = survey.columns.map(\.name)
+    var location: (latitude: Int, longitude: Int)?
+    if let place = options.location, survey.rowCount > 0 {
+      location = (
+        try Self.column(place.latitude, names, "--location"), try Self.column(place.longitude, names, "--location")
+      )
+    }
+    let dropped = location.map { [$0.latitude, $0.longitude] } ?? []
+    let kept = names.indices.filter { !dropped.contains($0) }
+    let keys = KeyMapping.keys(for: kept.map { names[$0] }, taken: location == nil ? [] : [Self.locationKey])
+    var keyOfColumn = [String](repeating: "", count: names.count)
+    for (position, key) in zip(kept, keys) { keyOfColumn[position] = key }
+    var dates: [Int: DatePattern] = [:]
+    for date in options.dates where survey.rowCount > 0 {
+      dates[try Self.column(date.column, names, "--date")] = date.pattern
+    }
+    var columns: [Column] = []
+    for (position, column) in survey.columns.enumerated() {
+      let kind: ColumnKind? = dates[position].map { .date($0) } ?? column.kinds.unified
+      columns.append(
+        Column(
+          name: column.name, key: keyOfColumn[position], kind: dropped.contains(position) ? nil : kind,
+          kinds: column.kinds))
+    }
+    var nameColumn: Int?
+    if let name = options.nameColumn, survey.rowCount > 0 {
+      nameColumn = try Self.column(name, names, "--id", orKey: keyOfColumn)
+    }
+    self.columns = columns
+    self.location = location
+    self.nameColumn = nameColumn
+    index = Dictionary(names.enumerated().map { (ColumnName($1), $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func column(
+    _ name: String, _ names: [String], _ option: String, orKey keys: [String] = []
+  ) throws(ToolError) -> Int {
+    if let position = names.firstIndex(where: { UTF8Order.equal($0, name) }) { return position }
+    if let position = keys.firstIndex(of: name) { return position }
+    let nearest = Spelling.nearest(to: name, among: names)
+    throw .usage(
+      "\(option): no row has a column \(name)\(nearest.map { "; \($0) is one" } ?? "").",
+      advice: "The columns are \(names.prefix(30).joined(separator: ", "))\(names.count > 30 ? ", …" : "").")
+  }
+
+  // MARK: what is worth telling
+
+  /// Columns whose keys are not their names.
+  var mappings: [(column: String, key: String)] {
+    columns.filter { $0.kind != nil && !UTF8Order.equal($0.name, $0.key) }.map { ($0.name, $0.key) }
+  }
+
+  /// Keys whose values had several kinds and now have one.
+  var unifications: [(key: String, kinds: String, kind: String)] {
+    if isCSV { return [] }
+    return columns.compactMap { column in
+      guard let kind = column.kind, column.kinds.isMixed else { return nil }
+      if case .date = kind { return nil }
+      return (column.key, column.kinds.description, kind.name)
+    }
+  }
+
+  // MARK: rows
+
+  /// The record of a row, and whether its name had to be made up.
+  struct Row {
+    var record: Record
+    var isUnnamed = false
+  }
+
+  /// - Parameter number: which row this is, counted from 1.
+  func row(_ json: JSONValue, number: Int, line: Int) throws(ToolError) -> Row {
+    guard case .object(let members) = json else { throw .badRow(line: line, "a row has to be an object.") }
+    var row = try begin(number, line) { column in
+      switch json[column] {
+      case .null?, nil, .object?, .array?: nil
+      case let value?: ColumnKind.text(value)
+      }
+    }
+    var expected = 0
+    for member in members {
+      guard let position = position(of: member.key, expected: expected) else {
+        throw .badRow(line: line, "the input changed while it was read.")
+      }
+      expected = position + 1
+      guard let value = columns[position].kind?.value(member.value) else { continue }
+      try set(value, columns[position], &row.record, line)
+    }
+    if let location {
+      let place = try Coordinate.location(
+        Coordinate(json[columns[location.latitude].name]), Coordinate(json[columns[location.longitude].name]), line)
+      try setLocation(place, &row.record, line)
+    }
+    return row
+  }
+
+  /// - Parameter number: which row this is, counted from 1, without the header.
+  func row(_ csv: CSVReader, number: Int) throws(ToolError) -> Row {
+    guard csv.cellCount == columns.count else { throw .badRow(line: csv.line, "the input changed while it was read.") }
+    let line = csv.line
+    var row = try begin(number, line) { _ in
+      nameColumn.flatMap { csv.isEmpty($0) ? nil : csv.text($0) }
+    }
+    for position in columns.indices {
+      guard let value = columns[position].kind?.value(ofCell: csv.bytes, csv.range(position)) else { continue }
+      try set(value, columns[position], &row.record, line)
+    }
+    if let location {
+      let place = try Coordinate.location(
+        Coordinate(csv, location.latitude), Coordinate(csv, location.longitude), line)
+      try setLocation(place, &row.record, line)
+    }
+    return row
+  }
+
+  private func position(of name: String, expected: Int) -> Int? {
+    if expected < columns.count, UTF8Order.equal(columns[expected].name, name) { return expected }
+    return index[ColumnName(name)]
+  }
+
+  private func begin(_ number: Int, _ line: Int, _ nameText: (String) -> String?) throws(ToolError) -> Row {
+    do throws(DatabaseError) {
+      guard let nameColumn else { return Row(record: try Record(type: type, id: Record.ID(in: zone))) }
+      guard let name = nameText(columns[nameColumn].name).flatMap({ RecordNames.name(for: $0) }) else {
+        return Row(record: try Record(type: type, id: Record.ID("row-\(number)", in: zone)), isUnnamed: true)
+      }
+      return Row(record: try Record(type: type, id: Record.ID(name, in: zone)))
+    } catch { throw .badRow(line: line, error.message) }
+  }
+
+  private func set(
+    _ value: Record.Value, _ column: Column, _ record: inout Record, _ line: Int
+  ) throws(ToolError) {
+    do throws(DatabaseError) { try record.set(value, forKey: column.key) } catch {
+      throw .badRow(line: line, "\(column.name): \(error.message)")
+    }
+  }
+
+  private func setLocation(_ place: Location?, _ record: inout Record, _ line: Int) throws(ToolError) {
+    guard let place else { return }
+    do throws(DatabaseError) { try record.set(.location(place), forKey: Self.locationKey) } catch {
+      throw .badRow(line: line, "--location: \(error.message)")
+    }
+  }
+}

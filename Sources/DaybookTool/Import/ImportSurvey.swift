@@ -1,0 +1,118 @@
+import Daybook
+
+/// What the first reading of an input found: its keys in the order in which they appeared, and the kinds of their
+/// values. Memory grows with the number of keys, not of rows.
+struct ImportSurvey {
+  struct Column {
+    let name: String
+    var kinds: KindSet = []
+  }
+
+  private(set) var columns: [Column] = []
+  private(set) var rowCount = 0
+  /// A cell of CSV has no kind of its own, so cells of several kinds in a column are nothing to refuse.
+  let isCSV: Bool
+  private let options: ImportOptions
+  private var index: [ColumnName: Int] = [:]
+  /// In CSV: where the columns that options name are; columns that are not there are the plan's to refuse.
+  private var dates: [(position: Int, pattern: DatePattern)] = []
+  private var location: (latitude: Int, longitude: Int)?
+
+  /// A survey of JSON rows.
+  init(_ options: ImportOptions) {
+    isCSV = false
+    self.options = options
+  }
+
+  /// A survey of CSV, whose first row names the columns.
+  init(header: CSVReader, _ options: ImportOptions) {
+    isCSV = true
+    self.options = options
+    columns = (0..<header.cellCount).map { Column(name: header.text($0)) }
+    func position(_ name: String) -> Int? { columns.firstIndex { UTF8Order.equal($0.name, name) } }
+    dates = options.dates.compactMap { date in position(date.column).map { ($0, date.pattern) } }
+    if let place = options.location, let latitude = position(place.latitude),
+      let longitude = position(place.longitude)
+    {
+      location = (latitude, longitude)
+    }
+  }
+
+  /// Takes note of a row of JSON.
+  ///
+  /// - Throws: for a strict survey, an error at the first value whose kind differs from earlier ones of its key.
+  mutating func observe(_ row: JSONValue, line: Int) throws(ToolError) {
+    guard case .object(let members) = row else { throw .badRow(line: line, "a row has to be an object.") }
+    rowCount += 1
+    var expected = 0
+    for member in members {
+      let position = position(of: member.key, expected: expected)
+      expected = position + 1
+      let before = columns[position].kinds
+      let kind = KindSet(of: member.value)
+      if kind.isSubset(of: before) { continue }
+      let after = before.union(kind)
+      if options.isStrict, after.isMixed, !before.isMixed {
+        throw .badRow(
+          line: line,
+          "row \(rowCount): \(member.key) holds \(kind.description), and \(before.description) in earlier rows.",
+          advice: "Without --strict the key would be stored as \(after.unified?.name ?? "text").")
+      }
+      columns[position].kinds = after
+    }
+    for date in options.dates {
+      guard let value = row[date.column], value != .null else { continue }
+      try check(ColumnKind.text(value), date.pattern, date.column, line)
+    }
+    if let location = options.location {
+      _ = try Coordinate.location(Coordinate(row[location.latitude]), Coordinate(row[location.longitude]), line)
+    }
+  }
+
+  /// Takes note of a row of CSV.
+  mutating func observe(_ row: CSVReader) throws(ToolError) {
+    guard row.cellCount == columns.count else {
+      throw .badRow(
+        line: row.line, "the row has \(row.cellCount) cells, the header \(columns.count).",
+        advice: "A cell with a comma in it has to stand in quotes.")
+    }
+    rowCount += 1
+    for position in columns.indices {
+      let kind = KindSet(ofCell: row.bytes, row.range(position))
+      if !kind.isSubset(of: columns[position].kinds) { columns[position].kinds.formUnion(kind) }
+    }
+    for date in dates where !row.isEmpty(date.position) {
+      try check(row.text(date.position), date.pattern, columns[date.position].name, row.line)
+    }
+    if let location {
+      _ = try Coordinate.location(
+        Coordinate(row, location.latitude), Coordinate(row, location.longitude), row.line)
+    }
+  }
+
+  private func check(_ text: String, _ pattern: DatePattern, _ column: String, _ line: Int) throws(ToolError) {
+    if pattern.seconds(text) != nil { return }
+    throw .badRow(
+      line: line, "row \(rowCount): \(column) does not have the format that --date names.",
+      advice: "Nothing was saved. Without --date the key is kept as text.")
+  }
+
+  /// Rows mostly have their keys in one order, so the next column is tried before the dictionary.
+  private mutating func position(of name: String, expected: Int) -> Int {
+    if expected < columns.count, UTF8Order.equal(columns[expected].name, name) { return expected }
+    if let known = index[ColumnName(name)] { return known }
+    index[ColumnName(name)] = columns.count
+    columns.append(Column(name: name))
+    return columns.count - 1
+  }
+}
+
+/// A name that is compared by its bytes: two spellings of "é" are two columns.
+struct ColumnName: Hashable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (first: Self, second: Self) -> Bool { UTF8Order.equal(first.text, second.text) }
+  func hash(into hasher: inout Hasher) { UTF8Order.combine(text, into: &hasher) }
+}

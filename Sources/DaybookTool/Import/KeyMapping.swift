@@ -1,0 +1,78 @@
+import Daybook
+
+/// Gives every column of an input a key that a record accepts.
+///
+/// Columns whose names are valid keep them. The others are mapped in the order in which they appeared: what a key
+/// cannot hold becomes `_`, and a key that is taken or reserved gets `_2`, `_3`, …  `US Gross` becomes `US_Gross`;
+/// `parent`, which is reserved, `parent_2`.
+enum KeyMapping {
+  private static let maximumByteCount = 255
+
+  /// The key of each column, in order.
+  ///
+  /// - Parameter taken: keys that no column may have, because an option fills them.
+  static func keys(for columns: [String], taken: [String] = []) -> [String] {
+    var used = Set(taken)
+    var keys = [String?](repeating: nil, count: columns.count)
+    for (index, column) in columns.enumerated() where isValid(column) && !used.contains(column) {
+      keys[index] = column
+      used.insert(column)
+    }
+    for index in columns.indices where keys[index] == nil {
+      let base = sanitized(columns[index])
+      var key = base
+      var number = 1
+      while used.contains(key) || !isValid(key) {
+        number += 1
+        let suffix = "_\(number)"
+        key = base.prefix(maximumByteCount - suffix.utf8.count) + suffix
+      }
+      keys[index] = key
+      used.insert(key)
+    }
+    return keys.compactMap { $0 }
+  }
+
+  /// The name with every character replaced that a key or type cannot hold; begins with a letter.
+  static func sanitized(_ name: String) -> String {
+    var key = ""
+    for character in name {
+      let byte = character.asciiValue ?? 0
+      key.append(isLetter(byte) || isDigit(byte) ? character : "_")
+    }
+    if let first = key.utf8.first, isLetter(first) { return String(key.prefix(maximumByteCount)) }
+    return String(("key_" + key.drop { $0 == "_" }).prefix(maximumByteCount))
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+  private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+  /// Whether a record accepts the key.
+  static func isValid(_ key: String) -> Bool {
+    guard var probe = try? Record(type: "Probe") else { return false }
+    return (try? probe.set(0, forKey: key)) != nil
+  }
+}
+
+/// Makes record names out of values.
+enum RecordNames {
+  private static let maximumByteCount = 255
+  private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+
+  /// The name for a text: what a name cannot hold (controls, everything beyond ASCII, a leading underscore) is
+  /// percent-encoded. Nil when nothing is left or it is too long.
+  static func name(for text: String) -> String? {
+    var name: [UInt8] = []
+    for byte in text.utf8 {
+      if (0x20..<0x7F).contains(byte), !(name.isEmpty && byte == UInt8(ascii: "_")) {
+        name.append(byte)
+      } else {
+        name.append(UInt8(ascii: "%"))
+        name.append(hexadecimal[Int(byte >> 4)])
+        name.append(hexadecimal[Int(byte & 15)])
+      }
+      if name.count > maximumByteCount { return nil }
+    }
+    return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+  }
+}

@@ -1,0 +1,593 @@
+import DaybookTesting
+import Testing
+
+@testable import DaybookEngine
+
+// What open makes of files that were cut, torn, rotten or spliced. The rule is DESIGN's: damage that a later frame's
+// `durableThrough` covers was acknowledged and is rotten; nothing may be written over it. Damage that nothing covers is torn:
+// it is discarded, zeroed and reported. Never a trap, never wrong data, never a stale frame brought back.
+
+private let path = "/d/book"
+
+/// A file, and what the store in it held after each of its commits.
+private struct Specimen {
+  var bytes: [UInt8] = []
+  var history: [Contents] = [[:]]
+  var options: StoreOptions
+
+  init(_ options: StoreOptions) { self.options = options }
+
+  var newest: Contents { history[history.count - 1] }
+  var frames: [FrameHeader] { get throws { try DaybookEngineFrames(bytes) } }
+
+  func frames(_ kind: FrameHeader.Kind) throws -> [FrameHeader] { try frames.filter { $0.kind == kind } }
+
+  /// A disk with this file, or with other bytes in its place.
+  func disk(_ bytes: [UInt8]? = nil) -> SimulatedDisk {
+    let disk = SimulatedDisk(seed: 7, maximumFileByteCount: 1 << 20)
+    disk.install(bytes ?? self.bytes, at: path)
+    return disk
+  }
+
+  func open(_ disk: SimulatedDisk) throws -> KeyValueStore { try KeyValueStore(path, disk: disk, options: options) }
+
+  /// Runs a body on the present file and keeps what is there afterwards. Without closing, everything written is kept.
+  mutating func continued(closing: Bool = true, _ body: (KeyValueStore, inout Specimen) throws -> Void) throws {
+    let disk = bytes.isEmpty ? SimulatedDisk(seed: 7, maximumFileByteCount: 1 << 20) : self.disk()
+    let store = try open(disk)
+    try body(store, &self)
+    if closing { try store.close() }
+    bytes = disk.bytes(of: path) ?? []
+    if !closing { disk.stop() }
+  }
+
+  mutating func commit(_ store: KeyValueStore, _ changes: (key: String, value: [UInt8]?)...) throws {
+    var contents = newest
+    try store.write { transaction in
+      for (key, value) in changes {
+        if let value { try transaction.put(key, value) } else { try transaction.delete(key) }
+        contents[key] = value
+      }
+    }
+    history.append(contents)
+  }
+
+  /// Some commits with one in parts, in several generations of open and close.
+  static func typical(_ options: StoreOptions, generations: Int = 2, commits: Int = 4) throws -> Specimen {
+    var specimen = Specimen(options)
+    var number = 0
+    for _ in 0..<generations {
+      try specimen.continued { store, specimen in
+        for _ in 0..<commits {
+          number += 1
+          try specimen.commit(store, ("key \(number % 5)", filler(number, 20 + number)), ("other \(number)", filler(-number, 9)))
+        }
+        try specimen.commit(
+          store, ("part one", filler(number, 700)), ("part two", filler(number + 1, 700)), ("key 1", nil))
+      }
+    }
+    return specimen
+  }
+
+  /// What open, reading everything and checking say about some bytes. Throws where they are wrong.
+  func outcome(of bytes: [UInt8], readOnly: Bool = false) throws -> Outcome {
+    let disk = disk(bytes)
+    let store: KeyValueStore
+    do { store = try KeyValueStore(path, disk: disk, options: readOnly ? options.readOnly : options) } catch {
+      if case .rotten(let lost) = error { return .rotten(lost) }
+      return .refused
+    }
+    defer { try? store.close() }
+    let recovery = store.store.recovery
+    let found: (sequence: UInt64, contents: Contents)
+    do { found = try store.snapshot() } catch is StoreError { return .unreadable } catch is PageFault { return .unreadable }
+    let pin = try store.store.beginRead()
+    defer { store.store.endRead(pin) }
+    let check = try store.store.check(pin)
+    guard found.sequence < UInt64(history.count), found.contents == history[Int(found.sequence)] else {
+      throw Deviation("the store ends with commit \(found.sequence) and holds something else")
+    }
+    return .opened(Int(found.sequence), recovery, isClean: check.isClean && check.remarks.isEmpty)
+  }
+
+  enum Outcome {
+    case refused
+    case rotten(ClosedRange<UInt64>)
+    /// Opened, but a read throws.
+    case unreadable
+    case opened(Int, RecoveryReport, isClean: Bool)
+
+    /// Whether anybody is told that something is amiss.
+    var isTold: Bool {
+      if case .opened(_, let recovery, let isClean) = self {
+        return !isClean || !recovery.wasClosed || recovery.lostSequences != nil || recovery.basis == .olderCheckpoint
+      }
+      return true
+    }
+  }
+}
+
+private func DaybookEngineFrames(_ bytes: [UInt8]) throws -> [FrameHeader] { try frames(of: bytes) }
+
+@Suite("Recovery")
+struct RecoveryTests {
+  // MARK: cut files
+
+  @Test("a file cut at any length opens to the state after some commit, or throws", arguments: [false, true])
+  func everyLength(withCheckpoints: Bool) throws {
+    let specimen = try Specimen.typical(withCheckpoints ? .small() : .withoutCheckpoints(), generations: 2)
+    let ends = Set(try specimen.frames(.closed).map { Int($0.next) })
+    var seen: Set<Int> = []
+    // Page frames are long and all alike inside.
+    let step = withCheckpoints ? 37 : 1
+    var lengths = Set(stride(from: 0, through: specimen.bytes.count, by: step))
+    for frame in try specimen.frames {
+      for length in Int(frame.offset) - 9...Int(frame.offset) + 9 { lengths.insert(length) }
+    }
+    lengths.formUnion(ends)
+    for length in lengths.sorted() where length <= specimen.bytes.count {
+      let outcome = try specimen.outcome(of: Array(specimen.bytes[..<length]))
+      switch outcome {
+      case .refused:
+        #expect(length < FileHeader.byteCount)
+      case .rotten, .unreadable:
+        Issue.record("cut at \(length): nothing that is there proves what is missing")
+      case .opened(let sequence, let recovery, _):
+        #expect(recovery.wasClosed == (ends.contains(length) || length == FileHeader.byteCount), "cut at \(length)")
+        seen.insert(sequence)
+      }
+    }
+    #expect(seen == Set(0..<specimen.history.count))
+  }
+
+  @Test("a last frame that is cut, with zeros or garbage behind it, is discarded and zeroed")
+  func tornTail() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued(closing: false) { store, specimen in
+      for number in 1...3 { try specimen.commit(store, ("key \(number)", filler(number, 50))) }
+    }
+    let last = try #require(try specimen.frames.last)
+    for cut in Int(last.offset)..<Int(last.end) {
+      for tail in 0..<4 {
+        var bytes = Array(specimen.bytes[..<cut])
+        switch tail {
+        case 0: break
+        case 1: bytes += [UInt8](repeating: 0, count: 500)
+        case 2: bytes += filler(cut, Int(last.end) - cut)
+        default: bytes += filler(cut, 700) + [UInt8](repeating: 0, count: 100)
+        }
+        let disk = specimen.disk(bytes)
+        let store = try specimen.open(disk)
+        let found = try store.snapshot()
+        // A payload that ends in a zero needs no last byte.
+        if found.sequence == 3 {
+          #expect(bytes.count >= Int(last.end) && bytes[..<Int(last.end)] == specimen.bytes[..<Int(last.end)])
+          continue
+        }
+        #expect(found.sequence == 2 && found.contents == specimen.history[2], "cut at \(cut), tail \(tail)")
+        #expect(!store.store.recovery.wasClosed)
+        let after = try #require(disk.bytes(of: path))
+        #expect(after.count == bytes.count && after[Int(last.offset)...].allSatisfy { $0 == 0 })
+        #expect(store.store.recovery.discardedByteCount > 0 || bytes[Int(last.offset)...].allSatisfy { $0 == 0 })
+        #expect(store.store.recovery.discardedCopyPath == nil)
+        try store.put("key 3", [9])
+        try store.close()
+        let reopened = try specimen.open(disk)
+        #expect(reopened.store.recovery.wasClosed)
+        #expect(try reopened.value("key 3") == [9])
+      }
+    }
+  }
+
+  // MARK: one flipped byte
+
+  @Test("one flipped byte is detected or harmless, wherever it is", arguments: [0, 1, 2])
+  func everyByte(kind: Int) throws {
+    let specimen: Specimen
+    switch kind {
+    case 0: specimen = try .typical(.withoutCheckpoints(), generations: 1, commits: 3)
+    case 1: specimen = try .typical(.withoutCheckpoints(), generations: 3, commits: 2)
+    default: specimen = try .typical(.small(), generations: 3, commits: 4)
+    }
+    let isThorough = testSeeds(1...1).upperBound > 1
+    for offset in specimen.bytes.indices {
+      // All of every header, and samples of the rest.
+      let isInHeader = try specimen.frames.contains { Int($0.offset) <= offset && offset < Int($0.payloadOffset) }
+      guard isThorough || isInHeader && offset % 3 == kind || offset % 61 == 0 else { continue }
+      for mask in isThorough ? [1, 0x80, 0xff] as [UInt8] : [1 << UInt8(offset & 7)] {
+        var bytes = specimen.bytes
+        bytes[offset] ^= mask
+        let outcome: Specimen.Outcome
+        do { outcome = try specimen.outcome(of: bytes) } catch { throw Deviation("byte \(offset), mask \(mask): \(error)") }
+        #expect(outcome.isTold, "byte \(offset)")
+        if case .opened(let sequence, _, _) = outcome {
+          #expect(sequence == specimen.history.count - 1, "byte \(offset): a closed file loses nothing to one byte")
+        }
+        do { _ = try specimen.outcome(of: bytes, readOnly: true) } catch {
+          throw Deviation("byte \(offset), mask \(mask), reading only: \(error)")
+        }
+      }
+    }
+  }
+
+  // MARK: torn or rotten
+
+  /// Three commits by one writer; frame numbers 1 to 3, each but the last covered by the next.
+  private func threeCommits(closing: Bool) throws -> Specimen {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued(closing: closing) { store, specimen in
+      for number in 1...3 { try specimen.commit(store, ("key \(number)", filler(number, 40))) }
+    }
+    return specimen
+  }
+
+  @Test("a damaged commit that a later frame covers is rotten: nothing is written, reading stops before it", arguments: [30, 100])
+  func rotten(at place: Int) throws {
+    let specimen = try threeCommits(closing: true)
+    let commits = try specimen.frames(.commit)
+    for (index, commit) in commits.enumerated() {
+      var bytes = specimen.bytes
+      bytes[Int(commit.offset) + place] ^= 4
+      let disk = specimen.disk(bytes)
+      #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
+      do { _ = try specimen.open(disk) } catch StoreError.rotten(let lost) {
+        #expect(lost.contains(commit.sequence))
+      } catch {}
+      #expect(disk.bytes(of: path) == bytes)
+      let reader = try KeyValueStore(path, disk: disk, options: specimen.options.readOnly)
+      #expect(try reader.contents() == specimen.history[index])
+      #expect(reader.store.recovery.lostSequences?.contains(commit.sequence) == true)
+      #expect(thrownCase { try reader.put("a", [1]) } == "readOnly")
+      try reader.close()
+      #expect(disk.bytes(of: path) == bytes)
+      #expect(disk.paths == [path])
+    }
+  }
+
+  @Test("a damaged commit that nothing covers is torn; whole frames behind it are copied aside", arguments: [30, 100])
+  func torn(at place: Int) throws {
+    let specimen = try threeCommits(closing: false)
+    let commits = try specimen.frames(.commit)
+    // The second and the third went out together: neither covers the other.
+    var bytes = specimen.bytes
+    let third = commits[2]
+    bytes = try resealed(bytes, third) { $0.durableThrough = commits[0].number }
+    bytes[Int(commits[1].offset) + place] ^= 4
+    let disk = specimen.disk(bytes)
+    let store = try specimen.open(disk)
+    #expect(try store.contents() == specimen.history[1])
+    let copyPath = try #require(store.store.recovery.discardedCopyPath)
+    #expect(copyPath == path + ".discarded-2")
+    #expect(disk.bytes(of: copyPath) == Array(bytes[Int(commits[1].offset)..<Int(third.end)]))
+    #expect(disk.bytes(of: path)?[Int(commits[1].offset)...].allSatisfy { $0 == 0 } == true)
+    try store.checkThoroughly()
+    try store.put("key 9", [9])
+    try store.close()
+    let reopened = try specimen.open(disk)
+    #expect(reopened.store.recovery.wasClosed)
+    #expect(try reopened.contents() == specimen.history[1].merging(["key 9": [9]]) { $1 })
+  }
+
+  @Test("the copy of discarded frames is made again under another name, never overwritten")
+  func discardedTwice() throws {
+    let specimen = try threeCommits(closing: false)
+    let commits = try specimen.frames(.commit)
+    var bytes = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
+    bytes[Int(commits[1].offset) + 100] ^= 4
+    let disk = specimen.disk(bytes)
+    disk.install([1, 2, 3], at: path + ".discarded-2")
+    disk.install([4], at: path + ".discarded-2.new")
+    let store = try specimen.open(disk)
+    #expect(store.store.recovery.discardedCopyPath == path + ".discarded-2-2")
+    #expect(disk.bytes(of: path + ".discarded-2") == [1, 2, 3])
+    #expect(disk.bytes(of: path + ".discarded-2-2") == Array(bytes[Int(commits[1].offset)..<Int(commits[2].end)]))
+    try store.close()
+  }
+
+  @Test("a damaged part takes its commit with it: torn when nothing covers the commit, rotten when something does")
+  func damagedPart() throws {
+    for isCovered in [false, true] {
+      for place in [20, 300] {
+        var specimen = Specimen(.withoutCheckpoints())
+        try specimen.continued(closing: isCovered) { store, specimen in
+          try specimen.commit(store, ("a", [1]))
+          try specimen.commit(
+            store, ("b", filler(1, 900)), ("c", filler(2, 900)), ("d", filler(3, 900)), ("e", filler(4, 900)))
+        }
+        let parts = try specimen.frames(.part)
+        #expect(parts.count == 2)
+        for part in parts {
+          var bytes = specimen.bytes
+          bytes[Int(part.offset) + place] ^= 16
+          let disk = specimen.disk(bytes)
+          if isCovered {
+            #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
+          } else {
+            let store = try specimen.open(disk)
+            #expect(try store.contents() == specimen.history[1])
+            try store.put("b", [2])
+            try store.checkThoroughly()
+            try store.close()
+          }
+        }
+      }
+    }
+  }
+
+  @Test("damaged frames that carry no truth are stepped over", arguments: [30, 97])
+  func steppedOver(at place: Int) throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    for generation in 0..<3 {
+      try specimen.continued { store, specimen in
+        try specimen.commit(store, ("key", [UInt8(generation)]))
+        if generation == 1 { try store.store.checkpoint() }
+        try specimen.commit(store, ("key \(generation)", [5]))
+        store.store.appendNote()
+      }
+    }
+    var kinds: Set<String> = []
+    for frame in try specimen.frames.dropLast() where !frame.kind.carriesTruth && Int(frame.end - frame.offset) > place {
+      var bytes = specimen.bytes
+      bytes[Int(frame.offset) + place] ^= 1
+      let store = try specimen.open(specimen.disk(bytes))
+      #expect(try store.contents() == specimen.newest, "\(frame.kind) at \(frame.offset)")
+      #expect(store.store.recovery.lostSequences == nil)
+      kinds.insert(frame.kind.name)
+      try store.put("more", [1])
+      try store.close()
+    }
+    #expect(kinds == (place < 96 ? ["note", "closed", "pages", "checkpoint"] : ["pages", "checkpoint"]))
+  }
+
+  @Test("a note that is torn at the very end is zeroed, not left under the next frame")
+  func tornNoteAtTheEnd() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("a", [1]))
+      try store.store.checkpoint()
+    }
+    let last = try #require(try specimen.frames.last)
+    #expect(last.kind == .checkpoint)
+    var bytes = specimen.bytes
+    bytes[Int(last.end) - 3] ^= 1
+    let disk = specimen.disk(bytes)
+    let store = try specimen.open(disk)
+    #expect(try store.contents() == ["a": [1]])
+    #expect(disk.bytes(of: path)?[Int(last.offset)...].allSatisfy { $0 == 0 } == true)
+    try store.put("b", [2])
+    try store.checkThoroughly()
+  }
+
+  // MARK: checkpoints
+
+  /// Two checkpoints with commits before, between and behind.
+  private func twoCheckpoints() throws -> Specimen {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued { store, specimen in
+      for round in 0..<3 {
+        for number in 0..<12 {
+          try specimen.commit(store, ("key \(round * 7 + number)", filler(round * 100 + number, 60)))
+        }
+        if round < 2 { try store.store.checkpoint() }
+      }
+    }
+    return specimen
+  }
+
+  @Test("when the newest checkpoint is damaged the older one serves, when both are the log does")
+  func fallback() throws {
+    let specimen = try twoCheckpoints()
+    let checkpoints = try specimen.frames(.checkpoint)
+    #expect(checkpoints.count == 2)
+    for place in [40, 110] {
+      var bytes = specimen.bytes
+      let expected: [RecoveryReport.Basis] = [.olderCheckpoint, .log]
+      for (checkpoint, basis) in zip(checkpoints.reversed(), expected) {
+        bytes[Int(checkpoint.offset) + place] ^= 1
+        let disk = specimen.disk(bytes)
+        let store = try specimen.open(disk)
+        #expect(store.store.recovery.basis == basis)
+        #expect(try store.contents() == specimen.newest)
+        try store.put("more", [1])
+        try store.close()
+        let reopened = try specimen.open(disk)
+        #expect(try reopened.contents() == specimen.newest.merging(["more": [1]]) { $1 })
+        try reopened.close()
+      }
+    }
+  }
+
+  @Test("when a page of the newest checkpoint is damaged replay falls back, and the next close writes good trees")
+  func damagedPage() throws {
+    let specimen = try twoCheckpoints()
+    let pages = try specimen.frames(.pages)
+    var bytes = specimen.bytes
+    var expected: [RecoveryReport.Basis] = [.olderCheckpoint, .log]
+    for frame in pages.reversed() {
+      // The last page of the frame is the root, which replay touches.
+      bytes[Int(frame.end) - 100] ^= 1
+      let disk = specimen.disk(bytes)
+      let store = try specimen.open(disk)
+      #expect(store.store.recovery.basis == expected.removeFirst())
+      #expect(try store.contents() == specimen.newest)
+      var options = specimen.options
+      options.closeCheckpointByteCount = 0
+      try store.close()
+      // Nothing was written by the caller, but trees that had to be rebuilt are worth a checkpoint.
+      let second = try KeyValueStore(path, disk: disk, options: options)
+      #expect(try second.contents() == specimen.newest)
+      try second.close()
+      let third = try specimen.open(disk)
+      #expect(third.store.recovery.basis == .newestCheckpoint)
+      #expect(try third.contents() == specimen.newest)
+      try third.close()
+    }
+  }
+
+  @Test("a page that fails at a read is told of: no checkpoint is made, and the next open rebuilds from the log")
+  func pageFailsAtRead() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued { store, specimen in
+      try store.write { transaction in
+        for number in 0..<400 { try transaction.put("key \(number + 1000)", filler(number, 30)) }
+      }
+      try store.store.checkpoint()
+    }
+    let contents = try specimen.open(specimen.disk()).contents()
+    let frame = try #require(try specimen.frames(.pages).first)
+    #expect(frame.payloadByteCount > 4 * 4096)
+    let disk = specimen.disk()
+    disk.rot(path, at: Int(frame.payloadOffset + 4095) / 4096 * 4096 + 2000)
+    let store = try specimen.open(disk)
+    #expect(thrownCase { _ = try store.contents() } == "page")
+    try store.put("zzz", [1])
+    try store.store.checkpoint()
+    try store.put("zzzz", [2])
+    try store.close()
+    let after = try frames(of: try #require(disk.bytes(of: path)))
+    #expect(after.filter { $0.kind == .checkpoint }.count == 1)
+    #expect(after.filter { $0.kind == .note && $0.payloadByteCount == 8 }.count == 1)
+    let reopened = try specimen.open(disk)
+    #expect(reopened.store.recovery.basis == .log)
+    #expect(try reopened.contents() == contents.merging(["zzz": [1], "zzzz": [2]]) { $1 })
+    try reopened.store.checkpoint()
+    try reopened.close()
+    let third = try specimen.open(disk)
+    #expect(third.store.recovery.basis == .newestCheckpoint)
+    try third.checkThoroughly()
+    try third.close()
+  }
+
+  @Test("when the trees need a part of the log that has rotted, nothing is written, let alone truncated")
+  func rottenBehindTheCheckpoint() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued { store, specimen in
+      for number in 0..<5 { try specimen.commit(store, ("key \(number)", filler(number, 60))) }
+      try store.store.checkpoint()
+      for number in 5..<8 { try specimen.commit(store, ("key \(number)", filler(number, 60))) }
+    }
+    var bytes = specimen.bytes
+    let pages = try #require(try specimen.frames(.pages).first)
+    bytes[Int(pages.end) - 100] ^= 1
+    bytes[Int(try specimen.frames(.commit)[2].offset) + 100] ^= 1
+    let disk = specimen.disk(bytes)
+    #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
+    #expect(disk.bytes(of: path) == bytes)
+    let reader = try KeyValueStore(path, disk: disk, options: specimen.options.readOnly)
+    #expect(try reader.contents() == specimen.history[2])
+    #expect(reader.store.recovery.lostSequences == 3...3)
+  }
+
+  // MARK: stale and spliced frames
+
+  @Test("a frame of a copy that went its own way does not continue this log")
+  func spliced() throws {
+    var base = Specimen(.withoutCheckpoints())
+    try base.continued(closing: false) { store, specimen in try specimen.commit(store, ("a", [1])) }
+    var left = base
+    var right = base
+    try left.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("b", [1, 1]))
+      try specimen.commit(store, ("c", [1, 2]))
+    }
+    try right.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("b", [2, 1]))
+      try specimen.commit(store, ("c", [2, 2]))
+    }
+    let last = try #require(try left.frames.last)
+    #expect(try right.frames.last?.offset == last.offset)
+    var bytes = left.bytes
+    bytes.replaceSubrange(Int(last.offset)..<Int(last.end), with: right.bytes[Int(last.offset)..<Int(last.end)])
+    let store = try left.open(left.disk(bytes))
+    #expect(try store.contents() == left.history[2])
+  }
+
+  @Test("a frame with the salt of another file is not a frame")
+  func otherSalt() throws {
+    var left = Specimen(.withoutCheckpoints(seed: 1))
+    var right = Specimen(.withoutCheckpoints(seed: 2))
+    try left.continued(closing: false) { store, specimen in try specimen.commit(store, ("a", [1])) }
+    try right.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("a", [1]))
+      try specimen.commit(store, ("b", [2]))
+    }
+    let bytes = left.bytes + right.bytes[left.bytes.count...]
+    let disk = left.disk(bytes)
+    let store = try left.open(disk)
+    #expect(try store.contents() == ["a": [1]])
+    #expect(disk.bytes(of: path)?[left.bytes.count...].allSatisfy { $0 == 0 } == true)
+  }
+
+  @Test("discarded frames never come back, also when the zeroing is cut half way and commits follow")
+  func staleFramesStayDead() throws {
+    let specimen = try threeCommits(closing: false)
+    let commits = try specimen.frames(.commit)
+    var torn = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
+    torn[Int(commits[1].offset) + 100] ^= 4
+    for seed in 0..<40 as Range<UInt64> {
+      let first = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)
+      first.install(torn, at: path)
+      let callCount = Int(seed % 8) + 1
+      first.stop(atCall: callCount, tearsWrite: true)
+      _ = try? specimen.open(first)
+      let second = first.crashed(seed: seed, policy: .random)
+      let store = try specimen.open(second)
+      #expect(try store.contents() == specimen.history[1])
+      try store.put("key 2", filler(2, 40))
+      #expect(second.bytes(of: path)?[Int(commits[2].offset)..<Int(commits[2].offset) + 96].allSatisfy { $0 == 0 } == true)
+      let third = second.crashed(seed: seed, policy: .random)
+      let reopened = try specimen.open(third)
+      #expect(try reopened.contents() == specimen.history[2])
+    }
+  }
+
+  // MARK: invented contents
+
+  @Test("checkpoints, numbers and lengths that no store writes are refused without a trap")
+  func inventions() throws {
+    let specimen = try twoCheckpoints()
+    let newest = try #require(try specimen.frames(.checkpoint).last)
+    let fields = [48, 56, 64, 72, 80, 88, 96, 104]
+    for field in fields {
+      for value in [0, 1, 4095, 4096, 4100, 1 << 31, 1 << 60, 1 << 62, 1 << 63, UInt64.max - 95, UInt64.max] as [UInt64] {
+        var bytes = specimen.bytes
+        let start = Int(newest.payloadOffset) + field
+        for index in 0..<8 { bytes[start + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+        bytes = try resealed(bytes, newest) { _ in }
+        _ = try? specimen.outcome(of: bytes)
+        _ = try? specimen.outcome(of: bytes, readOnly: true)
+      }
+    }
+  }
+
+  @Test("headers that no store writes are refused without a trap or an endless walk")
+  func inventedHeaders() throws {
+    let specimen = try twoCheckpoints()
+    let salt = try specimen.bytes.withView { (view: ByteView) throws -> UInt64 in try FileHeader(view).salt }
+    for frame in try specimen.frames.suffix(6) {
+      for field in [4, 24, 32, 40, 48, 56, 64, 72, 80] {
+        for value in [0, 1, 5, 4096, 1 << 60, 1 << 63, UInt64.max &- frame.offset &- 95, UInt64.max - 103, UInt64.max - 1, UInt64.max] as [UInt64] {
+          var bytes = specimen.bytes
+          let start = Int(frame.offset)
+          for index in 0..<8 where field != 4 || index == 0 {
+            bytes[start + field + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
+          }
+          let sum = bytes.withView { (view: ByteView) -> UInt64 in XXH3.hash(view.slice(start..<start + 88), seed: salt) }
+          for index in 0..<8 { bytes[start + 88 + index] = UInt8(truncatingIfNeeded: sum >> UInt64(8 * index)) }
+          _ = try? specimen.outcome(of: bytes)
+          _ = try? specimen.outcome(of: bytes, readOnly: true)
+        }
+      }
+    }
+  }
+
+  @Test("a short, empty or foreign file is an error, not a new database")
+  func notADatabase() throws {
+    let specimen = try threeCommits(closing: true)
+    for bytes in [[], [1], filler(1, 4096), [UInt8](repeating: 0, count: 9000), Array(specimen.bytes[..<4095])] {
+      let disk = specimen.disk(bytes)
+      #expect(thrownCase { _ = try specimen.open(disk) } == "header")
+      #expect(disk.bytes(of: path) == bytes)
+    }
+  }
+}

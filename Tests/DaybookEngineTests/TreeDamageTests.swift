@@ -1,0 +1,211 @@
+import DaybookTesting
+import Testing
+
+@testable import DaybookEngine
+
+// Trees in a file that lies: pages are changed, exchanged and linked to each other, and then sealed again, so every checksum
+// holds. Whoever reads or changes such a tree may get wrong answers or a fault, but never a trap, and never memory outside.
+
+@Suite("Forged trees")
+struct TreeDamageTests {
+  /// A catalog and two trees of several levels, as a checkpoint has written them.
+  struct Original {
+    let bytes: [UInt8]
+    let root: TreeRoot
+    let salt: UInt64
+
+    init() throws {
+      let bench = try TreeWorkbench(treeCount: 2)
+      var generator = SeededGenerator(seed: 8)
+      for _ in 0..<500 {
+        let key = KeyFamily.commonPrefix.key(&generator)
+        try bench.put(key, [UInt8](repeating: 1, count: Int.random(in: 0...80, using: &generator)))
+      }
+      for _ in 0..<300 { try bench.put(KeyFamily.dense.key(&generator), [], in: 1) }
+      for number in 0..<30 {
+        // More cells, so that the catalog has a branch.
+        try Array("zone/x\(number)".utf8).withView { key in
+          let value = ByteBuffer()
+          [UInt8](repeating: 1, count: 200).withView { CatalogValue.encode(roots: [.empty], rest: $0, into: value) }
+          _ = try bench.editor.put(key, value.view, in: &bench.catalog, asCatalog: true)
+        }
+      }
+      try bench.commit()
+      var checkpoint = bench.freeze()
+      while bench.write(&checkpoint, pageCount: 100) {}
+      bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: bench.file, count: Int(bench.end)))
+      root = bench.fileRoot(checkpoint)
+      salt = bench.source.salt
+    }
+  }
+
+  /// A copy of the original, to be forged.
+  @safe final class Forgery {
+    let memory: UnsafeMutableRawPointer
+    let byteCount: Int
+    let pageCount: Int
+    let salt: UInt64
+
+    init(_ original: Original) {
+      byteCount = original.bytes.count
+      pageCount = byteCount / Page.byteCount
+      salt = original.salt
+      unsafe memory = RawMemory.reserveZeroed(byteCount: byteCount)!
+      // Safe: the memory was reserved with the length of the copy.
+      unsafe original.bytes.withUnsafeBytes { unsafe memory.copyMemory(from: $0.baseAddress!, byteCount: byteCount) }
+    }
+
+    deinit { unsafe RawMemory.release(memory, byteCount: byteCount) }
+
+    /// Page 0 stands for the header of the file.
+    func page(_ number: Int) -> Page { unsafe Page(memory + number * Page.byteCount) }
+
+    func forge(_ generator: inout SeededGenerator) {
+      let number = Int.random(in: 1..<pageCount, using: &generator)
+      let page = page(number)
+      let offset = UInt64(number * Page.byteCount)
+      // A page that is broken already is as broken as it gets.
+      guard page.verifyStructure(isInFile: true) == nil else { return }
+      switch Int.random(in: 0..<8, using: &generator) {
+      case 0:
+        page.copy(from: self.page(Int.random(in: 1..<pageCount, using: &generator)))
+      case 1 where page.isBranch, 2 where page.isBranch:
+        let child = UInt64(Int.random(in: 1..<max(number, 2), using: &generator) * Page.byteCount)
+        page.setChild(Int.random(in: -1..<page.cellCount, using: &generator), child, count: generator.next() >> 60)
+      case 3 where page.kind == Page.Kind.catalogLeaf && page.cellCount > 0:
+        let cell = Int.random(in: 0..<page.cellCount, using: &generator)
+        let reference = UInt64(Int.random(in: 1..<max(number, 2), using: &generator) * Page.byteCount)
+        guard CatalogValue(page.value(cell)).rootCount > 0 else { break }
+        CatalogValue.setReference(reference, root: 0, cell: cell, of: page)
+      case 4 where !page.isBranch:
+        unsafe page.base.storeBytes(of: page.kind == 2 ? 3 : 2, toByteOffset: 8, as: UInt8.self)
+      case 5 where page.isBranch:
+        unsafe page.base.storeBytes(of: UInt8.random(in: 1...3, using: &generator), toByteOffset: 9, as: UInt8.self)
+      case 6:
+        // Another prefix of the same length: still sound, but somewhere else in the order.
+        for index in 0..<min(page.prefixLength, 3) {
+          let byte = UInt8.random(in: 0...255, using: &generator)
+          unsafe page.base.storeBytes(of: byte, toByteOffset: Page.byteCount - page.prefixLength + index, as: UInt8.self)
+        }
+      default:
+        for _ in 0..<Int.random(in: 1...3, using: &generator) {
+          let offset = Int.random(in: 8..<Page.byteCount, using: &generator)
+          unsafe page.base.storeBytes(of: UInt8(truncatingIfNeeded: generator.next()), toByteOffset: offset, as: UInt8.self)
+        }
+      }
+      page.sealChecksum(salt: salt, offset: offset)
+    }
+  }
+
+  struct Tally {
+    var faults: [PageFault.Reason: Int] = [:]
+    var soundCount = 0
+  }
+
+  /// Everything that one can do with trees, a few times.
+  static func use(
+    _ forgery: Forgery, root catalog: TreeRoot, generator: inout SeededGenerator, tally: inout Tally
+  ) throws {
+    let source = try unsafe PageSource(
+      base: UnsafeRawPointer(forgery.memory), salt: forgery.salt, maximumByteCount: forgery.byteCount)
+    let editor = TreeEditor(source: source)
+    editor.end = UInt64(forgery.byteCount)
+    for _ in 0..<6 {
+      let start = editor.beginEdit()
+      do throws(PageFault) {
+        try useOnce(editor, catalog, &generator)
+        tally.soundCount += 1
+      } catch { tally.faults[error.reason, default: 0] += 1 }
+      editor.rollBack(to: start)
+    }
+  }
+
+  private static func useOnce(
+    _ editor: TreeEditor, _ catalog: TreeRoot, _ generator: inout SeededGenerator
+  ) throws(PageFault) {
+    var catalog = catalog
+    let tree = Int.random(in: 0..<2, using: &generator)
+    let family = tree == 0 ? KeyFamily.commonPrefix : .dense
+    let cellKey = TreeWorkbench.cellKey(tree)
+    let cell = try cellKey.withView { (key) throws(PageFault) in try editor.reader.catalogValue(key, in: catalog) }
+    guard let cell, cell.rootCount > 0 else { return }
+    var root = cell.root(0)
+    for _ in 0..<40 {
+      let key = family.key(&generator)
+      let value = [UInt8](repeating: 7, count: [0, 12, 80, 512].randomElement(using: &generator)!)
+      let limit = family.key(&generator)
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0..<5:
+        try key.withView { (key) throws(PageFault) in
+          try value.withView { (value) throws(PageFault) in _ = try editor.put(key, value, in: &root) }
+        }
+      case 5, 6: try key.withView { (key) throws(PageFault) in _ = try editor.remove(key, from: &root) }
+      case 7:
+        _ = try key.withView { (key) throws(PageFault) in try editor.reader.rank(of: key, in: root) }
+      case 8:
+        var cursor = editor.reader.cursor(in: root)
+        let buffer = ByteBuffer()
+        var isValid = try key.withView { (key) throws(PageFault) in try cursor.seek(key) }
+        for _ in 0..<100 where isValid {
+          cursor.key(into: buffer)
+          _ = cursor.value.array
+          isValid = Bool.random(using: &generator) ? try cursor.next() : try cursor.previous()
+        }
+      default:
+        try key.withView { (key) throws(PageFault) in
+          try limit.withView { (limit) throws(PageFault) in
+            _ = try editor.removeRange(from: key, to: limit, in: &root)
+          }
+        }
+      }
+    }
+    let value = ByteBuffer()
+    [1, 2, 3].withView { CatalogValue.encode(roots: [root], rest: $0, into: value) }
+    try cellKey.withView { (key) throws(PageFault) in
+      _ = try editor.put(key, value.view, in: &catalog, asCatalog: true)
+    }
+    // A checkpoint of what came out of it, and the exchange.
+    var walk = CheckpointWalk(roots: [catalog])
+    let target = GuardedPage()
+    var offset = editor.end
+    while let reference = walk.next() {
+      editor.encodeForFile(reference, into: target.page, offset: offset)
+      offset += UInt64(Page.byteCount)
+    }
+    _ = try editor.exchangeWritten(catalog.reference)
+  }
+
+  @Test("a forged tree gives faults or wrong answers, and neither traps nor reads outside")
+  func forged() throws {
+    let tally = try TreeDamageTests.forge(seeds: 0..<120)
+    #expect(tally.soundCount > 0 && tally.faults.count > 3, "\(tally)")
+  }
+
+  static func forge(seeds: Range<UInt64>) throws -> Tally {
+    let original = try Original()
+    var tally = Tally()
+    for seed in seeds {
+      var generator = SeededGenerator(seed: seed)
+      let forgery = Forgery(original)
+      for _ in 0..<Int.random(in: 1...4, using: &generator) { forgery.forge(&generator) }
+      try use(forgery, root: original.root, generator: &generator, tally: &tally)
+    }
+    return tally
+  }
+
+  @Test("a reference that is no multiple of 4096 is refused, also where the page it overlaps has been checked")
+  func misaligned() throws {
+    let original = try Original()
+    let forgery = Forgery(original)
+    let source = try unsafe PageSource(
+      base: UnsafeRawPointer(forgery.memory), salt: forgery.salt, maximumByteCount: forgery.byteCount)
+    let end = UInt64(forgery.byteCount)
+    _ = try source.page(4096, end: end)
+    for reference in [4097, 4096 + 512, 8191, 1, 4095] as [UInt64] {
+      #expect(throws: PageFault(offset: reference, reason: .place)) { try source.page(reference, end: end) }
+    }
+    for reference in [end, end - 4096 + 4096, 1 << 40, (1 << 63) - 4096] as [UInt64] {
+      #expect(throws: PageFault(offset: reference, reason: .beyondEnd)) { try source.page(reference, end: end) }
+    }
+  }
+}

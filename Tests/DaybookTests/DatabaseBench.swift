@@ -1,0 +1,142 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// What the tests of databases share: databases in memory, on a simulated disk and in a real file, all with a clock and
+// random numbers that a seed decides; the error of a call; the checker.
+
+/// A clock that moves one second at each look, from 1000 seconds behind the reference date.
+final class TestClock: Sendable {
+  private let seconds: Locked<Double>
+
+  init(_ start: Double = 1000) { seconds = Locked(start) }
+
+  func next() -> Date {
+    Date(
+      timeIntervalSinceReferenceDate: seconds.withLock { seconds in
+        seconds += 1
+        return seconds
+      })
+  }
+
+  /// The date that was given last.
+  var date: Date { Date(timeIntervalSinceReferenceDate: seconds.withLock { $0 }) }
+}
+
+extension Database.Options {
+  /// Everything decided by a seed; no thread in the background; checkpoints every few kilobytes.
+  static func simulated(seed: UInt64, clock: TestClock = TestClock()) -> Database.Options {
+    let generator = Locked(SeededGenerator(seed: seed))
+    var options = Database.Options()
+    options.random = { generator.withLock { $0.next() } }
+    options.now = { clock.next() }
+    options.hasBackgroundThread = false
+    options.checkpoint.minimumLogByteCount = 16 << 10
+    options.checkpoint.maximumLogByteCount = 64 << 10
+    options.closeCheckpointByteCount = 2 << 10
+    return options
+  }
+}
+
+extension Database {
+  /// A database in memory with a clock of its own.
+  static func scratch(
+    seed: UInt64 = 1, _ change: (inout Database.Options) -> Void = { _ in }
+  ) throws -> Database {
+    var options = Database.Options.simulated(seed: seed)
+    change(&options)
+    return try .inMemory(options: options)
+  }
+
+  /// A database on a simulated disk.
+  static func open(
+    on disk: SimulatedDisk, seed: UInt64 = 1, _ change: (inout Database.Options) -> Void = { _ in }
+  ) throws -> Database {
+    var options = Database.Options.simulated(seed: seed)
+    change(&options)
+    return try .open(at: "test.daybook", options: options, disk: disk)
+  }
+
+  /// Walks the whole file.
+  func expectClean(_ depth: CheckDepth = .deep, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let report = try check(depth)
+    #expect(report.isClean, "\(report.findings)", sourceLocation: sourceLocation)
+  }
+
+  /// Saves a record with one field, as a client that has never seen it would, over whatever is there.
+  @discardableResult
+  func put(_ name: String, in zone: Zone.ID = .default, type: String = "Note", _ values: [String: Record.Value] = [:])
+    throws -> Record
+  {
+    try write { transaction in
+      try transaction.save(.fresh(name, in: zone, type: type, values), policy: .changedKeys)
+    }
+  }
+
+  /// Makes a zone.
+  @discardableResult
+  func zone(_ name: String) throws -> Zone.ID {
+    let id = try Zone.ID(name)
+    try write { try $0.save(Zone(id)) }
+    return id
+  }
+}
+
+extension Record {
+  /// A record that no database has seen.
+  static func fresh(
+    _ name: String, in zone: Zone.ID = .default, type: String = "Note", _ values: [String: Record.Value] = [:]
+  ) throws -> Record {
+    var record = try Record(type: type, id: Record.ID(name, in: zone))
+    for (key, value) in values { try record.set(value, forKey: key) }
+    return record
+  }
+
+  /// All plain values.
+  var values: [String: Record.Value] {
+    var values: [String: Record.Value] = [:]
+    for key in keys { values[key] = self[key] as Record.Value? }
+    return values
+  }
+}
+
+/// The error of a call; nil when it threw none. Another kind of error is a failure.
+@discardableResult
+func failure(
+  sourceLocation: SourceLocation = #_sourceLocation, of body: () throws -> Void
+) -> DatabaseError? {
+  do {
+    try body()
+    return nil
+  } catch let error as DatabaseError {
+    return error
+  } catch {
+    Issue.record("not a DatabaseError: \(error)", sourceLocation: sourceLocation)
+    return nil
+  }
+}
+
+/// A folder that goes away with the value.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("daybook-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// An error that a test throws on purpose.
+struct Intended: Error {}
+
+extension ZoneChanges {
+  var savedNames: [String] { saved.map(\.id.name) }
+  var deletedNames: [String] { deleted.map(\.id.name) }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+import Daybook
+
+// The code of the README, as it stands there. What lies between the marks below is compared with the README's text.
+
+/// Lets the samples open files by their plain names, in a directory of their own.
+private struct Database {
+  @TaskLocal static var directory = FileManager.default.temporaryDirectory
+
+  static func open(at path: String) throws -> Daybook.Database {
+    try Daybook.Database.open(at: directory.appending(path: path))
+  }
+
+  /// Runs a sample in an empty directory.
+  static func inDirectory(_ body: () async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-readme-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await $directory.withValue(directory) { try await body() }
+  }
+}
+
+// README: keys
+extension Record.Key where T == String { static var title: Self { .init("title") } }
+extension Record.Key where T == Int { static var year: Self { .init("year") } }
+// README: end
+
+@Suite("README.md")
+struct ReadmeTests {
+  // MARK: the samples
+
+  private func first() throws {
+    // README: first
+    let database = try Database.open(at: "movies.daybook")         // made when it is not there
+    let library = try Zone.ID("Library")
+
+    try database.write { transaction in                            // all of it or nothing
+      try transaction.save(Zone(library))
+      var movie = try Record(type: "Movie", id: Record.ID("dune", in: library))
+      movie["title"] = "Dune"                                      // literals and Swift values convert
+      movie["year"] = 2021
+      movie["genres"] = ["science fiction", "drama"]
+      movie["location"] = Location(latitude: 29.6, longitude: 35.4)
+      try transaction.save(movie)
+    }                                                              // here it is on the disk
+
+    let dune = try database.record(Record.ID("dune", in: library))
+    let year: Int? = dune?["year"]                                 // nil when absent or of another kind
+    // README: end
+    #expect(year == 2021 && dune?.keys.count == 4)
+    try second(database, library)
+  }
+
+  private func second(_ database: Daybook.Database, _ library: Zone.ID) throws {
+    // README: changes
+    var token: ChangeToken?                                        // keep token.data; nil starts at the beginning
+    repeat {
+      let page = try database.changes(in: library, since: token)
+      for record in page.saved { print("saved", record.id.name, record[.title] ?? "–") }
+      for deletion in page.deleted { print("deleted", deletion.id.name, deletion.type) }
+      token = page.token
+      if !page.moreComing { break }
+    } while true
+    // README: end
+    #expect(try database.changes(in: library, since: token).saved.isEmpty)
+
+    let dune = try Record.ID("dune", in: library)
+    // README: conflict
+    guard var mine = try database.record(dune), var theirs = try database.record(dune) else { return }
+    theirs[.title] = "Dune: Part One"
+    try database.write { transaction in try transaction.save(theirs) }
+
+    mine[.year] = 2022
+    do {
+      try database.write { transaction in try transaction.save(mine) }
+    } catch let error as DatabaseError where error.code == .serverRecordChanged {
+      guard let current = error.conflict?.server else { throw error }
+      mine.rebase(onto: current)                                   // their title, my year
+      try database.write { transaction in try transaction.save(mine) }
+    }
+    // README: end
+    let merged = try database.record(dune)
+    #expect(merged?[.title] == "Dune: Part One" && merged?[.year] == 2022)
+
+    // README: snapshot
+    try database.read { snapshot in                                // one moment, whatever is written meanwhile
+      let movies = try snapshot.records(in: library, ofType: "Movie", limit: 100)
+      let count = try snapshot.recordCount(in: library)            // a few page visits, whatever the number
+      print("\(movies.count) of \(count)")
+    }
+
+    try database.write { transaction in
+      try? transaction.savepoint {                                 // goes back alone when it throws
+        try transaction.delete(dune)
+        throw CancellationError()
+      }
+      try transaction.setMetadata(Data("v2".utf8), forKey: "schema")   // same commit, in no change feed
+    }
+    for version in try database.history(of: dune) { print(version.date, version.changeTag) }
+    // README: end
+    #expect(try database.record(dune) != nil && database.metadata(forKey: "schema") == Data("v2".utf8))
+    #expect(try database.history(of: dune).count == 3)
+  }
+
+  private func asynchronous(_ database: Daybook.Database, _ library: Zone.ID) async throws {
+    // README: async
+    let commits = database.commits(excluding: "editor")            // from now on, without one's own
+    try await database.write(origin: "import") { transaction in
+      try transaction.save(Record(type: "Movie", id: Record.ID("alien", in: library)))
+    }
+    for await notice in commits {
+      print("commit \(notice.sequence) saved \(notice.saved.count) records")
+      break
+    }
+    for try await page in database.changePages(in: library, since: nil) {
+      print(page.saved.map(\.id.name))                             // ends when the feed is drained
+    }
+    // README: end
+  }
+
+  // MARK: the tests
+
+  @Test("the tour does what the README says")
+  func tour() async throws {
+    try await Database.inDirectory { try first() }
+  }
+
+  @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(1)))
+  func asynchronousTour() async throws {
+    try await Database.inDirectory {
+      let database = try Database.open(at: "movies.daybook")
+      let library = try Zone.ID("Library")
+      try await database.write { transaction in try transaction.save(Zone(library)) }
+      try await asynchronous(database, library)
+      #expect(try database.record(Record.ID("alien", in: library)) != nil)
+    }
+  }
+
+  @Test("the README has these samples, letter by letter")
+  func samples() throws {
+    let file = URL(filePath: #filePath)
+    let root = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    var sample: [Substring] = []
+    var name: Substring?
+    var count = 0
+    for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false) {
+      let mark = "// README: "
+      let words = line.drop { $0 == " " }
+      if words.hasPrefix(mark) {
+        if let name {
+          let indent = sample.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+          let text = sample.map { String($0.dropFirst(indent)) }.joined(separator: "\n")
+          #expect(readme.contains("```swift\n\(text)\n```"), "sample \(name):\n\(text)")
+          count += 1
+        }
+        name = words == "// README: end" ? nil : words.dropFirst(mark.count)
+        sample = []
+      } else if name != nil {
+        sample.append(line)
+      }
+    }
+    #expect(count == 6)
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+
+@testable import Daybook
+
+// The naive twin of a database: dictionaries of versions, copied as a whole when something may go back. It knows nothing
+// of trees, journals or logs; what it says is what MODEL.md says.
+
+/// One version of a record: what was saved, or that it was deleted.
+struct ModelVersion {
+  var tag: String
+  var type: String
+  var values: [String: Record.Value] = [:]
+  var isDeleted = false
+  var creationDate = Date.distantPast
+  var modificationDate = Date.distantPast
+}
+
+/// A name that the zone knows: all versions that are still linked, oldest first.
+struct ModelRow {
+  var versions: [ModelVersion]
+  /// When the last version was made: the commit, and the number of all changes so far.
+  var sequence: UInt64
+  var order: Int
+
+  var current: ModelVersion { versions[versions.count - 1] }
+  var live: ModelVersion? { current.isDeleted ? nil : current }
+}
+
+struct ModelZone {
+  /// Which life of the zone; no two are alike.
+  var life: Int
+  var rows: [String: ModelRow] = [:]
+  var capabilities: Zone.Capabilities
+  var lastSequence: UInt64 = 0
+  var deletion: DatabaseChanges.DeletedZone.Reason?
+}
+
+/// A record as a client holds it: what it was read with, and what was changed since.
+struct ModelClient {
+  var record: Record
+  var base: [String: Record.Value] = [:]
+  var tag: String?
+
+  init(_ record: Record) {
+    self.record = record
+    base = record.values
+    tag = record.metadata?.changeTag
+  }
+
+  var changedValues: [String: Record.Value] {
+    var values: [String: Record.Value] = [:]
+    for key in record.changedKeys { values[key] = record[key] as Record.Value? }
+    return values
+  }
+}
+
+struct ModelDatabase {
+  var zones: [Zone.ID: ModelZone] = [.default: ModelZone(life: 0, capabilities: [])]
+  /// By the bytes of the keys: `==` of strings takes composed and decomposed letters for the same.
+  var metadata: [[UInt8]: Data] = [:]
+  var sequence: UInt64 = 0
+  /// Counts every change; a feed's order.
+  var order = 0
+  var horizon: UInt64 = 0
+  var date = Date.distantPast
+
+  /// What a client is told of a zone that is not there; nil when it is.
+  func fault(of id: Zone.ID) -> DatabaseError.Code? {
+    guard let zone = zones[id] else { return .zoneNotFound }
+    guard let deletion = zone.deletion else { return nil }
+    return deletion == .purged ? .userDeletedZone : .zoneNotFound
+  }
+
+  func live(_ id: Record.ID) -> ModelVersion? {
+    guard let zone = zones[id.zone], zone.deletion == nil else { return nil }
+    return zone.rows[id.name]?.live
+  }
+
+  // MARK: changing
+
+  private mutating func touch(_ id: Zone.ID) {
+    order += 1
+    zones[id]?.lastSequence = sequence
+  }
+
+  mutating func save(_ zone: Zone) {
+    if zone.id == .default { return }
+    if let known = zones[zone.id], known.deletion == nil {
+      if known.capabilities == zone.capabilities { return }
+      zones[zone.id]?.capabilities = zone.capabilities
+    } else {
+      zones[zone.id] = ModelZone(life: order + 1, capabilities: zone.capabilities)
+    }
+    touch(zone.id)
+  }
+
+  mutating func deleteZone(_ id: Zone.ID, _ reason: DatabaseChanges.DeletedZone.Reason) -> DatabaseError.Code? {
+    if id == .default { return .invalidArguments }
+    if let fault = fault(of: id) { return fault }
+    zones[id]?.deletion = reason
+    zones[id]?.rows = [:]
+    touch(id)
+    return nil
+  }
+
+  /// The save matrix. The tag of a new version is not known yet.
+  func outcome(
+    of client: ModelClient, _ policy: SavePolicy
+  ) -> Result<ModelVersion, ModelFault> {
+    let id = client.record.id
+    if let fault = fault(of: id.zone) { return .failure(ModelFault(code: fault)) }
+    let row = zones[id.zone]?.rows[id.name]
+    guard let server = row?.live else {
+      if client.tag != nil, policy == .ifServerRecordUnchanged { return .failure(ModelFault(code: .unknownItem)) }
+      return .success(
+        ModelVersion(
+          tag: "", type: client.record.type, values: client.record.values, creationDate: date, modificationDate: date))
+    }
+    if server.type != client.record.type { return .failure(ModelFault(code: .invalidArguments)) }
+    if policy == .ifServerRecordUnchanged, client.tag != server.tag {
+      let ancestor = row?.versions.dropLast().last { !$0.isDeleted && $0.tag == client.tag }
+      return .failure(ModelFault(code: .serverRecordChanged, server: server, ancestor: ancestor))
+    }
+    var values = server.values
+    if policy == .allKeys { values.merge(client.base) { $1 } }
+    for key in client.record.removedKeys { values[key] = nil }
+    values.merge(client.changedValues) { $1 }
+    return .success(
+      ModelVersion(
+        tag: "", type: server.type, values: values, creationDate: server.creationDate, modificationDate: date))
+  }
+
+  mutating func append(_ version: ModelVersion, to id: Record.ID) {
+    touch(id.zone)
+    var row = zones[id.zone]?.rows[id.name] ?? ModelRow(versions: [], sequence: 0, order: 0)
+    row.versions.append(version)
+    row.sequence = sequence
+    row.order = order
+    zones[id.zone]?.rows[id.name] = row
+  }
+
+  mutating func setMetadata(_ value: Data?, _ key: String) {
+    if value == nil, metadata[Array(key.utf8)] == nil { return }
+    metadata[Array(key.utf8)] = value
+    order += 1
+  }
+
+  mutating func raiseHorizon(_ wanted: UInt64) {
+    if wanted <= horizon { return }
+    horizon = wanted
+    order += 1
+    for (id, zone) in zones {
+      if zone.deletion != nil {
+        if zone.lastSequence <= wanted { zones[id] = nil }
+        continue
+      }
+      for (name, row) in zone.rows where row.current.isDeleted && row.sequence <= wanted {
+        zones[id]?.rows[name] = nil
+      }
+    }
+  }
+
+  // MARK: feeds
+
+  /// The rows of a zone that changed behind a place, in order.
+  func changes(in id: Zone.ID, after order: Int) -> [(name: String, row: ModelRow)] {
+    (zones[id]?.rows ?? [:]).filter { $0.value.order > order }.map { (name: $0.key, row: $0.value) }
+      .sorted { $0.row.order < $1.row.order }
+  }
+
+  func zoneChanges(after sequence: UInt64) -> [Zone.ID] {
+    zones.filter { $0.key != .default && $0.value.lastSequence > sequence }
+      .sorted { a, b in
+        a.value.lastSequence != b.value.lastSequence ? a.value.lastSequence < b.value.lastSequence : a.key < b.key
+      }
+      .map(\.key)
+  }
+}
+
+/// What a save should have been refused with.
+struct ModelFault: Error {
+  var code: DatabaseError.Code
+  var server: ModelVersion?
+  var ancestor: ModelVersion?
+}
