@@ -133,7 +133,6 @@ struct CrashVerifier {
       if atLeast > 0 { throw Deviation("the database is gone") }
       return 0
     }
-    // What a reader sees first is what the writer then finds.
     let store = try KeyValueStore(path, disk: image, options: options)
     let (sequence, contents) = try store.snapshot()
     guard sequence >= UInt64(atLeast) else {
@@ -147,7 +146,7 @@ struct CrashVerifier {
       try store.checkThoroughly()
       // What was shown once stays, also when the power fails right now.
       try verifyAgain(image.crashed(seed: image.seed &+ 1, policy: .none), sequence: Int(sequence))
-      try writeOn(store, contents)
+      try writeOn(store, contents, image)
       let reopened = try KeyValueStore(path, disk: image, options: options)
       guard reopened.store.recovery.wasClosed else { throw Deviation("a closed store does not look closed") }
       guard try reopened.value("after the crash") == [7] else { throw Deviation("a commit after recovery is gone") }
@@ -165,11 +164,13 @@ struct CrashVerifier {
     }
   }
 
-  private func writeOn(_ store: KeyValueStore, _ contents: Contents) throws {
+  private func writeOn(_ store: KeyValueStore, _ contents: Contents, _ image: SimulatedDisk) throws {
     var contents = contents
     contents["after the crash"] = [7]
     try store.put("after the crash", [7])
     guard try store.contents() == contents else { throw Deviation("after recovery a commit shows something else") }
+    let after = try KeyValueStore(path, disk: image.crashed(seed: image.seed &+ 2, policy: .none), options: options)
+    guard try after.contents() == contents else { throw Deviation("a commit after recovery does not survive") }
     try store.close()
   }
 }

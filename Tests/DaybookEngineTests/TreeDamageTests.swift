@@ -177,7 +177,7 @@ struct TreeDamageTests {
 
   @Test("a forged tree gives faults or wrong answers, and neither traps nor reads outside")
   func forged() throws {
-    let tally = try TreeDamageTests.forge(seeds: 0..<120)
+    let tally = try TreeDamageTests.forge(seeds: 0..<80)
     #expect(tally.soundCount > 0 && tally.faults.count > 3, "\(tally)")
   }
 
@@ -206,6 +206,103 @@ struct TreeDamageTests {
     }
     for reference in [end, end - 4096 + 4096, 1 << 40, (1 << 63) - 4096] as [UInt64] {
       #expect(throws: PageFault(offset: reference, reason: .beyondEnd)) { try source.page(reference, end: end) }
+    }
+  }
+
+  @Test(
+    "neighbours that do not belong together are not joined",
+    arguments: [
+      (Page.Kind.leaf, [0x36], nil), (Page.Kind.catalogLeaf, [0x36], .kind), (Page.Kind.branch, [0x36], .level),
+      (Page.Kind.leaf, [0x34], .order),
+    ] as [(UInt8, [UInt8], PageFault.Reason?)])
+  func forgedNeighbours(kind: UInt8, key: [UInt8], reason: PageFault.Reason?) throws {
+    let file = HandmadeFile()
+    file.leaf(1, ["1", "2", "3"])
+    file.page(2, kind: kind, level: kind == Page.Kind.branch ? 1 : 0) { page, scratch in
+      page.setLeftmost(child: 4096, count: 1)
+      key.withView { key in
+        if page.isBranch {
+          _ = page.insert(at: 0, suffix: key, child: 4096, count: 1, scratch: scratch)
+        } else {
+          _ = page.insert(at: 0, suffix: key, value: key, scratch: scratch)
+        }
+      }
+    }
+    file.branch(3, level: 1, prefix: "", leftmost: (1, 3), [("5", 2, 1)])
+    let editor = try file.editor()
+    var root = TreeRoot(reference: 12288, count: 4)
+    var found: PageFault.Reason?
+    do throws(PageFault) {
+      try Array("1".utf8).withView { (key) throws(PageFault) in _ = try editor.remove(key, from: &root) }
+    } catch { found = error.reason }
+    #expect(found == reason)
+    #expect(editor.isFaulty == (reason != nil))
+  }
+
+  @Test("a branch without separators joins its neighbour, whatever prefix it has kept")
+  func stalePrefix() throws {
+    let file = HandmadeFile()
+    file.leaf(1, ["aa"])
+    file.leaf(2, ["aba"])
+    file.leaf(3, ["abcd", "abce"])
+    file.branch(4, level: 1, prefix: "abc", leftmost: (1, 1), [])
+    file.branch(5, level: 1, prefix: "abc", leftmost: (2, 1), [("d", 3, 2)])
+    file.branch(6, level: 2, prefix: "", leftmost: (4, 1), [("ab", 5, 3)])
+    let editor = try file.editor()
+    var root = TreeRoot(reference: 6 * 4096, count: 4)
+    for (key, rest) in [("abce", ["aa", "aba", "abcd"]), ("aa", ["aba", "abcd"]), ("abcd", ["aba"]), ("aba", [])] {
+      try Array(key.utf8).withView { _ = try editor.remove($0, from: &root) }
+      let survey = try TreeSurvey(root, editor.source, end: editor.end)
+      #expect(survey.keys == rest.map { Array($0.utf8) })
+    }
+    #expect(root == .empty)
+  }
+
+  /// A small file of pages made by hand.
+  @safe final class HandmadeFile {
+    private static let byteCount = 8 * Page.byteCount
+    private let memory = unsafe RawMemory.reserveZeroed(byteCount: HandmadeFile.byteCount)!
+    private let scratch = GuardedPage()
+
+    deinit { unsafe RawMemory.release(memory, byteCount: HandmadeFile.byteCount) }
+
+    func editor() throws -> TreeEditor {
+      let source = try unsafe PageSource(
+        base: UnsafeRawPointer(memory), salt: 1, maximumByteCount: HandmadeFile.byteCount)
+      let editor = TreeEditor(source: source)
+      editor.end = UInt64(HandmadeFile.byteCount)
+      return editor
+    }
+
+    func page(_ number: Int, kind: UInt8, level: Int, prefix: String = "", fill: (Page, Page) -> Void) {
+      // Safe: numbers are below eight.
+      let page = unsafe Page(memory + number * Page.byteCount)
+      Array(prefix.utf8).withView { page.initialize(kind: kind, level: level, prefix: $0) }
+      fill(page, scratch.page)
+      page.compact(scratch: scratch.page)
+      page.sealChecksum(salt: 1, offset: UInt64(number * Page.byteCount))
+    }
+
+    func leaf(_ number: Int, _ keys: [String]) {
+      page(number, kind: Page.Kind.leaf, level: 0) { page, scratch in
+        for (index, key) in keys.enumerated() {
+          Array(key.utf8).withView { _ = page.insert(at: index, suffix: $0, value: $0, scratch: scratch) }
+        }
+      }
+    }
+
+    func branch(
+      _ number: Int, level: Int, prefix: String, leftmost: (page: Int, count: UInt64), _ cells: [(String, Int, UInt64)]
+    ) {
+      page(number, kind: Page.Kind.branch, level: level, prefix: prefix) { page, scratch in
+        page.setLeftmost(child: UInt64(leftmost.page * Page.byteCount), count: leftmost.count)
+        for (index, (suffix, child, count)) in cells.enumerated() {
+          Array(suffix.utf8).withView {
+            _ = page.insert(
+              at: index, suffix: $0, child: UInt64(child * Page.byteCount), count: count, scratch: scratch)
+          }
+        }
+      }
     }
   }
 }

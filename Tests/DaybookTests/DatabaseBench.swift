@@ -105,11 +105,11 @@ extension Record {
 
 /// The error of a call; nil when it threw none. Another kind of error is a failure.
 @discardableResult
-func failure(
-  sourceLocation: SourceLocation = #_sourceLocation, of body: () throws -> Void
+func failure<R>(
+  sourceLocation: SourceLocation = #_sourceLocation, of body: () throws -> R
 ) -> DatabaseError? {
   do {
-    try body()
+    _ = try body()
     return nil
   } catch let error as DatabaseError {
     return error

@@ -27,10 +27,12 @@ extension Record.Key where T == String { static var title: Self { .init("title")
 extension Record.Key where T == Int { static var year: Self { .init("year") } }
 // README: end
 
+// Comments of samples stand in a column of their own, which the formatter would not let them.
 @Suite("README.md")
 struct ReadmeTests {
   // MARK: the samples
 
+  // swift-format-ignore
   private func first() throws {
     // README: first
     let database = try Database.open(at: "movies.daybook")         // made when it is not there
@@ -53,6 +55,7 @@ struct ReadmeTests {
     try second(database, library)
   }
 
+  // swift-format-ignore
   private func second(_ database: Daybook.Database, _ library: Zone.ID) throws {
     // README: changes
     var token: ChangeToken?                                        // keep token.data; nil starts at the beginning
@@ -104,6 +107,7 @@ struct ReadmeTests {
     #expect(try database.history(of: dune).count == 3)
   }
 
+  // swift-format-ignore
   private func asynchronous(_ database: Daybook.Database, _ library: Zone.ID) async throws {
     // README: async
     let commits = database.commits(excluding: "editor")            // from now on, without one's own

@@ -36,6 +36,8 @@ final class RecordTrial {
   /// What a crash may go back to, and the oldest commit that must survive one.
   private var states: [UInt64: ModelDatabase] = [:]
   private var floor: UInt64 = 0
+  /// A sync was made to fail since the file was opened, maybe a checkpoint's: the next write may find the writer dead.
+  private var syncMayHaveFailed = false
   private var clients: [ModelClient] = []
   private var tokens: [HeldToken] = []
   private var tags: Set<String> = []
@@ -77,7 +79,7 @@ final class RecordTrial {
       case 88..<91: try databaseFeed()
       case 91..<94: try synchronize()
       case 94..<96: try reopen()
-      case 96..<98: try lose(crashes: chance(1, in: 2), mayGoBack: false)
+      case 96..<98: try lose(crashes: chance(1, in: 2), mayGoBack: syncMayHaveFailed)
       default: try compareAll()
       }
       if stepCount >= nextCheck {
@@ -124,7 +126,7 @@ final class RecordTrial {
       disarm()
       switch error.code {
       case .outcomeUnknown:
-        try require(failsSync, "an unknown outcome without a failed sync: \(error)")
+        try require(syncMayHaveFailed, "an unknown outcome without a failed sync: \(error)")
         if next.order != model.order { states[next.sequence] = next }
         try lose(crashes: chance(1, in: 2), mayGoBack: true)
       case .diskFull, .ioFailed:
@@ -138,6 +140,7 @@ final class RecordTrial {
 
   private func arm(failsSync: Bool) {
     if failsSync {
+      syncMayHaveFailed = true
       let loss: SimulatedFault.SyncLoss = chance(1, in: 2) ? .dropsPages : .keepsPages
       disk.inject(SimulatedFault([.sync], call: number(1...2), syncLoss: loss))
     } else if chance(1, in: 2) {
@@ -502,6 +505,7 @@ final class RecordTrial {
   // MARK: closing, killing, crashing
 
   private func synchronize() throws {
+    if syncMayHaveFailed { return try lose(crashes: chance(1, in: 2), mayGoBack: true) }
     stepCount += 1
     try database.sync()
     raiseFloor()
@@ -516,9 +520,11 @@ final class RecordTrial {
     options.closeCheckpointByteCount = chance(1, in: 2) ? 0 : 1 << 20
     options.checkpoint.minimumLogByteCount = pick([4 << 10, 16 << 10, 1 << 20])
     database = try .open(at: "trial.daybook", options: options, disk: disk)
+    syncMayHaveFailed = false
   }
 
   private func reopen() throws {
+    if syncMayHaveFailed { return try lose(crashes: chance(1, in: 2), mayGoBack: true) }
     stepCount += 1
     try database.close()
     let error = try codeOf { _ = try database.zones() }

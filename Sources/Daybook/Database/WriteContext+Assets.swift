@@ -10,7 +10,7 @@ extension WriteContext {
     let limit = min(database.options.inlineAssetByteCount, limits.assetByteCount)
     var stored = record
     try stored.replaceEditedAssets { (key, asset) throws(DatabaseError) in
-      do { return try asset.withContent(ofAtMost: limit) } catch {
+      do throws(DatabaseError) { return try asset.withContent(ofAtMost: limit) } catch {
         throw error.adding { facts in
           facts.zone = record.id.zone
           facts.name = record.id.name

@@ -33,6 +33,8 @@ struct RecoveryPlan {
   var end = UInt64(FileHeader.byteCount)
   var last: FrameHeader?
   var lastSequence: UInt64 = 0
+  /// Bytes behind the start that are frames of pages.
+  var pageFrameByteCount: UInt64 = 0
   /// The highest frame number that some frame says is durable.
   var provenThrough: UInt64 = 0
   /// The first frame that no other proves durable; nil when there is none that carries truth.
@@ -67,7 +69,13 @@ extension LogReader {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents
         walk.plan.checkpointEnd = header.next
-        return finish(&walk)
+        var plan = finish(&walk)
+        if basis == .olderCheckpoint {
+          // The newer one was passed on the way, but it did not serve: frames to come name the one that did.
+          plan.newestCheckpoint = header.offset
+          plan.olderCheckpoint = header.olderCheckpoint
+        }
+        return plan
       }
     }
     return planFromStart()
@@ -213,7 +221,9 @@ private struct LogWalk {
     case .note:
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
-    case .pages, .closed:
+    case .pages:
+      plan.pageFrameByteCount += header.next - header.offset
+    case .closed:
       break
     }
     if header.kind.carriesTruth || header.kind == .checkpoint { proofs.append((header.offset, header.number)) }

@@ -10,6 +10,8 @@ struct StateRecord {
   /// version is followed by replay from there.
   var nextNumber: UInt64
   var previous: UInt64
+  /// Bytes of the log before `end` that are frames of pages, counted from where this open began to replay.
+  var pageFrameByteCount: UInt64 = 0
   /// Frame number of the last commit in it: durable means published.
   var frameNumber: UInt64
   /// Pages of all trees, for the log budget.

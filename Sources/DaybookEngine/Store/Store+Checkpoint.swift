@@ -25,21 +25,29 @@ extension Store {
     // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
     if !isClosing && isClosed.load(ordering: .sequentiallyConsistent) { return }
     guard let (slot, state) = slots.claim() else { return }
-    defer { slots.release(slot) }
-    let version = state.record
-    guard version.end > freezeOffset else { return }
-    // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
-    // when there are no pages whose sync would see to it.
-    try syncThrough(version.frameNumber)
-    var walk = CheckpointWalk(roots: version.roots.array)
-    while try writePages(&walk) {
-      do { try backgroundFile.sync(.full) } catch {
-        die(error)
-        throw .outcomeUnknown(error)
+    do {
+      defer { slots.release(slot) }
+      let version = state.record
+      guard version.end > freezeOffset else { return }
+      // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
+      // when there are no pages whose sync would see to it.
+      try syncThrough(version.frameNumber)
+      var walk = CheckpointWalk(roots: version.roots.array)
+      while try writePages(&walk) {
+        do { try backgroundFile.sync(.full) } catch {
+          die(error)
+          throw .outcomeUnknown(error)
+        }
       }
+      try writeCheckpointFrame(version)
+      try exchangeWritten()
     }
-    try writeCheckpointFrame(version)
-    try exchangeWritten()
+    // Only now, because our own pin has held the written pages.
+    takeTurnForBackground()
+    reclaim()
+    // What waits for a commit that is not durable yet comes free with the next transaction.
+    reclaimThreshold = 256
+    giveTurn()
   }
 
   /// Waits until no checkpoint is under way.
@@ -120,6 +128,7 @@ extension Store {
     tail.olderCheckpoint = tail.newestCheckpoint
     tail.newestCheckpoint = checkpoint.offset
     freezeOffset = version.end
+    freezePageFrameByteCount = version.pageFrameByteCount
     giveTurn()
   }
 
@@ -150,12 +159,12 @@ extension Store {
     head.end = tail.offset
     head.nextNumber = tail.number
     head.previous = tail.previous
+    head.pageFrameByteCount = tail.pageFrameByteCount
     head.roots = roots
     enqueue(head)
     syncMonitor.lock()
     let shown = publishPending(regardless: options.durability == .relaxed)
     syncMonitor.unlock()
-    reclaim()
     giveTurn()
     if let shown { options.onPublish?(shown) }
   }

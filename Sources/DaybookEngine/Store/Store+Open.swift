@@ -227,6 +227,7 @@ extension Store {
     }
     tail = LogTail(plan)
     freezeOffset = plan.startOffset
+    head.pageFrameByteCount = plan.pageFrameByteCount
     head.nextNumber = tail.number
     head.previous = tail.previous
     head.end = plan.end
@@ -237,7 +238,7 @@ extension Store {
       case .olderCheckpoint: .olderCheckpoint
       case .log: .log
       }
-    recovery.replayedByteCount = plan.end - plan.startOffset
+    recovery.replayedByteCount = plan.end - plan.startOffset - min(plan.pageFrameByteCount, plan.end - plan.startOffset)
     recovery.replayedCommitCount = plan.lastSequence - plan.startSequence
     if plan.ending != .clean { recovery.discardedByteCount = log.contentEnd(from: plan.end) - min(plan.end, log.end) }
     if case .rotten(let lost) = plan.ending {
@@ -266,7 +267,7 @@ extension Store {
     retire(editor.finishEdit(), newest: 2)
     head = StateRecord(
       version: 2, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
-      frameNumber: plan.last?.number ?? 0,
+      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: plan.last?.number ?? 0,
       pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)), roots: transaction.roots)
   }
 

@@ -28,7 +28,12 @@ extension Store {
         freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
         freezePrevious: tail.previous, pageCount: 0, roots: []))
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
-    if !isAlone { plan.cut(to: log) }
+    if !isAlone {
+      plan.cut(to: log)
+    } else if plan.firstUnproven != nil {
+      // Nobody will prove it any more: make it durable before anybody sees it, as open does.
+      do { try file.sync(.full) } catch { throw .disk(error) }
+    }
     guard plan.lastSequence > tail.sequence else { return false }
     try replayMore(plan, log)
     return true
@@ -37,7 +42,9 @@ extension Store {
   private func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin()
-    editor.end = plan.end
+    // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
+    let end = max(plan.end, head.end)
+    editor.end = end
     do throws(LogFault) {
       try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: sequence)
@@ -53,7 +60,7 @@ extension Store {
     retire(editor.finishEdit(), newest: version)
     moveTail(behindLastCommitOf: plan, log)
     head = StateRecord(
-      version: version, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
+      version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
       roots: transaction.roots)
     enqueue(head)

@@ -42,7 +42,7 @@ extension Store {
     retire(editor.finishEdit(), newest: version)
     head = StateRecord(
       version: version, sequence: header.sequence, end: tail.offset, nextNumber: tail.number,
-      previous: tail.previous, frameNumber: header.number,
+      previous: tail.previous, pageFrameByteCount: tail.pageFrameByteCount, frameNumber: header.number,
       pageCount: UInt64(max(0, Int(head.pageCount) + balance)), roots: transaction.roots)
     tail.sequence = header.sequence
     enqueue(head)
@@ -157,6 +157,7 @@ extension Store {
     tail.previous = header.checksum
     tail.lastDurableThrough = header.durableThrough
     if header.kind.carriesTruth { tail.lastTruthNumber = header.number }
+    if header.kind == .pages { tail.pageFrameByteCount += header.next - header.offset }
     hasWritten = true
     writtenNumber.store(header.number, ordering: .releasing)
     writtenOffset.store(header.next, ordering: .releasing)

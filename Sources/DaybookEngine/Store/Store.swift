@@ -38,8 +38,9 @@ import Synchronization
   /// Pages that are replaced, but that a pinned version may still need.
   var waitingPages: [TreeEditor.Retired] = []
   var reclaimThreshold = 256
-  /// What the last transaction did to the log: bytes since the freeze position of the newest checkpoint.
+  /// The freeze position of the newest checkpoint, and how many bytes before it were frames of pages.
   var freezeOffset: UInt64
+  var freezePageFrameByteCount: UInt64 = 0
   /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now.
   var zerosEnd: UInt64 = 0
   var claimedZeros: Range<UInt64>?
@@ -101,7 +102,7 @@ import Synchronization
     freezeOffset = plan.startOffset
     head = StateRecord(
       version: 1, sequence: plan.startSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
-      frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
+      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
   }
 
   deinit {
@@ -159,8 +160,11 @@ import Synchronization
     isDead.store(true, ordering: .releasing)
   }
 
-  /// Log bytes that a crash now would replay.
-  var replayByteCount: Int { Int(tail.offset &- freezeOffset) }
+  /// Log bytes that a crash now would replay. Frames of pages are passed over and do not count: a checkpoint's own lie
+  /// behind its freeze position, and a large one would call for the next at once.
+  var replayByteCount: Int {
+    Int(tail.offset &- freezeOffset) - Int(tail.pageFrameByteCount &- freezePageFrameByteCount)
+  }
   var logBudgetByteCount: Int {
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
@@ -293,6 +297,8 @@ struct LogTail {
   var previous: UInt64
   var newestCheckpoint: UInt64
   var olderCheckpoint: UInt64
+  /// Bytes that are frames of pages, counted from where this open began to replay.
+  var pageFrameByteCount: UInt64
   /// The `durableThrough` of the last frame, and the last frame that carries truth.
   var lastDurableThrough: UInt64 = 0
   var lastTruthNumber: UInt64 = 0
@@ -302,6 +308,7 @@ struct LogTail {
     number = (plan.last?.number ?? 0) + 1
     sequence = plan.lastSequence
     previous = plan.last?.checksum ?? 0
+    pageFrameByteCount = plan.pageFrameByteCount
     newestCheckpoint = plan.basis == .log ? 0 : plan.newestCheckpoint
     olderCheckpoint = plan.basis == .log ? 0 : plan.olderCheckpoint
   }

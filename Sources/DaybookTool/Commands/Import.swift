@@ -143,10 +143,10 @@ extension ImportOptions {
       location = (String(parts[0]), String(parts[1]))
     }
     for date in arguments.allValues("--date") {
-      guard let equals = date.firstIndex(of: "=") else {
+      guard let (column, format) = date.splitAtEquals() else {
         throw ToolError.usage("--date needs COLUMN=FORMAT.", advice: "For example --date \"Release Date=%b %d %Y\".")
       }
-      dates.append((String(date[..<equals]), try DatePattern(String(date[date.index(after: equals)...]))))
+      dates.append((column, try DatePattern(format)))
     }
     if let action = arguments.value("--on-existing").flatMap({ OnExisting(rawValue: $0) }) { onExisting = action }
     isStrict = arguments.has("--strict")

@@ -94,10 +94,10 @@ struct Assignment {
   private let text: String
 
   init(_ word: String) throws(ToolError) {
-    guard let equals = word.firstIndex(of: "=") else {
+    guard let (left, right) = word.splitAtEquals() else {
       throw .usage("\(word) is not KEY=VALUE.", advice: "For example title=Dune, or year:string=1984.")
     }
-    var name = word[..<equals]
+    var name = left[...]
     if let colon = name.firstIndex(of: ":") {
       let kindName = String(name[name.index(after: colon)...])
       guard let kind = FieldKind(name: kindName) else {
@@ -113,7 +113,7 @@ struct Assignment {
       kind = nil
     }
     key = String(name)
-    text = String(word[word.index(after: equals)...])
+    text = right
   }
 
   /// The value, in whose zone references point.

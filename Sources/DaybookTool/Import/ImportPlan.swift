@@ -96,9 +96,11 @@ struct ImportPlan {
   }
 
   /// - Parameter number: which row this is, counted from 1.
-  func row(_ json: JSONValue, number: Int, line: Int) throws(ToolError) -> Row {
+  func row(
+    _ json: JSONValue, number: Int, line: Int, names: inout RandomNames
+  ) throws(ToolError) -> Row {
     guard case .object(let members) = json else { throw .badRow(line: line, "a row has to be an object.") }
-    var row = try begin(number, line) { column in
+    var row = try begin(number, line, &names) { column in
       switch json[column] {
       case .null?, nil, .object?, .array?: nil
       case let value?: ColumnKind.text(value)
@@ -122,10 +124,10 @@ struct ImportPlan {
   }
 
   /// - Parameter number: which row this is, counted from 1, without the header.
-  func row(_ csv: CSVReader, number: Int) throws(ToolError) -> Row {
+  func row(_ csv: CSVReader, number: Int, names: inout RandomNames) throws(ToolError) -> Row {
     guard csv.cellCount == columns.count else { throw .badRow(line: csv.line, "the input changed while it was read.") }
     let line = csv.line
-    var row = try begin(number, line) { _ in
+    var row = try begin(number, line, &names) { _ in
       nameColumn.flatMap { csv.isEmpty($0) ? nil : csv.text($0) }
     }
     for position in columns.indices {
@@ -145,9 +147,13 @@ struct ImportPlan {
     return index[ColumnName(name)]
   }
 
-  private func begin(_ number: Int, _ line: Int, _ nameText: (String) -> String?) throws(ToolError) -> Row {
+  private func begin(
+    _ number: Int, _ line: Int, _ names: inout RandomNames, _ nameText: (String) -> String?
+  ) throws(ToolError) -> Row {
     do throws(DatabaseError) {
-      guard let nameColumn else { return Row(record: try Record(type: type, id: Record.ID(in: zone))) }
+      guard let nameColumn else {
+        return Row(record: try Record(type: type, id: Record.ID(names.next(), in: zone)))
+      }
       guard let name = nameText(columns[nameColumn].name).flatMap({ RecordNames.name(for: $0) }) else {
         return Row(record: try Record(type: type, id: Record.ID("row-\(number)", in: zone)), isUnnamed: true)
       }

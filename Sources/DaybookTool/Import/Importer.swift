@@ -162,6 +162,7 @@ struct Importer {
     private var json: JSONElementReader?
     /// Nil for lines of a dump.
     private let plan: ImportPlan?
+    private var names = RandomNames()
     private(set) var firstUnnamed: [(number: Int, line: Int)] = []
     private(set) var unnamedCount = 0
 
@@ -178,14 +179,14 @@ struct Importer {
     mutating func next(_ report: inout ImportReport) throws -> Row? {
       if try csv?.next() == true, let csv, let plan {
         report.rowCount += 1
-        return note(try plan.row(csv, number: report.rowCount), csv.line, &report)
+        return note(try plan.row(csv, number: report.rowCount, names: &names), csv.line, &report)
       }
       guard let (value, line) = try json?.next() else { return nil }
       report.rowCount += 1
       guard let plan else {
         return Row(record: try Importer.record(value, line, sealedCount: &report.sealedCount), line: line)
       }
-      return note(try plan.row(value, number: report.rowCount, line: line), line, &report)
+      return note(try plan.row(value, number: report.rowCount, line: line, names: &names), line, &report)
     }
 
     private mutating func note(_ row: ImportPlan.Row, _ line: Int, _ report: inout ImportReport) -> Row {

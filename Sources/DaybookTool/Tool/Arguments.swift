@@ -23,10 +23,7 @@ struct Arguments: Sendable {
       }
       var name = word
       var value: String?
-      if word.hasPrefix("--"), let equals = word.firstIndex(of: "=") {
-        name = String(word[..<equals])
-        value = String(word[word.index(after: equals)...])
-      }
+      if word.hasPrefix("--"), let parts = word.splitAtEquals() { (name, value) = parts }
       guard let option = command.options.first(where: { $0.name == name }) else {
         throw Self.unknownOption(name, command)
       }
@@ -92,6 +89,14 @@ struct Arguments: Sendable {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number > 0 else { throw .usage("\(name) needs a whole number above zero.") }
     return number
+  }
+}
+
+extension String {
+  /// What stands before and behind the first `=`. Bytes, because a combining mark behind it would hide the sign.
+  func splitAtEquals() -> (name: String, value: String)? {
+    guard let equals = utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    return (String(self[..<equals]), String(self[utf8.index(after: equals)...]))
   }
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The one door to all checks of Daybook.
+#
+#     Scripts/check.sh                what to run before handing something over: build, tests, format, demo, smoke
+#     Scripts/check.sh PART …         only these parts, in this order
+#     Scripts/check.sh all            everything, as the CI does: about 20 minutes on two cores
+#
+# Parts:
+#     build     debug and release build; warnings are errors
+#     test      swift test
+#     format    swift format lint --strict
+#     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), release build
+#     thread    the threaded tests under the thread sanitizer, in .build/thread
+#     demo      daybook demo
+#     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
+#     kill      kill -9 of an import at DAYBOOK_KILL_ROUNDS (10) random moments
+#
+# Prints a line for each step and how long it took; the exit status is 1 when any step failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=()
+step() { # NAME COMMAND …
+  local name=$1 start=$SECONDS
+  shift
+  echo "── $name"
+  if "$@"; then
+    echo "── $name: done in $((SECONDS - start)) s"
+  else
+    echo "── $name: FAILED after $((SECONDS - start)) s"
+    failed+=("$name")
+  fi
+}
+
+# swift test exits with 0 when a filter matches nothing; that would be a check that checks nothing.
+tests() {
+  local log status
+  log=$(mktemp)
+  swift test "$@" 2>&1 | tee "$log" | grep -vE '^\[|^(Build|Fetch|Comput|Plann)|(◇|✔) Test |started\.$|passed after'
+  status=${PIPESTATUS[0]}
+  if ! grep -qE 'Test run with [1-9][0-9]* tests?' "$log"; then
+    echo "no test was run"
+    status=1
+  fi
+  grep -E 'Test run with' "$log"
+  rm -f "$log"
+  return "$status"
+}
+
+release_tool() {
+  swift build -c release --product daybook >/dev/null && tool=$(swift build -c release --show-bin-path)/daybook
+}
+
+build() { swift build --build-tests && swift build -c release; }
+format() { swift format lint --strict --recursive Package.swift Sources Tests; }
+model() {
+  DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
+    -Xswiftc -enable-testing --filter RecordModel
+}
+thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread; }
+demo() { swift run -c release daybook demo; }
+smoke() { release_tool && Scripts/smoke.sh "$tool"; }
+kills() { release_tool && DAYBOOK=$tool Scripts/kill.sh "${DAYBOOK_KILL_ROUNDS:-10}"; }
+
+parts=("$@")
+[ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
+[ "${parts[*]}" = all ] && parts=(format test demo smoke kill model thread)
+
+for part in "${parts[@]}"; do
+  case $part in
+    build) step build build ;;
+    test) step "swift test" tests ;;
+    format) step "format" format ;;
+    model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
+    thread) step "thread sanitizer" thread ;;
+    demo) step "demo" demo ;;
+    smoke) step "smoke" smoke ;;
+    kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
+    *)
+      sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+      exit 2
+      ;;
+  esac
+done
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "all good after $SECONDS s"

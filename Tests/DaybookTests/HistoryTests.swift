@@ -1,0 +1,75 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// The versions of a record that the file still links, newest first; deletions are versions too.
+
+@Suite("history")
+struct HistoryTests {
+  @Test("every save and every deletion is a version, newest first, across reopening")
+  func versions() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let clock = TestClock()
+    var options = Database.Options.simulated(seed: 1, clock: clock)
+    var database = try Database.open(at: "a.daybook", options: options, disk: disk)
+    let id = try Record.ID("a")
+    var expected: [(tag: String?, date: Date, value: Record.Value?)] = []
+    for number in 0..<30 as Range<Int64> {
+      if number % 7 == 6 {
+        try database.write { try $0.delete(id) }
+        expected.append((nil, clock.date, nil))
+      } else {
+        let saved = try database.put("a", ["n": .int(number)])
+        expected.append((saved.metadata?.changeTag, clock.date, .int(number)))
+      }
+      if number % 10 == 9 {
+        try database.close()
+        options = .simulated(seed: UInt64(number), clock: clock)
+        database = try .open(at: "a.daybook", options: options, disk: disk)
+      }
+      let history = try database.history(of: id)
+      #expect(history.count == expected.count)
+      #expect(Set(history.map(\.id)).count == history.count)
+      for (version, wanted) in zip(history, expected.reversed()) {
+        #expect(version.date == wanted.date && version.record?["n"] as Record.Value? == wanted.value)
+        if let tag = wanted.tag { #expect(version.changeTag == tag) }
+        if case .deleted(let gone) = version.content { #expect(gone.id == id && gone.type == "Note") }
+      }
+      #expect(try history.first?.sequence == database.snapshot().sequence)
+    }
+    try database.expectClean()
+  }
+
+  @Test("a record that was never there has no history")
+  func never() throws {
+    let database = try Database.scratch()
+    #expect(try database.history(of: Record.ID("never")).isEmpty)
+  }
+
+  @Test("a forgotten deletion takes its history along")
+  func horizon() throws {
+    let database = try Database.scratch()
+    try database.put("a", ["n": 1])
+    try database.write { try $0.delete(Record.ID("a")) }
+    let sequence = try database.snapshot().sequence
+    try database.put("b")
+    try database.write { try $0.forgetDeletions(through: sequence) }
+    #expect(try database.history(of: Record.ID("a")).isEmpty)
+    try database.put("a", ["n": 2])
+    #expect(try database.history(of: Record.ID("a")).map { $0.record?["n"] as Int? } == [2])
+    try database.expectClean()
+  }
+
+  @Test("a snapshot's history ends where the snapshot does")
+  func snapshot() throws {
+    let database = try Database.scratch()
+    try database.put("a", ["n": 1])
+    let snapshot = try database.snapshot()
+    try database.put("a", ["n": 2])
+    #expect(try snapshot.history(of: Record.ID("a")).count == 1)
+    #expect(try database.history(of: Record.ID("a")).count == 2)
+  }
+}
