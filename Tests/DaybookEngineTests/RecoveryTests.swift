@@ -391,8 +391,8 @@ struct RecoveryTests {
         try store.put("more", [1])
         try store.close()
         // Whoever comes next is sent to the one that served.
-        let last = try #require(try frames(of: try #require(disk.bytes(of: path))).last)
-        #expect(last.newestCheckpoint == (basis == .log ? 0 : checkpoints[0].offset))
+        let last = try frames(of: disk.bytes(of: path) ?? []).last
+        #expect(last?.newestCheckpoint == (basis == .log ? 0 : checkpoints[0].offset))
         let reopened = try specimen.open(disk)
         #expect(reopened.store.recovery.basis == (basis == .log ? .log : .newestCheckpoint))
         #expect(try reopened.contents() == specimen.newest.merging(["more": [1]]) { $1 })

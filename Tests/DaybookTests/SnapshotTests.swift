@@ -121,20 +121,23 @@ struct SnapshotTests {
 
   @Test("a snapshot that holds back too much memory is too old, and says so")
   func tooOld() throws {
-    let database = try Database.scratch { $0.snapshotMemory = 64 << 10 }
-    try database.write { transaction in for number in 0..<500 { try transaction.save(.fresh("r\(number)")) } }
+    let database = try Database.scratch {
+      $0.snapshotMemory = 64 << 10
+      $0.checkpoint = .init()
+    }
+    try database.write { transaction in for number in 0..<5000 { try transaction.save(.fresh("r\(number)")) } }
     let snapshot = try database.snapshot()
     var error: DatabaseError?
     for _ in 0..<200 where error == nil {
       try database.write { transaction in
-        for number in stride(from: 0, to: 500, by: 5) {
+        for number in stride(from: 0, to: 5000, by: 50) {
           try transaction.save(.fresh("r\(number)"), policy: .changedKeys)
         }
       }
       error = failure { try snapshot.recordCount(in: .default) }
     }
     #expect(error?.code == .snapshotTooOld)
-    #expect(try database.recordCount(in: .default) == 500)
+    #expect(try database.recordCount(in: .default) == 5000)
     try database.expectClean()
   }
 }

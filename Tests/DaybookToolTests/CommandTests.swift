@@ -53,9 +53,12 @@ struct CommandTests {
     arguments: [
       (["dmp", "x"], "dump"), (["dump"], "FILE is missing"), (["dump", "x", "--zoen", "Z"], "--zone"),
       (["dump", "x", "--format", "xml"], "ndjson"), (["dump", "x", "y"], "too many"), (["dump", "x", "--zone"], "value"),
-      (["import", "x"], "INPUT"), (["changes", "x", "Z", "--limit", "0"], "above zero"), (["changes", "x", "Z", "--since", "!"], "token"),
-      (["put", "x", "Z", "n", "novalue"], "KEY=VALUE"), (["put", "x", "Z", "n", "k:integer=1"], "int"), (["delete", "x", "Z"], "--whole-zone"),
-      (["help", "impotr"], "import"), (["dump", "x", "--metadata=1"], "no value"), (["dump", "x", "--zone", "A", "--zone", "B"], "twice"),
+      (["import", "x"], "INPUT"), (["changes", "x", "Z", "--limit", "0"], "above zero"),
+      (["changes", "x", "Z", "--since", "!"], "token"),
+      (["put", "x", "Z", "n", "novalue"], "KEY=VALUE"), (["put", "x", "Z", "n", "k:integer=1"], "int"),
+      (["delete", "x", "Z"], "--whole-zone"),
+      (["help", "impotr"], "import"), (["dump", "x", "--metadata=1"], "no value"),
+      (["dump", "x", "--zone", "A", "--zone", "B"], "twice"),
     ])
   func usage(arguments: [String], words: String) {
     let outcome = bench.run(arguments)
@@ -94,7 +97,10 @@ struct CommandTests {
   func dashboard() throws {
     try fill()
     let types = try json(bench.good("types", file, "--json").output)
-    #expect(types == [["type": "Author", "zone": "Library", "recordCount": 1], ["type": "Movie", "zone": "Library", "recordCount": 2]])
+    #expect(
+      types == [
+        ["type": "Author", "zone": "Library", "recordCount": 1], ["type": "Movie", "zone": "Library", "recordCount": 2],
+      ])
     #expect(try bench.good("types", file).output.contains("Movie"))
     let lines = try bench.good("dump", file, "--type", "Movie", "--metadata").lines.map { try json($0) }
     #expect(lines.compactMap { $0["name"]?.text } == ["alien", "dune"])

@@ -82,7 +82,8 @@ struct ImportTests {
 
   @Test("CSV: numbers only where every cell is one, empty cells are absent, NA is a text")
   func csv() throws {
-    let text = "\u{FEFF}id,zip,height,mixed,cc,note\r\n1,01234,1.5,1,NA,\"two\r\nlines, \"\"quoted\"\"\"\r\n\r\n2,99999,2,x,,\r\n"
+    let text =
+      "\u{FEFF}id,zip,height,mixed,cc,note\r\n1,01234,1.5,1,NA,\"two\r\nlines, \"\"quoted\"\"\"\r\n\r\n2,99999,2,x,,\r\n"
     try bench.good("import", file, try bench.write(text, to: "rows.csv"), "--id", "id", "--type", "Row")
     let records = try bench.records(file)
     #expect(

@@ -9,7 +9,8 @@ struct LineTests {
   /// One value of each kind, with what is hard in it.
   static let values: [String: Record.Value] = [
     "aString": .string("e\u{301} \"\\\n\u{0}\u{7F} שלום 👨‍👩‍👧‍👦"), "anInt": .int(.min), "aMaximum": .int(.max),
-    "aDouble": .double(0.1 + 0.2), "aWhole": .double(7), "aTiny": .double(.leastNonzeroMagnitude), "aHuge": .double(1.7976931348623157e308),
+    "aDouble": .double(0.1 + 0.2), "aWhole": .double(7), "aTiny": .double(.leastNonzeroMagnitude),
+    "aHuge": .double(1.7976931348623157e308),
     "anInfinity": .double(.infinity), "anotherInfinity": .double(-.infinity), "bytes": .bytes(Data([0, 255, 10])),
     "noBytes": .bytes(Data()), "date": .date(Date(timeIntervalSinceReferenceDate: 781_234_567.123_456_7)),
     "distantPast": .date(.distantPast), "endOfTime": .date(Date(timeIntervalSinceReferenceDate: .infinity)),
@@ -76,7 +77,8 @@ struct LineTests {
     record["b"] = 7.0 as Record.Value
     #expect(
       try Self.line(record)
-        == #"{"zone":"_defaultZone","name":"n","type":"T","fields":{"B":{"type":"int","value":1},"a":{"type":"int","value":1},"a1":{"type":"int","value":1},"a_":{"type":"int","value":1},"b":{"type":"double","value":7.0}}}"#)
+        == #"{"zone":"_defaultZone","name":"n","type":"T","fields":{"B":{"type":"int","value":1},"a":{"type":"int","value":1},"a1":{"type":"int","value":1},"a_":{"type":"int","value":1},"b":{"type":"double","value":7.0}}}"#
+    )
   }
 
   @Test("a date may be typed as text")
@@ -95,7 +97,8 @@ struct LineTests {
       #"{"type":"date","value":"yesterday"}"#, #"{"type":"bytes","value":"*"}"#, #"{"type":"location","value":{"latitude":1}}"#,
       #"{"type":"location","value":{"latitude":1,"longitude":2,"colour":3}}"#, #"{"type":"nothing","value":1}"#,
       #"{"type":"ints","value":[1,2.5]}"#, #"{"type":"reference","value":{"name":""}}"#,
-      #"{"type":"reference","value":{"name":"a","action":"explode"}}"#, #"{"type":"asset","value":{"sha256":"00","byteCount":1}}"#,
+      #"{"type":"reference","value":{"name":"a","action":"explode"}}"#,
+      #"{"type":"asset","value":{"sha256":"00","byteCount":1}}"#,
       #"{"type":"double","value":"nan"}"#, #"{"type":"double","value":9007199254740993}"#,
     ])
   func refused(field: String) throws {
@@ -104,10 +107,12 @@ struct LineTests {
     #expect(throws: (any Error).self) { try RecordLine.record(row, sealedCount: &sealedCount) }
   }
 
-  @Test("rows that only look like lines of a dump are rows", arguments: [
-    #"{"name":"a","fields":{}}"#, #"{"zone":"Z","name":"a","type":"T","fields":{"x":1}}"#,
-    #"{"zone":"Z","name":"a","type":"T","fields":{},"colour":1}"#, #"{"zone":1,"name":"a","type":"T","fields":{}}"#,
-  ])
+  @Test(
+    "rows that only look like lines of a dump are rows",
+    arguments: [
+      #"{"name":"a","fields":{}}"#, #"{"zone":"Z","name":"a","type":"T","fields":{"x":1}}"#,
+      #"{"zone":"Z","name":"a","type":"T","fields":{},"colour":1}"#, #"{"zone":1,"name":"a","type":"T","fields":{}}"#,
+    ])
   func lookalikes(text: String) throws { #expect(!RecordLine.isRecordLine(try json(text))) }
 
   @Test("CloudKit's form has its types, its milliseconds and its zone")

@@ -114,7 +114,9 @@ struct JSONTests {
   @Test("values are read as they were written")
   func values() throws {
     #expect(try json("null") == .null)
-    #expect(try json(" [1, -0, 1.0, 1e3, -2.5E-2, true, \"x\"] ") == .array([1, 0, .double(1), .double(1000), .double(-0.025), true, "x"]))
+    #expect(
+      try json(" [1, -0, 1.0, 1e3, -2.5E-2, true, \"x\"] ")
+        == .array([1, 0, .double(1), .double(1000), .double(-0.025), true, "x"]))
     #expect(try json("9223372036854775807") == .int(.max))
     #expect(try json("-9223372036854775808") == .int(.min))
     #expect(try json("9223372036854775808") == .hugeInt("9223372036854775808"))

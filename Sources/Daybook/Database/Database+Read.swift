@@ -33,7 +33,7 @@ extension Database {
   /// Reads several things from one moment, off the caller's thread. The body never suspends.
   @discardableResult
   public func read<R: Sendable>(_ body: @escaping @Sendable (borrowing Snapshot) throws -> R) async throws -> R {
-    try await queue.run { [self] in
+    try await queues.read { [self] in
       let snapshot = try Snapshot(self)
       return try body(snapshot)
     }
@@ -102,7 +102,7 @@ extension Database {
     let state = PageState(token)
     return AsyncThrowingStream { [self] in
       guard let token = state.next() else { return nil }
-      let page = try await queue.run { [self] in
+      let page = try await queues.read { [self] in
         try changes(in: zone, since: token.value, limit: limit, desiredKeys: desiredKeys)
       }
       state.advance(page)

@@ -11,20 +11,9 @@ extension Database {
   ///   only opening the file again tells what survived.
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
-    let transaction: StoreTransaction
-    do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
-    let context = WriteContext(self, transaction, origin: origin)
-    let result: R
-    do {
-      result = try body(Transaction(context))
-      context.isEnded = true
-    } catch {
-      context.isEnded = true
-      try wait(store.abort(transaction))
-      throw error
-    }
-    try wait(try commit(context))
-    return result
+    let (result, ticket) = try perform(origin, body)
+    try wait(ticket)
+    return try result.get()
   }
 
   /// The same off the caller's thread. The body itself never suspends.
@@ -32,7 +21,21 @@ extension Database {
   public func write<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
-    try await queue.run { [self] in try write(origin: origin, body) }
+    try await queues.write { [self] in try perform(origin, body) } wait: { [self] ticket in try wait(ticket) }
+  }
+
+  /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
+  /// may have read what others wrote just before.
+  private func perform<R>(
+    _ origin: Origin?, _ body: (borrowing Transaction) throws -> R
+  ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: Store.Ticket) {
+    let transaction: StoreTransaction
+    do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
+    let context = WriteContext(self, transaction, origin: origin)
+    let result = Result { try body(Transaction(context)) }
+    context.isEnded = true
+    if case .failure = result { return (result, store.abort(transaction)) }
+    return (result, try commit(context))
   }
 
   private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {

@@ -29,7 +29,7 @@ public final class Database: Sendable {
   let writer: Writer
   let hub: CommitHub
   let services = RecordServices()
-  let queue: WriteQueue
+  let queues = WorkQueues()
 
   /// Opens the database at a path, and creates it when there is none.
   ///
@@ -90,7 +90,6 @@ public final class Database: Sendable {
     self.applier = applier
     self.hub = hub
     writer = Writer(options: options)
-    queue = WriteQueue()
   }
 
   deinit {

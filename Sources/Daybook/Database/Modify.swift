@@ -26,7 +26,7 @@ extension Database {
     }
   }
 
-  private func checkRequest(_ records: [Record], _ ids: [Record.ID]) throws(DatabaseError) {
+  func checkRequest(_ records: [Record], _ ids: [Record.ID]) throws(DatabaseError) {
     let count = records.count + ids.count
     guard count <= options.limits.itemsPerRequest else {
       throw DatabaseError(
@@ -59,7 +59,7 @@ extension Database {
     case delete(Int)
   }
 
-  private func modify(
+  func modify(
     _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool
   ) throws(DatabaseError) -> ModifyResult {
     var saves: [Result<Record, DatabaseError>?] = .init(repeating: nil, count: records.count)
@@ -150,31 +150,35 @@ extension Database {
     saving zones: [Zone] = [], deleting ids: [Zone.ID] = [], origin: Origin? = nil
   ) throws(DatabaseError) -> ModifyZonesResult {
     do {
-      return try write(origin: origin) { transaction in
-        var result = ModifyZonesResult()
-        for zone in zones {
-          do throws(DatabaseError) {
-            try transaction.save(zone)
-            result.saves.append(.init(id: zone.id, result: .success(zone)))
-          } catch {
-            if error.concernsWholeCommit { throw error }
-            result.saves.append(.init(id: zone.id, result: .failure(error)))
-          }
-        }
-        for id in ids {
-          do throws(DatabaseError) {
-            try transaction.deleteZone(id)
-            result.deletes.append(.init(id: id, result: .success(())))
-          } catch {
-            if error.concernsWholeCommit { throw error }
-            result.deletes.append(.init(id: id, result: .failure(error)))
-          }
-        }
-        return result
-      }
+      return try write(origin: origin) { try modifyZones($0, zones, ids) }
     } catch let error as DatabaseError {
       throw error
     } catch { throw DatabaseError(.internalError, cause: error) }
+  }
+
+  func modifyZones(
+    _ transaction: borrowing Transaction, _ zones: [Zone], _ ids: [Zone.ID]
+  ) throws(DatabaseError) -> ModifyZonesResult {
+    var result = ModifyZonesResult()
+    for zone in zones {
+      do throws(DatabaseError) {
+        try transaction.save(zone)
+        result.saves.append(.init(id: zone.id, result: .success(zone)))
+      } catch {
+        if error.concernsWholeCommit { throw error }
+        result.saves.append(.init(id: zone.id, result: .failure(error)))
+      }
+    }
+    for id in ids {
+      do throws(DatabaseError) {
+        try transaction.deleteZone(id)
+        result.deletes.append(.init(id: id, result: .success(())))
+      } catch {
+        if error.concernsWholeCommit { throw error }
+        result.deletes.append(.init(id: id, result: .failure(error)))
+      }
+    }
+    return result
   }
 
   /// The records with these IDs, each with a result: `unknownItem` or `zoneNotFound` where there is none.

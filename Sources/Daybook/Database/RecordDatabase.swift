@@ -38,13 +38,14 @@ extension Database: RecordDatabase {
   public func modify(
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
   ) async throws -> ModifyResult {
-    try await queue.run { [self] in
-      try modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
+    try checkRequest(records, ids)
+    return try await write { [self] transaction in
+      try modify(transaction.context, records, ids, policy, atomically)
     }
   }
 
   /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.
   public func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
-    try await queue.run { [self] in try modifyZones(saving: zones, deleting: ids, origin: nil) }
+    try await write { [self] transaction in try modifyZones(transaction, zones, ids) }
   }
 }

@@ -155,13 +155,40 @@ enum CommitEvent {
   }
 }
 
-/// Where `async` transactions and reads wait, so that no caller's thread does.
-final class WriteQueue: Sendable {
-  private let queue = DispatchQueue(label: "daybook.work", attributes: .concurrent)
+/// Where `async` reads and transactions run, so that no caller's thread waits.
+///
+/// Transactions wait for their turn on one queue and for their sync on another. However many there are, they hold two
+/// threads; the next one writes while the last one syncs; and reads never stand behind them. (On one concurrent queue
+/// fifty waiting writers kept every read waiting for seconds, because the pool adds threads slowly.)
+final class WorkQueues: Sendable {
+  private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
+  private let turns = DispatchQueue(label: "daybook.turns")
+  private let syncs = DispatchQueue(label: "daybook.syncs")
 
-  func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+  func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try body() }) }
+      reads.async { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
+  /// `turn` does the transaction and says what to wait for; its result is told when `wait` has returned.
+  func write<R: Sendable>(
+    turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: Store.Ticket),
+    wait: @escaping @Sendable (Store.Ticket) throws -> Void
+  ) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      turns.async { [syncs] in
+        do {
+          let (result, ticket) = try turn()
+          syncs.async {
+            continuation.resume(
+              with: Result {
+                try wait(ticket)
+                return try result.get()
+              })
+          }
+        } catch { continuation.resume(throwing: error) }
+      }
     }
   }
 }

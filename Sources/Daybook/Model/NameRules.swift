@@ -1,3 +1,5 @@
+import DaybookEngine
+
 /// Which names records, types, keys, zones and owners may have.
 ///
 /// Each rule answers with the error to throw, or nil when the name is good: an initialiser throws it at once, a
@@ -31,47 +33,67 @@ enum NameRules {
   }
 
   /// Letters, digits and underscores after a first letter; 1 to 255 of them.
-  private static func isIdentifier(_ name: String) -> Bool {
-    UTF8Order.withView(of: name) { bytes in
-      guard bytes.count >= 1, bytes.count <= maximumByteCount else { return false }
-      for index in 0..<bytes.count {
-        let byte = bytes[index]
-        let isLetter = (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-        let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-        if !isLetter && (index == 0 || !(isDigit || byte == UInt8(ascii: "_"))) { return false }
-      }
-      return true
+  @inline(__always)
+  private static func isIdentifier(_ bytes: ByteView) -> Bool {
+    guard bytes.count >= 1, bytes.count <= maximumByteCount else { return false }
+    let first = bytes[0] | 0x20
+    guard first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") else { return false }
+    var index = 1
+    while index < bytes.count {
+      // One bit for each of the 128 ASCII characters: the digits below 64, letters and the underscore above.
+      let byte = bytes[index]
+      let members: UInt64 = byte < 64 ? 0x03FF_0000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
+      guard byte < 128, members &>> UInt64(byte & 63) & 1 != 0 else { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Whether a key belongs to the system. Hardly two of the names are equally long, so a key is compared with one or two.
+  @inline(__always)
+  private static func isReserved(_ key: ByteView) -> Bool {
+    switch key.count {
+    case 4: UTF8Order.equal(key, "etag")
+    case 5: UTF8Order.equal(key, "share")
+    case 6: UTF8Order.equal(key, "parent")
+    case 8: UTF8Order.equal(key, "recordID")
+    case 10: UTF8Order.equal(key, "recordType") || UTF8Order.equal(key, "recordName")
+    case 12: UTF8Order.equal(key, "creationDate")
+    case 15: UTF8Order.equal(key, "recordChangeTag")
+    case 16: UTF8Order.equal(key, "modificationDate") || UTF8Order.equal(key, "modifiedByDevice")
+    case 19: UTF8Order.equal(key, "creatorUserRecordID")
+    case 24: UTF8Order.equal(key, "lastModifiedUserRecordID")
+    default: false
     }
   }
 
   /// The rule of identifiers, and none of the names that belong to the system.
   static func faultOfKey(_ key: String) -> DatabaseError? {
-    if !isIdentifier(key) {
-      return DatabaseError(
-        .invalidArguments,
-        "A key must begin with a letter and go on with letters, digits and underscores, at most 255 in all.",
-        facts: .init(key: key))
-    }
-    // All reserved names begin with one of seven letters and few keys do, so most are done here.
-    switch key.utf8.first {
-    case UInt8(ascii: "c"), UInt8(ascii: "e"), UInt8(ascii: "l"), UInt8(ascii: "m"), UInt8(ascii: "p"),
-      UInt8(ascii: "r"), UInt8(ascii: "s"):
-      break
-    default: return nil
-    }
-    if key.utf8.count < 4 { return nil }
-    switch key {
-    case "creationDate", "creatorUserRecordID", "etag", "lastModifiedUserRecordID", "modificationDate",
-      "modifiedByDevice", "recordChangeTag", "recordID", "recordType", "recordName", "parent", "share":
-      return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: .init(key: key))
-    default:
-      return nil
-    }
+    UTF8Order.withView(of: key) { faultOfKey($0) }
+  }
+
+  /// The same for the bytes of a key.
+  @inline(__always)
+  static func faultOfKey(_ key: ByteView) -> DatabaseError? {
+    isIdentifier(key) && !isReserved(key) ? nil : fault(ofBadKey: key)
+  }
+
+  @inline(never)
+  private static func fault(ofBadKey key: ByteView) -> DatabaseError {
+    let facts = DatabaseError.Facts(key: UTF8Order.string(key, isValid: false))
+    if isIdentifier(key) { return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: facts) }
+    return DatabaseError(
+      .invalidArguments,
+      "A key must begin with a letter and go on with letters, digits and underscores, at most 255 in all.", facts: facts)
+  }
+
+  private static func isSystemType(_ type: ByteView) -> Bool {
+    UTF8Order.equal(type, "Users") || (type.count >= 9 && UTF8Order.equal(type.prefix(9), "cloudkit."))
   }
 
   /// The rule of identifiers. A new record cannot have a type of the system, one that a server made can.
   static func faultOfType(_ type: String, isNew: Bool) -> DatabaseError? {
-    if type == "Users" || type.utf8.starts(with: "cloudkit.".utf8) {
+    if UTF8Order.withView(of: type, { isSystemType($0) }) {
       guard isNew else {
         return type.utf8.count <= maximumByteCount && isPrintableASCII(type)
           ? nil
@@ -81,7 +103,7 @@ enum NameRules {
       return DatabaseError(
         .invalidArguments, "Records of a system type cannot be created.", facts: .init(recordType: type))
     }
-    if !isIdentifier(type) {
+    if UTF8Order.withView(of: type, { !isIdentifier($0) }) {
       return DatabaseError(
         .invalidArguments,
         "A record type must begin with a letter and go on with letters, digits and underscores, at most 255 in all.",

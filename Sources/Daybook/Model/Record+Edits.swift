@@ -2,27 +2,39 @@ import DaybookEngine
 
 /// How edits and the stored body together make the fields of a record. Both namespaces go through here.
 extension Record {
-  /// The position of a key among the edits, or where it would be.
-  private func position(of key: String) -> (index: Int, isFound: Bool) {
+  /// Where a key is among the edits, or would be.
+  private struct Position {
+    var index = 0
+    var isFound = false
+  }
+
+  /// The position of a key whose head is known.
+  @inline(__always)
+  private func position(of key: ByteView, head: UInt64) -> Position {
     var lower = 0
     var upper = edits.count
     while lower < upper {
-      let middle = (lower + upper) / 2
-      let order = UTF8Order.compare(edits[middle].key, key)
-      if order == 0 { return (middle, true) }
-      if order < 0 { lower = middle + 1 } else { upper = middle }
+      let middle = (lower &+ upper) &>> 1
+      let other = edits[middle].head
+      var order = other < head ? -1 : other > head ? 1 : 0
+      if order == 0 { order = UTF8Order.compare(edits[middle].key, key) }
+      if order == 0 { return Position(index: middle, isFound: true) }
+      if order < 0 { lower = middle &+ 1 } else { upper = middle }
     }
-    return (lower, false)
+    return Position(index: lower)
+  }
+
+  private func position(of key: String) -> Position {
+    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
   }
 
   @usableFromInline
   func value(forKey key: String, isEncrypted: Bool) -> Value? {
     if !edits.isEmpty {
-      let (index, isFound) = position(of: key)
-      if isFound {
-        let edit = edits[index]
-        if edit.isEncrypted == isEncrypted { return edit.value }
-        if !edit.isRemoval { return nil }
+      let place = position(of: key)
+      if place.isFound {
+        if edits[place.index].isEncrypted == isEncrypted { return edits[place.index].value }
+        if edits[place.index].kind != nil { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
@@ -50,13 +62,18 @@ extension Record {
   }
 
   /// Sets or refuses.
-  mutating func store(_ value: Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
-    if let fault = NameRules.faultOfKey(key) { throw fault }
-    let place = position(of: key)
+  mutating func store(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
+    // The bytes of the key are looked at once, for everything.
+    let (fault, head, place) = UTF8Order.withView(of: key) { bytes in
+      if let fault = NameRules.faultOfKey(bytes) { return (Optional(fault), 0 as UInt64, Position()) }
+      let head = UTF8Order.head(of: bytes)
+      return (nil, head, position(of: bytes, head: head))
+    }
+    if let fault { throw fault }
     let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
     guard let value else {
       // Nothing to remove where the other namespace holds the key.
-      if !isTaken { put(FieldEdit(key: key, isEncrypted: isEncrypted, value: nil), at: place) }
+      if !isTaken { put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: nil), at: place) }
       forgive(key, isEncrypted)
       return
     }
@@ -75,7 +92,7 @@ extension Record {
     } catch {
       throw error.adding { $0.key = key }
     }
-    put(FieldEdit(key: key, isEncrypted: isEncrypted, value: storable), at: place)
+    put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: storable), at: place)
     forgive(key, isEncrypted)
   }
 
@@ -87,7 +104,7 @@ extension Record {
 
   /// Sets, or remembers why not.
   @usableFromInline
-  mutating func assign(_ value: Value?, forKey key: String, isEncrypted: Bool) {
+  mutating func assign(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) {
     do throws(DatabaseError) {
       try store(value, forKey: key, isEncrypted: isEncrypted)
     } catch {
@@ -96,17 +113,18 @@ extension Record {
   }
 
   /// Remembers why a key or value was refused.
-  @usableFromInline   mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
+  @usableFromInline
+  mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
     forgive(key, isEncrypted)
     refusals.append(Refusal(key: key, isEncrypted: isEncrypted, error: error.adding { $0.key = key }))
   }
 
   /// Whether one namespace has a value for the key, whose place among the edits is known.
-  private func hasValue(forKey key: String, at place: (index: Int, isFound: Bool), isEncrypted: Bool) -> Bool {
+  private func hasValue(forKey key: String, at place: Position, isEncrypted: Bool) -> Bool {
     if place.isFound {
-      let edit = edits[place.index]
-      if edit.isEncrypted == isEncrypted { return !edit.isRemoval }
-      if !edit.isRemoval { return false }
+      let isRemoval = edits[place.index].kind == nil
+      if edits[place.index].isEncrypted == isEncrypted { return !isRemoval }
+      if !isRemoval { return false }
     }
     return body.fieldCount > 0 && body.mark(forKey: key)?.isEncrypted == isEncrypted
   }
@@ -114,14 +132,19 @@ extension Record {
   /// Puts an edit in its place; the newer one of a key wins.
   mutating func put(_ edit: FieldEdit) { put(edit, at: position(of: edit.key)) }
 
-  private mutating func put(_ edit: FieldEdit, at place: (index: Int, isFound: Bool)) {
+  @inline(__always)
+  private mutating func put(_ edit: consuming FieldEdit, at place: Position) {
     if place.isFound {
       edits[place.index] = edit
       return
     }
-    // Few records have more than eight fields; growing from one would copy three times.
-    if edits.isEmpty { edits.reserveCapacity(8) }
-    edits.insert(edit, at: place.index)
+    // Few records have more than twelve fields; growing from one would copy four times.
+    if edits.isEmpty { edits.reserveCapacity(12) }
+    if place.index == edits.count {
+      edits.append(edit)
+    } else {
+      edits.insert(edit, at: place.index)
+    }
   }
 
   /// Where the present value of a field is.

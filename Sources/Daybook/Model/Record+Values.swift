@@ -119,7 +119,12 @@ extension Record.Value {
 
 extension Record {
   /// Whether an asset or a list of them was set since the record was read.
-  package var hasEditedAssets: Bool { edits.contains { $0.kind?.isAsset == true } }
+  package var hasEditedAssets: Bool {
+    for index in edits.indices {
+      if let kind = edits[index].kind, kind.isAsset { return true }
+    }
+    return false
+  }
 
   /// Replaces the assets that were set since the record was read: the database stores them, then knows their digests.
   ///

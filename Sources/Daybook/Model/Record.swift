@@ -138,8 +138,10 @@ public struct Record: Identifiable, Sendable {
   /// Throws what a subscript could not: the first key or value that was refused, or a reference to another zone.
   package func validateForSave() throws(DatabaseError) {
     if let refusal = refusals.first { throw refusal.error }
-    for edit in edits {
-      guard let kind = edit.kind, kind.isReference else { continue }
+    // By index here and in the encoder: a copy of an edit costs two reference counts, for each field of each save.
+    for index in edits.indices {
+      guard let kind = edits[index].kind, kind.isReference else { continue }
+      let edit = edits[index]
       let isElsewhere: Bool
       switch edit.value {
       case .reference(let reference): isElsewhere = reference.id.zone != body.zoneID
@@ -158,6 +160,8 @@ public struct Record: Identifiable, Sendable {
 /// One key that was set or removed since the record was read.
 package struct FieldEdit: Sendable {
   package let key: String
+  /// The first eight bytes of the key in their order; most comparisons of keys end with them.
+  let head: UInt64
   package let isEncrypted: Bool
   /// The value's kind, so that most questions need no copy of the value; nil removes.
   package let kind: FieldKind?
@@ -166,8 +170,10 @@ package struct FieldEdit: Sendable {
 
   package var isRemoval: Bool { kind == nil }
 
-  init(key: String, isEncrypted: Bool, value: Record.Value?) {
+  @inline(__always)
+  init(key: String, head: UInt64, isEncrypted: Bool, value: consuming Record.Value?) {
     self.key = key
+    self.head = head
     self.isEncrypted = isEncrypted
     kind = value?.kind
     self.value = value

@@ -30,9 +30,6 @@ extension RecordBody {
     }
   }
 
-  package var byteCount: Int { layout.byteCount }
-  package var fieldCount: Int { layout.fieldCount }
-
   package var name: String { withName { UTF8Order.string($0, isValid: false) } ?? "" }
   package var type: String { withType { UTF8Order.string($0, isValid: false) } ?? "" }
   package var zoneID: Zone.ID { withZoneKey { try? ValueCoding.zone(of: $0) } ?? .default }
@@ -71,7 +68,8 @@ extension RecordBody {
 
   /// The name of the parent, which is in the same zone.
   package var parentName: String? {
-    withOptionals { $0.parent.flatMap { UTF8Order.string($0, isValid: false) } }
+    if withBytes({ $0[1] & Flags.parent == 0 }) { return nil }
+    return withOptionals { $0.parent.flatMap { UTF8Order.string($0, isValid: false) } }
   }
 
   /// What the database knows about the record; nil before it was saved.
@@ -91,18 +89,18 @@ extension RecordBody {
   /// record has few fields and their keys lie side by side.
   package func withField<R>(_ key: ByteView, _ body: (FieldMark, ByteView) -> R?) -> R? {
     withBytes { view in
-      let layout = layout
-      var row = layout.fieldsStart &+ 2
-      var keyStart = layout.keysStart
-      while row < layout.keysStart {
+      let firstRow = fieldsStart &+ 2
+      let rowsEnd = keysStart
+      var row = firstRow
+      var keyStart = rowsEnd
+      while row < rowsEnd {
         let keyCount = Int(view[row &+ 1])
         if keyCount == key.count, UTF8Order.equal(view.slice(keyStart..<keyStart &+ keyCount), key) {
           // A value begins where the one before it ends; the first at the start of the heap.
-          let isFirst = row == layout.fieldsStart &+ 2
-          let start = isFirst ? 0 : Int(view.uint32(at: row &- Self.tableStride &+ 2))
+          let start = row == firstRow ? 0 : Int(view.uint32(at: row &- Self.tableStride &+ 2))
           let end = Int(view.uint32(at: row &+ 2))
-          return body(
-            FieldMark(rawValue: view[row]), view.slice(layout.valuesStart &+ start..<layout.valuesStart &+ end))
+          let heap = valuesStart
+          return body(FieldMark(rawValue: view[row]), view.slice(heap &+ start..<heap &+ end))
         }
         keyStart &+= keyCount
         row &+= Self.tableStride
@@ -128,13 +126,12 @@ extension RecordBody {
   /// The value of a field's bytes, opened when they are sealed.
   func value(_ mark: FieldMark, _ bytes: ByteView, key: String) -> Record.Value? {
     guard let kind = mark.kind else { return nil }
-    let layout = layout
     return withZoneKey { zoneKey in
       if !mark.isSealed {
         return ValueCoding.decode(
-          kind, bytes, zoneKey: zoneKey, isValid: layout.isChecked, services: layout.services)
+          kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
       }
-      guard let plain = layout.services?.open?(bytes.array, key, id) else { return nil }
+      guard let plain = services?.open?(bytes.array, key, id) else { return nil }
       return UTF8Order.withView(of: plain) {
         ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)
       }

@@ -71,6 +71,39 @@ import DaybookEngine
     }
   }
 
+  /// A body whose bytes are made in their place, from zeros.
+  init(layout: Layout, _ fill: (Target) -> Void) {
+    storage = ManagedBuffer<Layout, UInt8>.create(minimumCapacity: layout.byteCount) { _ in layout }
+    unsafe storage.withUnsafeMutablePointerToElements { elements in
+      let target = unsafe Target(UnsafeMutableRawBufferPointer(start: elements, count: layout.byteCount))
+      // Safe: the buffer was made for this many bytes, and the target checks every write against them.
+      unsafe RawMemory.zero(UnsafeMutableRawPointer(elements), byteCount: layout.byteCount)
+      fill(target)
+    }
+  }
+
+  /// The bytes of a body while they are made.
+  @safe struct Target {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    init(_ bytes: UnsafeMutableRawBufferPointer) { unsafe self.bytes = bytes }
+
+    @inline(__always)
+    func set(_ byte: UInt8, at offset: Int) {
+      precondition(unsafe offset >= 0 && offset < bytes.count, "a body is filled inside its bytes")
+      // Safe: the line above.
+      unsafe bytes.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+    }
+
+    @inline(__always)
+    func copy(_ source: ByteView, to offset: Int) {
+      precondition(unsafe offset >= 0 && source.count <= bytes.count - offset, "a body is filled inside its bytes")
+      guard let base = unsafe bytes.baseAddress else { return }
+      // Safe: the precondition above.
+      unsafe (base + offset).copyMemory(from: source.base, byteCount: source.count)
+    }
+  }
+
   /// A body from bytes that nobody vouches for: everything is checked, every value and all text included.
   package init(copying view: ByteView, services: RecordServices? = nil) throws(BodyFault) {
     var layout = try Self.layout(of: view)
@@ -97,8 +130,15 @@ import DaybookEngine
     self.init(copying: view, layout: layout)
   }
 
+  // A copy of the layout counts a reference; those who read one field of it ask for that.
   var layout: Layout { storage.header }
   package var services: RecordServices? { storage.header.services }
+  package var byteCount: Int { storage.header.byteCount }
+  package var fieldCount: Int { storage.header.fieldCount }
+  var fieldsStart: Int { storage.header.fieldsStart }
+  var keysStart: Int { storage.header.keysStart }
+  var valuesStart: Int { storage.header.valuesStart }
+  var isChecked: Bool { storage.header.isChecked }
 
   /// Whether both are the same object, hence the same bytes.
   package func isIdentical(to other: RecordBody) -> Bool { storage === other.storage }

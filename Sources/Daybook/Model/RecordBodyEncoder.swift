@@ -185,15 +185,16 @@ package enum RecordBodyEncoder {
   ) throws(DatabaseError) {
     let edits = record.edits
     var fieldCount = 0
-    for edit in edits where !edit.isRemoval { fieldCount += 1 }
+    for index in edits.indices where edits[index].kind != nil { fieldCount += 1 }
     try appendFieldCount(fieldCount, into: &writer)
     let table = writer.offset
-    for edit in edits { appendEntry(of: edit, services, into: &writer) }
-    for edit in edits where !edit.isRemoval { writer.append(utf8: edit.key) }
+    let hasCipher = services?.seal != nil
+    for index in edits.indices { appendEntry(of: edits, index, hasCipher, into: &writer) }
+    for index in edits.indices where edits[index].kind != nil { writer.append(utf8: edits[index].key) }
     let values = writer.offset
     var entry = table
-    for edit in edits where !edit.isRemoval {
-      try appendValue(of: edit, record, zoneKey, services, into: &writer)
+    for index in edits.indices where edits[index].kind != nil {
+      try appendValue(of: edits, index, record, zoneKey, services, into: &writer)
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
@@ -205,13 +206,14 @@ package enum RecordBodyEncoder {
   ) throws(DatabaseError) {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
+    let hasCipher = services?.seal != nil
     for row in rows {
       switch row {
       case .stored(let field):
         writer.append(field.mark.rawValue)
         writer.append(UInt8(field.key.count))
         writer.append(uint32: 0)
-      case .edit(let index): appendEntry(of: record.edits[index], services, into: &writer)
+      case .edit(let index): appendEntry(of: record.edits, index, hasCipher, into: &writer)
       }
     }
     for row in rows {
@@ -225,7 +227,7 @@ package enum RecordBodyEncoder {
     for row in rows {
       switch row {
       case .stored(let field): writer.append(field.value)
-      case .edit(let index): try appendValue(of: record.edits[index], record, zoneKey, services, into: &writer)
+      case .edit(let index): try appendValue(of: record.edits, index, record, zoneKey, services, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
@@ -241,27 +243,31 @@ package enum RecordBodyEncoder {
   }
 
   /// An edit's row in the table; its end is set when its value has been written.
-  private static func appendEntry(of edit: FieldEdit, _ services: RecordServices?, into writer: inout ByteWriter) {
-    guard let kind = edit.kind else { return }
-    let isSealed = edit.isEncrypted && services?.seal != nil
-    writer.append(FieldMark(kind, isEncrypted: edit.isEncrypted, isSealed: isSealed).rawValue)
-    writer.append(UInt8(edit.key.utf8.count))
+  @inline(__always)
+  private static func appendEntry(
+    of edits: [FieldEdit], _ index: Int, _ hasCipher: Bool, into writer: inout ByteWriter
+  ) {
+    guard let kind = edits[index].kind else { return }
+    let isEncrypted = edits[index].isEncrypted
+    writer.append(FieldMark(kind, isEncrypted: isEncrypted, isSealed: isEncrypted && hasCipher).rawValue)
+    writer.append(UInt8(edits[index].key.utf8.count))
     writer.append(uint32: 0)
   }
 
   private static func appendValue(
-    of edit: FieldEdit, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+    of edits: [FieldEdit], _ index: Int, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?,
+    into writer: inout ByteWriter
   ) throws(DatabaseError) {
-    guard let value = edit.value else { return }
-    if edit.isEncrypted, let seal = services?.seal {
+    guard let value = edits[index].value else { return }
+    if edits[index].isEncrypted, let seal = services?.seal {
       let plain = ByteBuffer(capacity: 256)
       var plainWriter = ByteWriter(plain)
       ValueCoding.append(value, zoneKey: zoneKey, into: &plainWriter)
       plainWriter.finish()
-      writer.append(try seal(plain.view.array, edit.key, record.id))
+      writer.append(try seal(plain.view.array, edits[index].key, record.id))
       return
     }
-    if let kind = edit.kind, kind.isAsset { try requireStored(value, key: edit.key) }
+    if let kind = edits[index].kind, kind.isAsset { try requireStored(value, key: edits[index].key) }
     ValueCoding.append(value, zoneKey: zoneKey, into: &writer)
   }
 
@@ -287,36 +293,31 @@ package enum RecordBodyEncoder {
 }
 
 extension RecordBody {
-  /// The body of a record that was never saved: identity, nothing else.
+  /// The body of a record that was never saved: identity, nothing else. Made in its place, with one allocation.
   init(newType type: String, id: Record.ID) {
-    let buffer = ByteBuffer(capacity: 256)
-    var writer = ByteWriter(buffer)
-    let key = id.zone == .default ? nil : id.zone.key
-    writer.append(Self.version)
-    writer.append(0)
-    writer.append(uint16: key.map { UInt16($0.count) } ?? Self.defaultZoneMark)
-    writer.append(UInt8(type.utf8.count))
-    writer.append(UInt8(id.name.utf8.count))
-    // Never saved: no tag, no dates, no previous version.
-    writer.append(uint64: 0)
-    writer.append(uint64: 0)
-    writer.append(uint64: 0)
-    writer.append(uint64: 0)
-    writer.append(uint32: 0)
-    if let key { writer.append(key) }
-    writer.append(utf8: type)
-    writer.append(utf8: id.name)
-    let optionalsStart = writer.offset
-    writer.append(uint16: 0)
-    writer.finish()
+    let zoneKey = id.zone.isDefault ? [] : id.zone.key
+    let typeByteCount = type.utf8.count
+    let nameByteCount = id.name.utf8.count
     var layout = Layout()
-    layout.byteCount = buffer.count
-    layout.optionalsStart = optionalsStart
-    layout.fieldsStart = optionalsStart
-    layout.keysStart = buffer.count
-    layout.valuesStart = buffer.count
+    layout.optionalsStart = Self.fixedByteCount + zoneKey.count + typeByteCount + nameByteCount
+    layout.fieldsStart = layout.optionalsStart
+    layout.byteCount = layout.optionalsStart + 2
+    layout.keysStart = layout.byteCount
+    layout.valuesStart = layout.byteCount
     layout.isChecked = true
-    self.init(copying: buffer.view, layout: layout)
+    self.init(layout: layout) { target in
+      // Never saved: no tag, no dates, no previous version; no fields. All that stays zero.
+      target.set(Self.version, at: 0)
+      let mark = zoneKey.isEmpty ? Self.defaultZoneMark : UInt16(zoneKey.count)
+      target.set(UInt8(truncatingIfNeeded: mark), at: 2)
+      target.set(UInt8(truncatingIfNeeded: mark &>> 8), at: 3)
+      target.set(UInt8(typeByteCount), at: 4)
+      target.set(UInt8(nameByteCount), at: 5)
+      let typeStart = Self.fixedByteCount + zoneKey.count
+      UTF8Order.withView(of: zoneKey) { target.copy($0, to: Self.fixedByteCount) }
+      UTF8Order.withView(of: type) { target.copy($0, to: typeStart) }
+      UTF8Order.withView(of: id.name) { target.copy($0, to: typeStart + typeByteCount) }
+    }
   }
 
   /// The body with only some of its fields, plain or encrypted; the header stays.

@@ -41,6 +41,27 @@ package enum UTF8Order {
     return true
   }
 
+  /// Whether the bytes are those of a literal.
+  @inline(__always)
+  static func equal(_ first: ByteView, _ second: StaticString) -> Bool {
+    precondition(second.hasPointerRepresentation, "a literal of several characters lies in memory")
+    // Safe: a literal's bytes live as long as the program.
+    return unsafe equal(first, ByteView(UnsafeRawPointer(second.utf8Start), count: second.utf8CodeUnitCount))
+  }
+
+  /// The first eight bytes as a big-endian number, missing bytes as zero: `a < b` implies `head(a) <= head(b)`.
+  @inline(__always)
+  static func head(of bytes: ByteView) -> UInt64 {
+    if bytes.count >= 8 { return bytes.bigEndianUInt64(at: 0) }
+    var head: UInt64 = 0
+    var index = 0
+    while index < bytes.count {
+      head |= UInt64(bytes[index]) &<< UInt64(56 &- 8 &* index)
+      index &+= 1
+    }
+    return head
+  }
+
   /// Below zero when `first` comes before `second`, zero when they are the same bytes, above zero otherwise.
   package static func compare(_ first: ByteView, _ second: ByteView) -> Int {
     let shared = min(first.count, second.count)

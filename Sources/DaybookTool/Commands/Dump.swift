@@ -6,7 +6,8 @@ extension Commands {
     positionals: ["FILE"],
     options: [
       .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices."),
-      .value("--format", "FORMAT", "How to print.", choices: RecordFormat.allCases.map(\.rawValue)),
+      .value("--format", "FORMAT", "How to print; ndjson when left out.", choices: RecordFormat.allCases.map(\.rawValue)),
+      .flag("--json", "The same as --format ndjson."),
     ],
     details: """
       A line is {"zone","name","type","parent"?,"fields":{key:{"type","value"}}} with keys in order of their bytes;
@@ -19,8 +20,11 @@ extension Commands {
       text is for reading. Records that cannot be read any more are named on standard error; the status is then 3.
       """
   ) { invocation in
-    try invocation.reading(invocation.arguments[0]) { database in
-      let format = invocation.arguments.value("--format").flatMap { RecordFormat(rawValue: $0) } ?? .ndjson
+    let format = invocation.arguments.value("--format").flatMap { RecordFormat(rawValue: $0) } ?? .ndjson
+    if invocation.arguments.has("--json"), format != .ndjson {
+      throw ToolError.usage("--json and --format \(format.rawValue) exclude each other.")
+    }
+    return try invocation.reading(invocation.arguments[0]) { database in
       let withMetadata = invocation.arguments.has("--metadata")
       return try invocation.forEachRecord(database) { record in
         try invocation.output.append { bytes in

@@ -16,7 +16,8 @@ extension Commands {
         choices: ImportOptions.OnExisting.allCases.map(\.rawValue)),
       .flag("--strict", "Refuse a key whose values have several kinds."),
       .flag("--acknowledge", "Print the number of rows that are durable after each batch of 1,000."),
-      .value("--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
+      .value(
+        "--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
         choices: InputFile.Format.allCases.map(\.rawValue)),
       .json,
     ],

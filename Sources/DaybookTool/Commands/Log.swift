@@ -29,7 +29,8 @@ extension Commands {
           left(frame.offset, 10), Help.padded(frame.kind, to: 10), left(frame.number, 9), left(frame.sequence, 8),
           left(frame.byteCount, 10), left(frame.durableThrough, 8), deeds(frame),
         ]
-        try output.line(cells.joined(separator: "  "))
+        let line = cells.joined(separator: "  ")
+        try output.line(cells.last == "" ? String(line.dropLast(2)) : line)
         return true
       }
       return .done

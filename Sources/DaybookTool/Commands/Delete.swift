@@ -1,0 +1,38 @@
+import Daybook
+
+extension Commands {
+  static let delete = Command(
+    name: "delete", summary: "Delete records, or a zone with everything in it.",
+    positionals: ["FILE", "ZONE", "NAME…"], optionalCount: 1,
+    options: [.flag("--whole-zone", "Delete the zone and all its records; without names.")],
+    details: "The exit status is 1 when none of the records is there."
+  ) { invocation in
+    let arguments = invocation.arguments
+    let names = Array(arguments.positionals.dropFirst(2))
+    let isWholeZone = arguments.has("--whole-zone")
+    if names.isEmpty != isWholeZone {
+      throw ToolError.usage(
+        isWholeZone ? "--whole-zone takes no names." : "Which records? Name them, or say --whole-zone.",
+        advice: "Usage: \(invocation.command.usage)")
+    }
+    return try invocation.writing(arguments[0], mayCreate: false) { database in
+      let zone = try invocation.zone(arguments[1], in: database)
+      if isWholeZone {
+        let count = try database.recordCount(in: zone)
+        try database.write { transaction in try transaction.deleteZone(zone) }
+        try invocation.output.line("deleted zone \(zone) with \(Wording.count(count, "record"))")
+        return .done
+      }
+      var missing: [String] = []
+      try database.write { transaction in
+        for name in names {
+          let id = try Record.ID(name, in: zone)
+          if try transaction.record(id) == nil { missing.append(name) } else { try transaction.delete(id) }
+        }
+      }
+      for name in missing { try invocation.note("daybook: there is no record \(zone)/\(name)") }
+      try invocation.output.line("deleted \(Wording.count(names.count - missing.count, "record"))")
+      return missing.count == names.count ? .finding : .done
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Daybook
+
+/// What an import did.
+struct ImportReport {
+  var rowCount = 0
+  /// Records that are new.
+  var newCount = 0
+  /// Rows that met a record of the same name, and how many of these were the same already.
+  var replacedCount = 0
+  var unchangedCount = 0
+  var skippedCount = 0
+  /// Rows whose name had to be made up, and the first of them.
+  var unnamedCount = 0
+  /// Encrypted values that only a cipher could open.
+  var sealedCount = 0
+}
+
+/// Puts records into transactions and counts what became of them.
+struct ImportSession {
+  var report = ImportReport()
+  private let onExisting: ImportOptions.OnExisting
+  /// False when every name is a new UUID: then nothing needs to be looked up.
+  private let mayMeetRecords: Bool
+  private var knownZones: Set<Zone.ID> = [.default]
+
+  init(_ onExisting: ImportOptions.OnExisting, mayMeetRecords: Bool) {
+    self.onExisting = onExisting
+    self.mayMeetRecords = mayMeetRecords
+  }
+
+  mutating func save(_ row: RowReader.Row, _ transaction: borrowing Transaction) throws {
+    do {
+      if !knownZones.contains(row.record.id.zone) {
+        try transaction.save(Zone(row.record.id.zone))
+        knownZones.insert(row.record.id.zone)
+      }
+      guard mayMeetRecords, let existing = try transaction.record(row.record.id) else {
+        try transaction.save(row.record)
+        report.newCount += 1
+        return
+      }
+      switch onExisting {
+      case .skip: report.skippedCount += 1
+      case .fail:
+        throw ToolError(
+          .finding, "line \(row.line): there is a record of this name already: \(row.record.id.name)",
+          advice: "--on-existing replace or skip says what to do with such rows.")
+      case .replace:
+        report.replacedCount += 1
+        try replace(existing, with: row.record, transaction)
+      }
+    } catch let error as DatabaseError {
+      switch error.code {
+      case .invalidArguments, .limitExceeded, .valueTooLarge, .referenceViolation:
+        throw Importer.badRow(row.line, error)
+      default: throw error
+      }
+    }
+  }
+
+  private mutating func replace(
+    _ existing: Record, with record: Record, _ transaction: borrowing Transaction
+  ) throws {
+    guard existing.type == record.type else {
+      // A record never changes its type, so this is another record of the same name.
+      try transaction.delete(existing.id)
+      try transaction.save(record)
+      return
+    }
+    var merged = existing
+    try merged.takeOver(record)
+    if merged.hasChanges { try transaction.save(merged) } else { report.unchangedCount += 1 }
+  }
+}
+
+extension Record {
+  /// Becomes the other record in all but identity and metadata: its values, and no others. What is the same already
+  /// does not count as changed.
+  mutating func takeOver(_ other: Record) throws(DatabaseError) {
+    for key in keys where other[key] as Value? == nil { try set(nil, forKey: key) }
+    for key in encryptedValues.keys where other.encryptedValues[key] as Value? == nil {
+      try encryptedValues.set(nil, forKey: key)
+    }
+    for key in other.keys {
+      let value: Value? = other[key]
+      if !Self.isSame(self[key], value) { try set(value, forKey: key) }
+    }
+    for key in other.encryptedValues.keys {
+      let value: Value? = other.encryptedValues[key]
+      if !Self.isSame(encryptedValues[key], value) { try encryptedValues.set(value, forKey: key) }
+    }
+    if parent != other.parent { parent = other.parent }
+  }
+
+  /// Equal and of one kind: 7 and 7.0 are equal, but not the same.
+  private static func isSame(_ first: Value?, _ second: Value?) -> Bool {
+    first?.kind == second?.kind && first == second
+  }
+}

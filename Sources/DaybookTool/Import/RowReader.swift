@@ -1,0 +1,50 @@
+import Daybook
+
+/// Reads rows as records.
+struct RowReader {
+  struct Row {
+    let record: Record
+    let line: Int
+  }
+
+  // One of the two is there; optional chaining moves it in place, where an enum would copy its buffers.
+  private var csv: CSVReader?
+  private var json: JSONElementReader?
+  /// Nil for lines of a dump.
+  private let plan: ImportPlan?
+  private var names = RandomNames()
+  private(set) var firstUnnamed: [(number: Int, line: Int)] = []
+  private(set) var unnamedCount = 0
+
+  init(_ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content) throws {
+    if case .rows(let plan) = content { self.plan = plan } else { plan = nil }
+    switch format {
+    case .csv:
+      csv = CSVReader(source)
+      _ = try csv?.next()
+    case .json: json = JSONElementReader(source)
+    }
+  }
+
+  mutating func next(_ report: inout ImportReport) throws -> Row? {
+    if try csv?.next() == true, let csv, let plan {
+      report.rowCount += 1
+      return note(try plan.row(csv, number: report.rowCount, names: &names), csv.line, &report)
+    }
+    guard let (value, line) = try json?.next() else { return nil }
+    report.rowCount += 1
+    guard let plan else {
+      return Row(record: try Importer.record(value, line, sealedCount: &report.sealedCount), line: line)
+    }
+    return note(try plan.row(value, number: report.rowCount, line: line, names: &names), line, &report)
+  }
+
+  private mutating func note(_ row: ImportPlan.Row, _ line: Int, _ report: inout ImportReport) -> Row {
+    if row.isUnnamed {
+      unnamedCount += 1
+      report.unnamedCount += 1
+      if firstUnnamed.count < 10 { firstUnnamed.append((report.rowCount, line)) }
+    }
+    return Row(record: row.record, line: line)
+  }
+}

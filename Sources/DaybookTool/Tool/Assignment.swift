@@ -1,0 +1,67 @@
+import Daybook
+
+/// `KEY=VALUE` or `KEY:KIND=VALUE`.
+struct Assignment {
+  let key: String
+  private let kind: FieldKind?
+  private let text: String
+
+  init(_ word: String) throws(ToolError) {
+    guard let (left, right) = word.splitAtEquals() else {
+      throw .usage("\(word) is not KEY=VALUE.", advice: "For example title=Dune, or year:string=1984.")
+    }
+    var name = left[...]
+    if let colon = name.firstIndex(of: ":") {
+      let kindName = String(name[name.index(after: colon)...])
+      guard let kind = FieldKind(name: kindName) else {
+        let names = FieldKind.allCases.map(\.name)
+        let nearest = Spelling.nearest(to: kindName, among: names)
+        throw .usage(
+          "There is no kind \(kindName)\(nearest.map { "; \($0) is one" } ?? "").",
+          advice: "The kinds are \(names.joined(separator: ", ")).")
+      }
+      self.kind = kind
+      name = name[..<colon]
+    } else {
+      kind = nil
+    }
+    key = String(name)
+    text = right
+  }
+
+  /// The value, in whose zone references point.
+  func value(in zone: Zone.ID) throws -> Record.Value {
+    guard let kind else { return Self.guessed(text) }
+    if let value = try explicit(kind, zone) { return value }
+    throw ToolError.usage("The value of \(key) is not of the kind \(kind.name).", advice: "`daybook help put` has examples.")
+  }
+
+  private static func guessed(_ text: String) -> Record.Value {
+    switch try? JSONParser.parse(text) {
+    case .int(let number)?: .int(number)
+    case .double(let number)?: .double(number)
+    case .bool(let value)?: .int(value ? 1 : 0)
+    default: .string(text)
+    }
+  }
+
+  private func explicit(_ kind: FieldKind, _ zone: Zone.ID) throws -> Record.Value? {
+    switch kind {
+    case .string, .bytes: return try RecordLine.value(.string(text), kind, in: zone)
+    case .date:
+      let bare = DateScanner.iso8601(text) == nil ? (try? JSONParser.parse(text)) ?? .null : .string(text)
+      return try RecordLine.value(bare, kind, in: zone)
+    case .location:
+      let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
+      return .location(Location(latitude: latitude, longitude: longitude))
+    case .reference:
+      return .reference(Record.Reference(try Record.ID(text, in: zone)))
+    case .double where text == "inf" || text == "-inf":
+      return try RecordLine.value(.string(text), kind, in: zone)
+    default:
+      guard let bare = try? JSONParser.parse(text) else { return nil }
+      return try RecordLine.value(bare, kind, in: zone)
+    }
+  }
+}

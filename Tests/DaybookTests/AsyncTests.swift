@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// Asynchronous reads, writes and requests, also through the protocol that a server in the network would stand behind.
+
+@Suite("asynchronous calls", .timeLimit(.minutes(1)))
+struct AsyncTests {
+  @Test("write and read off the caller's thread, with results and errors")
+  func writeAndRead() async throws {
+    let database = try Database.scratch()
+    let saved = try await database.write { try $0.save(.fresh("a", ["n": 1])) }
+    let read = try await database.read { try $0.record(Record.ID("a")) }
+    #expect(saved == read)
+    await #expect(throws: Intended.self) {
+      try await database.write { transaction in
+        try transaction.save(.fresh("b"))
+        throw Intended()
+      }
+    }
+    let count = try await database.read { try $0.recordCount(in: .default) }
+    #expect(count == 1)
+  }
+
+  @Test("a hundred tasks write, and each of their commits is there")
+  func manyWriters() async throws {
+    let database = try Database.scratch()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          try await database.write { transaction in
+            let known = try transaction.record(Record.ID("counter"))
+            var record = try known ?? .fresh("counter", ["n": 0])
+            record["n"] = (record["n"] ?? 0) + 1
+            try transaction.save(record)
+            try transaction.save(.fresh("r\(number)"))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let record = try await database.read { try $0.record(Record.ID("counter")) }
+    #expect(record?["n"] == 100)
+    let count = try await database.read { try $0.recordCount(in: .default) }
+    #expect(count == 101)
+    _ = try { try database.expectClean() }()
+  }
+
+  @Test("reads do not wait for writers, however many wait for their turn")
+  func readsGoFirst() async throws {
+    let database = try Database.scratch()
+    try await database.write { try $0.save(.fresh("a")) }
+    let mayEnd = Monitor()
+    let state = Locked((hasTurn: false, isDone: false))
+    let blocker = Thread {
+      _ = try? database.write { transaction in
+        try transaction.save(.fresh("slow"))
+        state.withLock { $0.hasTurn = true }
+        mayEnd.lock()
+        while !state.withLock({ $0.isDone }) { mayEnd.wait() }
+        mayEnd.unlock()
+      }
+    }
+    blocker.start()
+    while !state.withLock({ $0.hasTurn }) { await Task.yield() }
+    let writers = (0..<50).map { number in Task { try await database.write { try $0.save(.fresh("r\(number)")) } } }
+    let clock = ContinuousClock()
+    let time = try await clock.measure {
+      for _ in 0..<20 {
+        let count = try await database.read { try $0.recordCount(in: .default) }
+        #expect(count == 1)
+      }
+    }
+    mayEnd.withLock {
+      state.withLock { $0.isDone = true }
+      mayEnd.broadcast()
+    }
+    for writer in writers { _ = try await writer.value }
+    let count = try await database.read { try $0.recordCount(in: .default) }
+    #expect(count == 52)
+    #expect(time < .seconds(5), "reads took \(time)")
+  }
+
+  /// What a codec or a sync engine does, which knows no more than the protocol.
+  private func exercise(_ database: any RecordDatabase) async throws {
+    let zone = Zone(try Zone.ID("Library"))
+    try await database.modifyZones(saving: [zone], deleting: []).get()
+    let zones = try await database.zones()
+    #expect(zones == [zone, Zone(.default)])
+    let records = try (0..<5).map { try Record.fresh("r\($0)", in: zone.id, ["n": .int(Int64($0))]) }
+    let result = try await database.modify(
+      saving: records, deleting: [], policy: .ifServerRecordUnchanged, atomically: true)
+    #expect(result.saves.count == 5 && result.errors.isEmpty)
+    let again = try await database.modify(
+      saving: [records[0]], deleting: [records[1].id], policy: .ifServerRecordUnchanged, atomically: true)
+    #expect(again.errors[records[0].id]?.code == .serverRecordChanged)
+    #expect(again.errors[records[1].id]?.code == .batchRequestFailed)
+    let found = try await database.records(for: records.map(\.id) + [Record.ID("never", in: zone.id)], desiredKeys: [])
+    #expect(found.count == 6)
+    let first = try #require(try found[records[0].id]?.get())
+    #expect(first.keys.isEmpty && first.metadata != nil)
+    let page = try await database.changes(in: zone.id, since: nil, limit: 3, desiredKeys: nil)
+    #expect(page.saved.count == 3 && page.moreComing)
+    let rest = try await database.changes(in: zone.id, since: page.token, limit: nil, desiredKeys: nil)
+    #expect(rest.saved.count == 2 && !rest.moreComing)
+    let whole = try await database.databaseChanges(since: nil, limit: nil)
+    #expect(whole.changed == [zone.id])
+    let itemCount = database.limits.itemsPerRequest
+    #expect(itemCount == 400)
+    try await database.modifyZones(saving: [], deleting: [zone.id]).get()
+  }
+
+  @Test("the protocol alone is enough")
+  func throughProtocol() async throws {
+    let database = try Database.scratch()
+    try await exercise(database)
+    _ = try { try database.expectClean() }()
+  }
+
+  @Test("pages of changes come one after another and end with the feed", arguments: [1, 3, 7, 100])
+  func pages(_ limit: Int) async throws {
+    let database = try Database.scratch()
+    let zone = try { try database.zone("Library") }()
+    _ = try { try database.write { transaction in for number in 0..<7 { try transaction.save(.fresh("r\(number)", in: zone)) } } }()
+    var names: [String] = []
+    var token: ChangeToken?
+    var pageCount = 0
+    for try await page in database.changePages(in: zone, since: nil, limit: limit) {
+      names += page.savedNames
+      token = page.token
+      pageCount += 1
+    }
+    #expect(names == (0..<7).map { "r\($0)" } && pageCount == (7 + limit - 1) / limit)
+    _ = try { try database.put("more", in: zone) }()
+    for try await page in database.changePages(in: zone, since: token, desiredKeys: []) { names = page.savedNames }
+    #expect(names == ["more"])
+    let missing = try Zone.ID("Missing")
+    await #expect(throws: DatabaseError.self) {
+      for try await _ in database.changePages(in: missing, since: nil) {}
+    }
+  }
+}
