@@ -73,7 +73,9 @@ struct PageBuilder {
 
 @Suite("Pages")
 struct PageTests {
-  static let prefixes: [[UInt8]] = [[], [7], Array("zone/a".utf8), [UInt8](repeating: 0, count: 9), [UInt8](repeating: 255, count: 1000)]
+  static let prefixes: [[UInt8]] = [
+    [], [7], Array("zone/a".utf8), [UInt8](repeating: 0, count: 9), [UInt8](repeating: 255, count: 1000),
+  ]
 
   /// Keys that have heads, zero bytes and beginnings in common.
   static func suffix(_ generator: inout SeededGenerator) -> [UInt8] {
@@ -239,7 +241,9 @@ struct PageTests {
     return builder
   }
 
-  @Test("a sealed page holds; with one byte changed, or at another place, or with another salt, it does not", arguments: [false, true])
+  @Test(
+    "a sealed page holds; with one byte changed, or at another place, or with another salt, it does not",
+    arguments: [false, true])
   func oneByteChanged(isBranch: Bool) throws {
     for seed in [isBranch ? 1 : 2] as [UInt64] {
       let builder = try PageTests.sealedPage(seed: seed, isBranch: isBranch, offset: 40960, salt: 99)
@@ -371,13 +375,14 @@ struct PageTests {
     #expect(try reason { store($0, 513, at: Page.cellOffset($0.slot($0.cellCount - 1))) } == .cell)
     for byteCount in [512, 513] {
       let expected: PageFault.Reason? = byteCount == 512 ? nil : .cell
-      #expect(try reason { page in
-        page.initialize(kind: Page.Kind.leaf, level: 0, prefix: page.prefix)
-        let scratch = GuardedPage()
-        [UInt8](repeating: 1, count: byteCount).withView {
-          _ = page.insert(at: 0, suffix: $0.prefix(3), value: $0, scratch: scratch.page)
-        }
-      } == expected)
+      #expect(
+        try reason { page in
+          page.initialize(kind: Page.Kind.leaf, level: 0, prefix: page.prefix)
+          let scratch = GuardedPage()
+          [UInt8](repeating: 1, count: byteCount).withView {
+            _ = page.insert(at: 0, suffix: $0.prefix(3), value: $0, scratch: scratch.page)
+          }
+        } == expected)
     }
     // Two cells that share their bytes.
     #expect(try reason { store($0, UInt16(Page.cellOffset($0.slot(1))), at: 40 + 2 * 8 + 4) } == .cell)
@@ -394,13 +399,14 @@ struct PageTests {
     }
     #expect(reasonInMemory == nil && reasonInFile == .cell)
     // Two slots in the wrong order, their cells in the order of the slots.
-    #expect(try reason { page in
-      page.initialize(kind: Page.Kind.leaf, level: 0, prefix: page.prefix)
-      let scratch = GuardedPage()
-      for key in [[2], [1]] as [[UInt8]] {
-        _ = key.withView { page.insert(at: page.cellCount, suffix: $0, value: $0, scratch: scratch.page) }
-      }
-    } == .order)
+    #expect(
+      try reason { page in
+        page.initialize(kind: Page.Kind.leaf, level: 0, prefix: page.prefix)
+        let scratch = GuardedPage()
+        for key in [[2], [1]] as [[UInt8]] {
+          _ = key.withView { page.insert(at: page.cellCount, suffix: $0, value: $0, scratch: scratch.page) }
+        }
+      } == .order)
     // Children: behind the parent, overlapping it, in the file's header, in memory.
     for child in [40960, 45056, 40960 - 4095, 0, 1, 4095, PageSource.memoryTag | 4096] as [UInt64] {
       #expect(try reason(isBranch: true) { $0.setChild(2, child, count: 1) } == .child)

@@ -510,15 +510,23 @@ struct RecoveryTests {
   func otherSalt() throws {
     var left = Specimen(.withoutCheckpoints(seed: 1))
     var right = Specimen(.withoutCheckpoints(seed: 2))
-    try left.continued(closing: false) { store, specimen in try specimen.commit(store, ("a", [1])) }
+    try left.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("a", [1]))
+      try store.store.checkpoint()
+    }
     try right.continued(closing: false) { store, specimen in
       try specimen.commit(store, ("a", [1]))
+      try specimen.commit(store, ("a", [2]))
+      try store.store.checkpoint()
       try specimen.commit(store, ("b", [2]))
     }
+    #expect(right.bytes.count > left.bytes.count)
     let bytes = left.bytes + right.bytes[left.bytes.count...]
     let disk = left.disk(bytes)
     let store = try left.open(disk)
     #expect(try store.contents() == ["a": [1]])
+    // Nor is it asked where the newest checkpoint is.
+    #expect(store.store.recovery.basis == .newestCheckpoint)
     #expect(disk.bytes(of: path)?[left.bytes.count...].allSatisfy { $0 == 0 } == true)
   }
 

@@ -242,6 +242,36 @@ struct StoreThreadTests {
     try reopened.close()
   }
 
+  @Test("a commit is seen by its own thread as soon as it returns, whoever synced it")
+  func seenAfterCommit() throws {
+    let store = try KeyValueStore(path, disk: MemoryDisk(), options: .withoutCheckpoints())
+    // A commit that replaces many pages takes a while between writing its frame and queueing what it shows; a sync of
+    // another thread in that while covers the frame and shows nothing.
+    let pageCount = 400
+    @Sendable func key(_ number: Int) -> String { String(repeating: "k", count: 400) + "\(number + 100_000)" }
+    try store.write { transaction in
+      for number in 0..<pageCount * 9 { try transaction.put(key(number), []) }
+    }
+    let isDone = Locked(false)
+    try onThreads(3) { thread in
+      func commit(_ body: (borrowing KeyValueTransaction) throws -> Void) throws {
+        let sequence = try store.write(body)
+        let pin = try store.store.beginRead()
+        defer { store.store.endRead(pin) }
+        if pin.sequence < sequence { throw Deviation("commit \(sequence) has returned, readers see \(pin.sequence)") }
+      }
+      if thread == 0 {
+        defer { isDone.withLock { $0 = true } }
+        for round in 0..<40 {
+          try commit { for page in 0..<pageCount { try $0.put(key(page * 9 + round % 9), [UInt8(round)]) } }
+        }
+      } else {
+        while !isDone.withLock({ $0 }) { try commit { try $0.put("\(thread)", [1]) } }
+      }
+    }
+    try store.close()
+  }
+
   @Test("readers beside writers and checkpoints see exactly what some commit left", arguments: [StoreOptions.Durability.full, .relaxed])
   func readersBesideWriters(durability: StoreOptions.Durability) throws {
     var options = StoreOptions.small()

@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Trees against a model")
 struct TreeModelTests {
-  @Test("a tree answers like a sorted array, through savepoints, checkpoints and old versions", arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(
+    "a tree answers like a sorted array, through savepoints, checkpoints and old versions",
+    arguments: 1...6 as ClosedRange<UInt64>)
   func mixedKeys(seed: UInt64) throws {
     var trial = TreeTrial(seed: seed, stepCount: 2_000, families: KeyFamily.allCases)
     trial.typicalCount = 600
@@ -208,6 +210,12 @@ struct TreeModelTests {
     }
     try bench.abort()
     #expect(throws: PageFault.self) { try [1].withView { _ = try bench.editor.reader.catalogValue($0, in: bench.roots[0]) } }
+    var cursor = bench.editor.reader.cursor(in: bench.roots[0])
+    try cursor.first()
+    #expect(throws: PageFault.self) { try cursor.catalogValue }
+    cursor = bench.editor.reader.cursor(in: bench.catalog)
+    try cursor.first()
+    #expect(try cursor.catalogValue.root(0) == bench.roots[0])
     let root = try TreeWorkbench.cellKey(0).withView {
       try bench.editor.reader.catalogValue($0, in: bench.catalog)?.root(0)
     }

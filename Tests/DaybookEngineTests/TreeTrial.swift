@@ -18,7 +18,8 @@ enum KeyFamily: CaseIterable {
       return Array("record/".utf8) + bigEndian(number)
     case .commonPrefix:
       let length = [3, 20, 60, 300, 1200].randomElement(using: &generator)!
-      return [UInt8](repeating: 0x70 + UInt8(length % 5), count: length) + bytes(Int.random(in: 0...6, using: &generator), &generator)
+      return [UInt8](repeating: 0x70 + UInt8(length % 5), count: length)
+        + bytes(Int.random(in: 0...6, using: &generator), &generator)
     case .long:
       let length = Bool.random(using: &generator) ? 1280 : Int.random(in: 200...1280, using: &generator)
       let shared = Int.random(in: 0...length, using: &generator)
@@ -119,7 +120,8 @@ struct TreeTrial {
     case 912..<945: bench.beginSavepoint()
     case 945..<960: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
     case 960: if Int.random(in: 0..<10, using: &generator) == 0 { bench.dropTree(tree) }
-    case 961..<965: bench.rests[tree] = KeyFamily.tiny.key(&generator) + [UInt8](repeating: 7, count: Int.random(in: 0...480, using: &generator))
+    case 961..<965:
+      bench.rests[tree] = [UInt8](repeating: UInt8(tree), count: Int.random(in: 0...480, using: &generator))
     case 965..<967: try bench.abort()
     case 967..<975: if isGrowing { try putMany(bench, tree, &generator) }
     default: try finishTransaction(bench, &checkpoint, &generator)

@@ -112,9 +112,13 @@ struct OptionsTests {
     #expect(try reader.changes(in: zone, since: nil).savedNames == ["a"])
     let error = failure { try reader.put("b", in: zone) }
     #expect(error?.code == .readOnly)
+    let token = try reader.changes(in: zone, since: nil).token
     try reader.expectClean()
     try reader.close()
     #expect(disk.bytes(of: "test.daybook") == bytes && disk.callCount == callCount)
+    let again = try Database.open(on: disk, seed: 3)
+    try again.put("b", in: zone)
+    #expect(try again.changes(in: zone, since: token).savedNames == ["b"])
     let missing = failure {
       try Database.open(on: SimulatedDisk(seed: 2)) { $0.isReadOnly = true }
     }

@@ -23,8 +23,8 @@ private struct Database {
 }
 
 // README: keys
-extension Record.Key where T == String { static var title: Self { .init("title") } }
-extension Record.Key where T == Int { static var year: Self { .init("year") } }
+extension Record.Key where T == String { static var movieTitle: Self { .init("title") } }
+extension Record.Key where T == Int { static var movieYear: Self { .init("year") } }
 // README: end
 
 // Comments of samples stand in a column of their own, which the formatter would not let them.
@@ -61,7 +61,7 @@ struct ReadmeTests {
     var token: ChangeToken?                                        // keep token.data; nil starts at the beginning
     repeat {
       let page = try database.changes(in: library, since: token)
-      for record in page.saved { print("saved", record.id.name, record[.title] ?? "–") }
+      for record in page.saved { print("saved", record.id.name, record[.movieTitle] ?? "–") }
       for deletion in page.deleted { print("deleted", deletion.id.name, deletion.type) }
       token = page.token
       if !page.moreComing { break }
@@ -72,10 +72,10 @@ struct ReadmeTests {
     let dune = try Record.ID("dune", in: library)
     // README: conflict
     guard var mine = try database.record(dune), var theirs = try database.record(dune) else { return }
-    theirs[.title] = "Dune: Part One"
+    theirs[.movieTitle] = "Dune: Part One"
     try database.write { transaction in try transaction.save(theirs) }
 
-    mine[.year] = 2022
+    mine[.movieYear] = 2022
     do {
       try database.write { transaction in try transaction.save(mine) }
     } catch let error as DatabaseError where error.code == .serverRecordChanged {
@@ -85,7 +85,7 @@ struct ReadmeTests {
     }
     // README: end
     let merged = try database.record(dune)
-    #expect(merged?[.title] == "Dune: Part One" && merged?[.year] == 2022)
+    #expect(merged?[.movieTitle] == "Dune: Part One" && merged?[.movieYear] == 2022)
 
     // README: snapshot
     try database.read { snapshot in                                // one moment, whatever is written meanwhile

@@ -80,6 +80,9 @@ struct ThreadTests {
       let listed = try snapshot.records(in: zone).count
       let types = try snapshot.recordTypes(in: zone).reduce(0) { $0 + $1.count }
       #expect(count == listed && types == listed)
+    case 3:
+      let report = try database.check(Bool.random(using: &generator) ? .deep : .structure)
+      #expect(report.isClean, "\(report.findings)")
     default:
       try mirror.follow(database, zone)
       #expect(sum(Array(mirror.records.values)) == total)
@@ -128,9 +131,9 @@ struct ThreadTests {
         var generator = SeededGenerator(seed: 100 + UInt64(reader))
         var mirror = Mirror()
         while writing.withLock({ $0 > 0 }) {
-          do { try look(database, zone, reader % 4, &generator, &mirror) } catch { errors.withLock { $0.append("\(error)") } }
+          do { try look(database, zone, reader % 5, &generator, &mirror) } catch { errors.withLock { $0.append("\(error)") } }
         }
-        do { try look(database, zone, reader % 4, &generator, &mirror) } catch { errors.withLock { $0.append("\(error)") } }
+        do { try look(database, zone, reader % 5, &generator, &mirror) } catch { errors.withLock { $0.append("\(error)") } }
       }
     }
     group.wait()
@@ -149,7 +152,7 @@ struct ThreadTests {
     options.checkpoint.minimumLogByteCount = 32 << 10
     options.checkpoint.maximumLogByteCount = 64 << 10
     let database = try Database.inMemory(options: options)
-    try Self.run(database, writers: 3, readers: 4, transfers: 120)
+    try Self.run(database, writers: 3, readers: 5, transfers: 120)
     try database.close()
   }
 
@@ -162,7 +165,7 @@ struct ThreadTests {
     options.checkpoint.maximumLogByteCount = 64 << 10
     options.limits.changesPerPage = 9
     let database = try Database.open(at: folder.file("bank.daybook"), options: options)
-    try Self.run(database, writers: 3, readers: 4, transfers: 60)
+    try Self.run(database, writers: 3, readers: 5, transfers: 60)
     try database.close()
     let again = try Database.open(at: folder.file("bank.daybook"))
     #expect(again.lastRecovery.wasClosed)

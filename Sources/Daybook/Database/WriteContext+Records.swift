@@ -52,7 +52,7 @@ extension WriteContext {
       let payload = store.payload.view.dropFirst(operation + Operation.headerByteCount)
       // What was copied from a stored body has been checked by its checksum only.
       saved = Record(
-        body: server == nil
+        body: server == nil && record.body.isChecked
           ? try RecordBody(encoded: payload, services: database.services)
           : try RecordBody(trusted: payload, services: database.services))
     } catch { preconditionFailure("a body that was just encoded is well formed") }

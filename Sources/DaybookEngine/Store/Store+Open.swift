@@ -534,7 +534,7 @@ extension LogReader {
 
 /// Refuses a second open for writing of one file in one process.
 final class WriterClaim: Sendable {
-  private static let claimed = Mutex<Set<FileIdentity>>([])
+  private static let claimed = Locked<Set<FileIdentity>>([])
   private let identity: FileIdentity
 
   init?(_ identity: FileIdentity) {

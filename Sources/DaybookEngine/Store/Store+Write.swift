@@ -111,6 +111,8 @@ extension Store {
       syncMonitor.broadcast()
     }
     let isDurable = durableNumber >= number
+    // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
+    if isDurable { newestShown = publishPending(regardless: false) ?? newestShown }
     syncMonitor.unlock()
     if let newestShown { options.onPublish?(newestShown) }
     // Also when another description's sync failed meanwhile: a failed sync is final, wherever it happens.

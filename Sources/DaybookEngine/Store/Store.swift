@@ -65,7 +65,7 @@ import Synchronization
   let writtenNumber = Atomic<UInt64>(0)
   let writtenOffset = Atomic<UInt64>(0)
   let syncedOffset = Atomic<UInt64>(0)
-  let deathCause = Mutex<DiskFailure?>(nil)
+  let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
   let isClosed = Atomic<Bool>(false)
   /// Held while the store closes, so that a second `close` returns after the first.

@@ -86,6 +86,14 @@ package struct Cursor {
   /// Whether values here begin with the roots of other trees.
   var isInCatalog: Bool { leaf.kind == Page.Kind.catalogLeaf }
 
+  /// The value under the cursor as a catalog's. Throws where the tree is none: the roots in such a value have not been checked.
+  package var catalogValue: CatalogValue {
+    get throws(PageFault) {
+      if !isInCatalog { throw PageFault(offset: root.reference, reason: .kind) }
+      return CatalogValue(value)
+    }
+  }
+
   /// Puts the key under the cursor into `buffer`, replacing what is there.
   package func key(into buffer: ByteBuffer) {
     precondition(isValid, "a key is read where a cursor stands on a record")
