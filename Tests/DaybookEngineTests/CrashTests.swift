@@ -88,7 +88,8 @@ final class CrashWorkload: @unchecked Sendable {
       let key = "key \(Int.random(in: 0..<48, using: &generator))"
       switch Int.random(in: 0..<10, using: &generator) {
       case 0..<6:
-        let value = filler(Int.random(in: 0..<1 << 30, using: &generator), Int.random(in: 0..<(isLarge ? 400 : 90), using: &generator))
+        let value = filler(
+          Int.random(in: 0..<1 << 30, using: &generator), Int.random(in: 0..<(isLarge ? 400 : 90), using: &generator))
         try transaction.put(key, value)
         model[key] = value
       case 6..<8:

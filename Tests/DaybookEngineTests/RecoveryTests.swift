@@ -60,7 +60,8 @@ private struct Specimen {
       try specimen.continued { store, specimen in
         for _ in 0..<commits {
           number += 1
-          try specimen.commit(store, ("key \(number % 5)", filler(number, 20 + number)), ("other \(number)", filler(-number, 9)))
+          try specimen.commit(
+            store, ("key \(number % 5)", filler(number, 20 + number)), ("other \(number)", filler(-number, 9)))
         }
         try specimen.commit(
           store, ("part one", filler(number, 700)), ("part two", filler(number + 1, 700)), ("key 1", nil))
@@ -221,7 +222,8 @@ struct RecoveryTests {
     return specimen
   }
 
-  @Test("a damaged commit that a later frame covers is rotten: nothing is written, reading stops before it", arguments: [30, 100])
+  @Test(
+    "a damaged commit that a later frame covers is rotten: nothing is written, reading stops before it", arguments: [30, 100])
   func rotten(at place: Int) throws {
     let specimen = try threeCommits(closing: true)
     let commits = try specimen.frames(.commit)
@@ -578,7 +580,9 @@ struct RecoveryTests {
     let salt = try specimen.bytes.withView { (view: ByteView) throws -> UInt64 in try FileHeader(view).salt }
     for frame in try specimen.frames.suffix(6) {
       for field in [4, 24, 32, 40, 48, 56, 64, 72, 80] {
-        for value in [0, 1, 5, 4096, 1 << 60, 1 << 63, UInt64.max &- frame.offset &- 95, UInt64.max - 103, UInt64.max - 1, UInt64.max] as [UInt64] {
+        for value in [
+          0, 1, 5, 4096, 1 << 60, 1 << 63, UInt64.max &- frame.offset &- 95, UInt64.max - 103, UInt64.max - 1, UInt64.max,
+        ] as [UInt64] {
           var bytes = specimen.bytes
           let start = Int(frame.offset)
           for index in 0..<8 where field != 4 || index == 0 {

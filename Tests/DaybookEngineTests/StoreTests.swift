@@ -99,11 +99,12 @@ struct StoreTransactionTests {
     try store.put("a", [1])
     let calls = disk.callCount
     #expect(try store.write { _ in } == 1)
-    #expect(try store.write { transaction in
-      let savepoint = try transaction.transaction.savepoint()
-      try transaction.put("b", [1])
-      try transaction.transaction.rollBack(to: savepoint)
-    } == 1)
+    #expect(
+      try store.write { transaction in
+        let savepoint = try transaction.transaction.savepoint()
+        try transaction.put("b", [1])
+        try transaction.transaction.rollBack(to: savepoint)
+      } == 1)
     #expect(disk.callCount == calls)
   }
 
@@ -272,7 +273,9 @@ struct StoreThreadTests {
     try store.close()
   }
 
-  @Test("readers beside writers and checkpoints see exactly what some commit left", arguments: [StoreOptions.Durability.full, .relaxed])
+  @Test(
+    "readers beside writers and checkpoints see exactly what some commit left",
+    arguments: [StoreOptions.Durability.full, .relaxed])
   func readersBesideWriters(durability: StoreOptions.Durability) throws {
     var options = StoreOptions.small()
     options.hasBackgroundThread = true
@@ -465,6 +468,27 @@ struct StoreThreadTests {
     try store.close()
     #expect(try last()?.kind == .closed)
     #expect(try last()?.next == UInt64(disk.bytes(of: path)?.count ?? 0))
+  }
+
+  @Test("with padding no frame shares a sector of 4096 bytes with another, and recovery finds them all")
+  func padding() throws {
+    let disk = SimulatedDisk(seed: 3)
+    var options = StoreOptions.withoutCheckpoints()
+    options.startsBatchesOnFreshSector = true
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    for number in 0..<12 { try store.write { try $0.put("key \(number)", [UInt8](repeating: 7, count: 100 * number)) } }
+    let image = disk.killed()
+    let reopened = try KeyValueStore(path, disk: image, options: .small())
+    #expect(try reopened.contents().count == 12)
+    let pin = try reopened.store.beginRead()
+    defer { reopened.store.endRead(pin) }
+    var offsets: [UInt64] = []
+    try reopened.store.forEachFrame(pin) { header, _ in
+      if header.kind == .commit { offsets.append(header.offset) }
+      return true
+    }
+    #expect(offsets.count == 12)
+    #expect(offsets.allSatisfy { $0 % 4096 == 0 })
   }
 
   @Test("at .relaxed a commit is seen at once, and synced soon in the background")
@@ -685,7 +709,8 @@ struct StoreOpeningTests {
           for number in 0..<10_000 {
             do {
               switch thread {
-              case 0: SystemClock.sleep(nanoseconds: UInt64(round) * 2_000_000 + 1_000_000)
+              case 0:
+                SystemClock.sleep(nanoseconds: UInt64(round) * 2_000_000 + 1_000_000)
                 return try store.close()
               case 1: _ = try store.contents()
               default:
@@ -753,7 +778,9 @@ struct StoreOpeningTests {
 
 @Suite("Store: a disk that fails")
 struct StoreFailureTests {
-  @Test("a failed sync is final: the outcome is unknown until the file is opened again", arguments: [SimulatedFault.SyncLoss.keepsPages, .dropsPages])
+  @Test(
+    "a failed sync is final: the outcome is unknown until the file is opened again",
+    arguments: [SimulatedFault.SyncLoss.keepsPages, .dropsPages])
   func failedSync(loss: SimulatedFault.SyncLoss) throws {
     for call in 1...3 {
       let disk = newDisk()

@@ -123,7 +123,9 @@ struct AsyncTests {
   func pages(_ limit: Int) async throws {
     let database = try Database.scratch()
     let zone = try { try database.zone("Library") }()
-    _ = try { try database.write { transaction in for number in 0..<7 { try transaction.save(.fresh("r\(number)", in: zone)) } } }()
+    _ = try {
+      try database.write { transaction in for number in 0..<7 { try transaction.save(.fresh("r\(number)", in: zone)) } }
+    }()
     var names: [String] = []
     var token: ChangeToken?
     var pageCount = 0

@@ -28,7 +28,8 @@ struct DatabaseFeedTests {
     try database.expectClean()
   }
 
-  @Test("a deleted zone is told with the reason, until it is made again", arguments: DatabaseChanges.DeletedZone.Reason.allCases)
+  @Test(
+    "a deleted zone is told with the reason, until it is made again", arguments: DatabaseChanges.DeletedZone.Reason.allCases)
   func reasons(_ reason: DatabaseChanges.DeletedZone.Reason) throws {
     let database = try Database.scratch()
     let zone = try database.zone("Library")

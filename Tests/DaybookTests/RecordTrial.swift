@@ -313,7 +313,8 @@ final class RecordTrial {
 
   private func compare(_ record: Record?, _ version: ModelVersion?, _ what: @autoclosure () -> String) throws {
     guard let record, let version else {
-      return try require(record == nil && version == nil, "\(what()): \(String(describing: record)), \(String(describing: version))")
+      return try require(
+        record == nil && version == nil, "\(what()): \(String(describing: record)), \(String(describing: version))")
     }
     try require(record.type == version.type, "\(what()): type \(record.type)")
     let values = record.values
@@ -353,7 +354,10 @@ final class RecordTrial {
       try require(
         changes.savedNames == expected.filter { $0.row.live != nil }.map(\.name), "inside, feed of \(id.zone)")
       if let life = model.zones[id.zone]?.life {
-        hold(HeldToken(token: changes.token, zone: id.zone, life: life, order: model.order, sequence: model.sequence, horizon: model.horizon))
+        hold(
+          HeldToken(
+            token: changes.token, zone: id.zone, life: life, order: model.order, sequence: model.sequence,
+            horizon: model.horizon))
       }
     }
   }
@@ -455,7 +459,9 @@ final class RecordTrial {
         // Something may happen between two pages.
         if chance(1, in: 4) { return }
       } else {
-        return hold(HeldToken(token: page.token, zone: zone, life: life, order: model.order, sequence: model.sequence, horizon: model.horizon))
+        return hold(
+          HeldToken(
+            token: page.token, zone: zone, life: life, order: model.order, sequence: model.sequence, horizon: model.horizon))
       }
     }
   }

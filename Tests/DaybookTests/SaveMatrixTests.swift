@@ -73,7 +73,8 @@ struct SaveMatrixTests {
       #expect(conflict.client == bench.client && conflict.client.changedKeys == bench.client.changedKeys)
       #expect(conflict.server == bench.server)
       #expect(conflict.ancestor == bench.base)
-      #expect(error?.message == (state == .otherTag ? "The record changed since it was read." : "A record to insert already exists."))
+      #expect(
+        error?.message == (state == .otherTag ? "The record changed since it was read." : "A record to insert already exists."))
     case (.tagMissing, .ifServerRecordUnchanged):
       #expect(error?.code == .unknownItem && stored == nil)
       #expect(error?.facts.name == "dune" && error?.facts.zone == bench.zone)

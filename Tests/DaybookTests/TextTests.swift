@@ -10,7 +10,8 @@ import Testing
 @Suite("text")
 struct TextTests {
   private static let texts = [
-    "", "plain", "Zoë", "Zoe\u{308}", "ﬁ", "fi", "\u{212B}", "\u{C5}", "A\u{30A}", "שלום עולם", "مرحبا بالعالم", "\u{202E}rtl\u{202C}",
+    "", "plain", "Zoë", "Zoe\u{308}", "ﬁ", "fi", "\u{212B}", "\u{C5}", "A\u{30A}", "שלום עולם", "مرحبا بالعالم",
+    "\u{202E}rtl\u{202C}",
     "e\u{301}\u{327}", "e\u{327}\u{301}", "👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "日本語", "한글", "\u{1112}\u{1161}\u{11AB}", "한", "नमस्ते", "\u{0}",
     "a\u{0}b", "\u{FEFF}bom", "\u{10FFFF}", "line\nbreak\ttab", String(repeating: "é", count: 5000),
   ]

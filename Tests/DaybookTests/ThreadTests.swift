@@ -17,7 +17,8 @@ struct ThreadTests {
     let zone = try database.zone("Bank")
     try database.write { transaction in
       for number in 0..<accountCount {
-        try transaction.save(.fresh("account-\(number)", in: zone, type: "Account", ["balance": .int(total / Int64(accountCount))]))
+        try transaction.save(
+          .fresh("account-\(number)", in: zone, type: "Account", ["balance": .int(total / Int64(accountCount))]))
       }
     }
     return zone

@@ -167,7 +167,8 @@ struct TransactionTests {
     try database.write { transaction in
       try transaction.save(Zone(zone))
       for number in 0..<200 {
-        let kept = try transaction.save(.fresh("r\(number)", in: zone, ["n": .int(Int64(number)), "b": .bytes(Data(count: 100))]))
+        let kept = try transaction.save(
+          .fresh("r\(number)", in: zone, ["n": .int(Int64(number)), "b": .bytes(Data(count: 100))]))
         try? transaction.savepoint {
           var other = kept
           other["n"] = -1

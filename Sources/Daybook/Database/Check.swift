@@ -17,14 +17,20 @@ extension Database {
       public let offset: Int?
       /// What is wrong.
       public let message: String
+      /// The place, if there is one, and what is wrong.
       public var description: String { offset.map { "byte \($0): \(message)" } ?? message }
     }
-    /// What was looked at.
+    /// Frames of the log that were looked at.
     public var frameCount = 0
+    /// Commits among them.
     public var commitCount = 0
+    /// Operations in them.
     public var operationCount = 0
+    /// Pages of the trees.
     public var pageCount = 0
+    /// Records in all zones.
     public var recordCount = 0
+    /// Zones that exist.
     public var zoneCount = 0
     /// Everything that is wrong; empty when all is well.
     public var findings: [Finding] = []

@@ -46,7 +46,7 @@ final class CommitHub: Sendable {
       state.subscribers[state.nextNumber] = subscriber
       return state.nextNumber
     }
-    guard let number else { subscriber.finish() ; return AsyncStream { nil } }
+    guard let number else { subscriber.finish(); return AsyncStream { nil } }
     // The stream's closure keeps this alive; with the stream the subscription ends.
     let membership = Membership { [self] in _ = state.withLock { $0.subscribers.removeValue(forKey: number) } }
     return AsyncStream {

@@ -21,7 +21,11 @@ extension Database {
   public func write<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
-    try await queues.write { [self] in try perform(origin, body) } wait: { [self] ticket in try wait(ticket) }
+    try await queues.write { [self] in
+      try perform(origin, body)
+    } wait: { [self] ticket in
+      try wait(ticket)
+    }
   }
 
   /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body

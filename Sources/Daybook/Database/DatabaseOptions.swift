@@ -21,12 +21,13 @@ extension Database {
 
     /// When a checkpoint is made, and how much memory it may take.
     public struct Checkpoint: Sendable, Hashable {
-      /// Bytes of log between checkpoints: twice the size of the trees, within these limits. Replay after a crash is
-      /// bounded by it.
+      /// Bytes of log between checkpoints are twice the size of the trees, but at least this many.
       public var minimumLogByteCount = 64 << 20
+      /// … and at most this many: replay after a crash is bounded by it.
       public var maximumLogByteCount = 256 << 20
       /// Memory for changed pages that are not in the file yet. One transaction that needs more is refused.
       public var memoryByteCount = 512 << 20
+      /// The defaults.
       public init() {}
     }
 
@@ -36,8 +37,9 @@ extension Database {
     public var isReadOnly = false
     /// How long to wait for another process that writes.
     public var lockTimeout = Duration.seconds(5)
+    /// When a checkpoint is made.
     public var checkpoint = Checkpoint()
-    /// Each synced batch starts on a fresh sector, for disks that may damage a whole sector at power loss.
+    /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
     public var padding = false
     /// Memory that long-lived snapshots may hold back; past it the oldest throws `snapshotTooOld`.
     public var snapshotMemory = 256 << 20
@@ -64,6 +66,7 @@ extension Database {
     /// Log since the last checkpoint that makes `close` write one.
     package var closeCheckpointByteCount = 32 << 10
 
+    /// The defaults: every commit durable, nobody named.
     public init() {}
 
     var storeOptions: StoreOptions {

@@ -86,7 +86,8 @@ extension ReadView {
     return parts
   }
 
-  private func token(_ sequence: UInt64, _ ordinal: UInt32, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken {
+  private func token(_ sequence: UInt64, _ ordinal: UInt32, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken
+  {
     ChangeToken(
       ChangeToken.Parts(
         databaseID: databaseID, lineage: try lineage(of: sequence), sequence: sequence, ordinal: ordinal,

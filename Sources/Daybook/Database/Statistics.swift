@@ -9,8 +9,9 @@ extension Database {
     public var wasClosed: Bool
     /// The newest checkpoint, or what had to stand in for it.
     public var basis: Basis
-    /// Commits that were applied again, and the bytes of log that they and other frames took.
+    /// Commits that were applied again.
     public var replayedCommitCount: Int
+    /// Bytes of log that these and the frames between them take.
     public var replayedByteCount: Int
     /// Bytes of an unacknowledged write that were thrown away.
     public var discardedByteCount: Int

@@ -129,12 +129,11 @@ final class WriteContext {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
-    let before = (eventCount: events.count, hasStarted: hasStarted, lineage: lineage)
+    let before = (eventCount: events.count, hasStarted: hasStarted)
     do { return try body() } catch {
       do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
       events.removeSubrange(before.eventCount...)
       hasStarted = before.hasStarted
-      lineage = before.lineage
       throw error
     }
   }

@@ -17,7 +17,10 @@ struct CheckpointContents: Equatable {
   var pageCount: UInt64
   var roots: [TreeRoot]
 
-  init(freezeOffset: UInt64, freezeNumber: UInt64, freezeSequence: UInt64, freezePrevious: UInt64, pageCount: UInt64, roots: [TreeRoot]) {
+  init(
+    freezeOffset: UInt64, freezeNumber: UInt64, freezeSequence: UInt64, freezePrevious: UInt64, pageCount: UInt64,
+    roots: [TreeRoot]
+  ) {
     self.freezeOffset = freezeOffset
     self.freezeNumber = freezeNumber
     self.freezeSequence = freezeSequence

@@ -3,7 +3,8 @@
 ///     offset  size  field
 ///          0     4  magic "DBf1"
 ///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note
-///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts
+///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts;
+///                    2 = the next frame starts at a multiple of 4096
 ///          6     2  zero
 ///          8     8  salt of the file
 ///         16     8  this frame's own offset in the file
@@ -44,6 +45,8 @@ package struct FrameHeader: Sendable, Equatable {
   package var kind: Kind
   /// The payload starts with room for a `PartList`: filled in by the closing commit, zero in later parts.
   package var hasParts = false
+  /// Zeros follow up to a multiple of 4096, so that no later write touches a sector of this frame.
+  package var fillsSectors = false
   package var offset: UInt64
   package var number: UInt64
   package var sequence: UInt64
@@ -82,6 +85,7 @@ package struct FrameHeader: Sendable, Equatable {
     else { return nil }
     self.kind = kind
     hasParts = bytes[5] & 1 != 0
+    fillsSectors = bytes[5] & 2 != 0
     self.offset = offset
     number = bytes.uint64(at: 24)
     sequence = bytes.uint64(at: 32)
@@ -105,7 +109,7 @@ package struct FrameHeader: Sendable, Equatable {
     payloadByteCount = UInt64(payload.count)
     payloadChecksum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
     frame.set(uint32: FrameHeader.magic, at: 0)
-    frame.set(uint32: UInt32(kind.rawValue) | (hasParts ? 1 << 8 : 0), at: 4)
+    frame.set(uint32: UInt32(kind.rawValue) | (hasParts ? 1 << 8 : 0) | (fillsSectors ? 1 << 9 : 0), at: 4)
     frame.set(uint64: salt, at: 8)
     frame.set(uint64: offset, at: 16)
     frame.set(uint64: number, at: 24)
@@ -126,5 +130,5 @@ package struct FrameHeader: Sendable, Equatable {
   /// The first byte behind the payload.
   package var end: UInt64 { payloadOffset + payloadByteCount }
   /// Where the next frame starts.
-  package var next: UInt64 { (end + 7) & ~7 }
+  package var next: UInt64 { fillsSectors ? (end + 4095) & ~4095 : (end + 7) & ~7 }
 }

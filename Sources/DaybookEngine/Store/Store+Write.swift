@@ -142,6 +142,7 @@ extension Store {
       newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
       olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
     header.hasParts = hasParts
+    header.fillsSectors = options.startsBatchesOnFreshSector
     header.seal(into: frame, salt: self.header.salt)
     let byteCount = frame.count
     frame.append(zeros: Int(header.next - header.end))

@@ -102,7 +102,8 @@ import Synchronization
     freezeOffset = plan.startOffset
     head = StateRecord(
       version: 1, sequence: plan.startSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
-      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
+      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
+      roots: RootSet(plan.checkpoint?.roots ?? []))
   }
 
   deinit {

@@ -27,7 +27,7 @@ package struct StoreOptions: Sendable {
   package var partByteCount = 8 << 20
   /// The longest operation, header included.
   package var maximumOperationByteCount = 1 << 30
-  /// Each synced batch starts on a fresh sector, for disks that may damage a whole sector at power loss.
+  /// Each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
   package var startsBatchesOnFreshSector = false
   /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.
   package var hasBackgroundThread = true

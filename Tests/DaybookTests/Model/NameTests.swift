@@ -37,7 +37,9 @@ struct NameTests {
 
   @Test(
     "a bad type is refused",
-    arguments: ["", "_A", "1A", "A B", "É", "Users", "cloudkit.share", "A.b", "\u{212A}ind", String(repeating: "a", count: 256)])
+    arguments: [
+      "", "_A", "1A", "A B", "É", "Users", "cloudkit.share", "A.b", "\u{212A}ind", String(repeating: "a", count: 256),
+    ])
   func badType(_ type: String) {
     #expect(throws: DatabaseError.self) { _ = try Record(type: type) }
   }
