@@ -84,8 +84,9 @@ extension Database {
   ///   - token: what the last page returned; nil starts from the beginning.
   ///   - limit: changes on the page; nil takes `Options.limits.changesPerPage`.
   ///   - desiredKeys: fields to return; nil for all, empty for metadata only.
-  /// - Throws: `zoneNotFound`; `changeTokenExpired` when the zone was re-created or the changes were forgotten: start
-  ///   over with nil; `changeTokenForked` when the token is of a copy that went its own way.
+  /// - Throws: `zoneNotFound`, or `userDeletedZone` for a purged one; `changeTokenExpired` when the zone was re-created, the
+  ///   changes were forgotten, or the token is of another database: start over with nil; `changeTokenForked` when it is of
+  ///   a copy that went its own way; `invalidArguments` when it is of another feed.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {

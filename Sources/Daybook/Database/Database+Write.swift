@@ -36,10 +36,17 @@ extension Database {
     let transaction: StoreTransaction
     do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
     let context = WriteContext(self, transaction, origin: origin)
-    let result = Result { try body(Transaction(context)) }
+    // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
+    let value: R
+    do {
+      let lent = Transaction(context)
+      value = try body(lent)
+    } catch {
+      context.isEnded = true
+      return (.failure(error), store.abort(transaction))
+    }
     context.isEnded = true
-    if case .failure = result { return (result, store.abort(transaction)) }
-    return (result, try commit(context))
+    return (.success(value), try commit(context))
   }
 
   private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {

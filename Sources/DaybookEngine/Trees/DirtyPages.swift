@@ -21,7 +21,9 @@
   private var free: [UInt64] = []
   private(set) var usedPageCount = 0
 
-  deinit { for unsafeslab in unsafe slabs { unsafe slab.deallocate() } }
+  deinit {
+    while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }
+  }
 
   /// A page of uninitialised memory; the tagged reference to it.
   func allocate(birth: UInt64, mark: UInt64) -> UInt64 {
