@@ -101,7 +101,7 @@ extension Store {
     } else {
       keeper.ask(.note)
       // A large append writes its own space; zeros before it would be written twice.
-      if zerosEnd < tail.offset + Store.smallFrameByteCount, header.payloadByteCount < Store.smallFrameByteCount {
+      if zerosEnd.load(ordering: .relaxed) < tail.offset + Store.smallFrameByteCount, header.payloadByteCount < Store.smallFrameByteCount {
         keeper.ask(.zeros)
       }
     }
@@ -136,7 +136,7 @@ extension Store {
   func prepareZeros() {
     guard tryTurn(isUrgent: true) else { return }
     let wanted = min(max(tail.offset / 2, 128 << 10), 2 << 20)
-    let start = max(zerosEnd, (tail.offset + 4095) & ~4095)
+    let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
     guard start < tail.offset + Store.smallFrameByteCount * 2, isUsable else {
       giveTurn()
       return
@@ -150,7 +150,7 @@ extension Store {
     do { try backgroundFile.write(zeros.view, at: Int(start)) } catch { isWritten = false }
     turn.withLock {
       claimedZeros = nil
-      if isWritten { zerosEnd = claim.upperBound }
+      if isWritten { zerosEnd.store(claim.upperBound, ordering: .relaxed) }
       turn.broadcast()
     }
     guard isWritten else { return }

@@ -291,7 +291,7 @@ extension Store {
         try disk.syncDirectory(holding: path)
         hasSyncedDirectory = true
       }
-      zerosEnd = UInt64(try file.byteCount())
+      zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
     } catch { throw .disk(error) }
   }
 

@@ -42,7 +42,7 @@ import Synchronization
   var freezeOffset: UInt64
   var freezePageFrameByteCount: UInt64 = 0
   /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now.
-  var zerosEnd: UInt64 = 0
+  let zerosEnd = Atomic<UInt64>(0)
   var claimedZeros: Range<UInt64>?
   /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
   var hasSyncedDirectory = false
