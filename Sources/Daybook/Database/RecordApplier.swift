@@ -10,8 +10,8 @@ import DaybookEngine
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
   private let openKey = ByteBuffer(capacity: 256)
-  private(set) var openZone: ZoneTrees?
-  private var isOpenZoneChanged = false
+  @safe @exclusivity(unchecked) private(set) var openZone: ZoneTrees?
+  @safe @exclusivity(unchecked) private var isOpenZoneChanged = false
   private let key = ByteBuffer(capacity: 512)
   private let value = ByteBuffer(capacity: 256)
   private let rest = ByteBuffer(capacity: 64)

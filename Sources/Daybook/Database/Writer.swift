@@ -12,7 +12,7 @@ import Dispatch
 final class Writer: @unchecked Sendable {
   /// The lineage of this open and the commit that wrote it down. A commit that failed left its sequence to the next
   /// one, which draws again.
-  var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
+  @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Counts the change tags that were given, those of transactions that went back among them.
   var tagCount: UInt64 = 0
   let userID: [UInt8]?
@@ -35,12 +35,12 @@ final class WriteContext {
   let origin: Origin?
   let date: Date
   private var events: [CommitEvent] = []
-  private(set) var hasStarted = false
+  @safe @exclusivity(unchecked) private(set) var hasStarted = false
   /// How many operations `start` wrote.
   private var preambleCount: UInt32 = 0
   private(set) var lineage: UInt64
   /// The transaction's closure has returned: nothing may be done through it any more.
-  var isEnded = false
+  @safe @exclusivity(unchecked) var isEnded = false
   let collectsNotice: Bool
   let drawsLineage: Bool
 

@@ -3,10 +3,13 @@
 /// An array would do, at the price of an exclusivity check and a uniqueness check for every field; a million records a
 /// second notice both. The buffer belongs to one thread at a time (the holder of the turn) and frees its memory with
 /// itself. `removeAll` keeps the capacity up to a limit, so that the next transaction does not allocate.
+///
+/// Its stored properties, like those of the other objects that only the holder of the turn touches, are exempt from the
+/// run-time check of exclusive access: the check was 39 % of the instructions of a put (row: kv-load-random-unsynced).
 @safe public final class ByteBuffer: @unchecked Sendable {
-  public var base: UnsafeMutableRawPointer
-  public private(set) var capacity: Int
-  public var count = 0
+  @exclusivity(unchecked) public var base: UnsafeMutableRawPointer
+  @safe @exclusivity(unchecked) public private(set) var capacity: Int
+  @safe @exclusivity(unchecked) public var count = 0
 
   public init(capacity: Int = 4096) {
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)

@@ -101,7 +101,9 @@ extension Store {
     } else {
       keeper.ask(.note)
       // A large append writes its own space; zeros before it would be written twice.
-      if zerosEnd.load(ordering: .relaxed) < tail.offset + Store.smallFrameByteCount, header.payloadByteCount < Store.smallFrameByteCount {
+      if zerosEnd.load(ordering: .relaxed) < tail.offset + Store.smallFrameByteCount,
+        header.payloadByteCount < Store.smallFrameByteCount
+      {
         keeper.ask(.zeros)
       }
     }

@@ -7,16 +7,16 @@
 @safe package final class StoreTransaction {
   unowned let store: Store
   package let editor: TreeEditor
-  package var roots = RootSet()
+  @safe @exclusivity(unchecked) package var roots = RootSet()
   /// The sequence that the commit will have.
-  package private(set) var sequence: UInt64 = 0
-  package private(set) var ordinal: UInt32 = 0
+  @safe @exclusivity(unchecked) package private(set) var sequence: UInt64 = 0
+  @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
   let buffer: ByteBuffer
-  private(set) var frameStart: UInt64 = 0
-  private(set) var parts: [FrameHeader] = []
+  @safe @exclusivity(unchecked) private(set) var frameStart: UInt64 = 0
+  @safe @exclusivity(unchecked) private(set) var parts: [FrameHeader] = []
   /// A fault that left the trees half changed, or a failed write: nothing but rolling back is possible.
-  package private(set) var failure: StoreError?
-  private var base: TreeEditor.Savepoint
+  @safe @exclusivity(unchecked) package private(set) var failure: StoreError?
+  @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
   private var openSavepointCount = 0
 
   init(store: Store) {

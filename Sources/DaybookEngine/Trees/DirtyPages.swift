@@ -18,8 +18,8 @@
   private static let pagesPerSlab = 252
 
   private var slabs = unsafe [UnsafeMutableRawPointer]()
-  private var free: [UInt64] = []
-  private(set) var usedPageCount = 0
+  @safe @exclusivity(unchecked) private var free: [UInt64] = []
+  @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
 
   deinit {
     while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }

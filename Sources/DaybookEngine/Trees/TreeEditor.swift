@@ -29,22 +29,22 @@
   let scratch: Page
   let secondScratch: Page
   private let scratchMemory: UnsafeMutableRawPointer
-  var path: [Step] = []
+  @safe @exclusivity(unchecked) var path: [Step] = []
   let separator = ByteBuffer(capacity: 2048)
   let lowerFence = ByteBuffer(capacity: 2048)
   let upperFence = ByteBuffer(capacity: 2048)
   let fullKey = ByteBuffer(capacity: 2048)
 
   /// The version that new pages are born in.
-  package var version: UInt64 = 1
-  private(set) var mark: UInt64 = 1
+  @safe @exclusivity(unchecked) package var version: UInt64 = 1
+  @safe @exclusivity(unchecked) private(set) var mark: UInt64 = 1
   /// What this transaction may read of the file.
-  package var end: UInt64 = 0
-  private(set) var created: [UInt64] = []
-  private(set) var retired: [Retired] = []
+  @safe @exclusivity(unchecked) package var end: UInt64 = 0
+  @safe @exclusivity(unchecked) private(set) var created: [UInt64] = []
+  @safe @exclusivity(unchecked) private(set) var retired: [Retired] = []
   /// Pages of live trees that came minus pages that went, since the last commit.
-  private(set) package var pageBalance = 0
-  package private(set) var isFaulty = false
+  @safe @exclusivity(unchecked) private(set) package var pageBalance = 0
+  @safe @exclusivity(unchecked) package private(set) var isFaulty = false
 
   package init(source: PageSource) {
     self.source = source
