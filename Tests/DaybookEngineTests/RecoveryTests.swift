@@ -518,6 +518,7 @@ struct RecoveryTests {
     }
     try right.continued(closing: false) { store, specimen in
       try specimen.commit(store, ("a", [1]))
+      try store.store.checkpoint()
       try specimen.commit(store, ("a", [2]))
       try store.store.checkpoint()
       try specimen.commit(store, ("b", [2]))

@@ -128,19 +128,26 @@ struct ForkTests {
     }
   }
 
-  @Test("a commit that failed does not pass its lineage on to the next")
+  @Test("copies whose first commits failed are told apart all the same")
   func failedFirstCommit() throws {
     let disk = SimulatedDisk(seed: 11)
-    let database = try Database.open(on: disk)
-    disk.inject(SimulatedFault([.write], call: 1, code: ErrorNumber.noSpace))
-    let error = failure { try database.put("a") }
-    #expect(error?.code == .diskFull)
-    disk.removeFaults()
-    try database.write { try $0.save(Zone(zone)) }
-    let token = try tokens(database)
-    try database.put("a", in: zone)
-    let again = try Database.open(on: disk.killed(), seed: 2)
-    #expect(try again.changes(in: zone, since: token[0]).savedNames == ["a"])
-    try again.expectClean()
+    let common = try Database.open(on: disk)
+    try common.write { try $0.save(Zone(zone)) }
+    try common.close()
+    let copies = try [(disk.killed(), UInt64(2)), (disk.killed(), 3)].map { disk, seed in
+      let database = try Database.open(on: disk, seed: seed)
+      disk.inject(SimulatedFault([.write], call: 1, code: ErrorNumber.noSpace))
+      let error = failure { try database.put("a", in: zone) }
+      #expect(error?.code == .diskFull)
+      disk.removeFaults()
+      try database.put("b\(seed)", in: zone)
+      return database
+    }
+    let first = try tokens(copies[0])
+    let second = try tokens(copies[1])
+    #expect(codes(first, in: copies[0]) == [nil, nil] && codes(second, in: copies[1]) == [nil, nil])
+    #expect(codes(first, in: copies[1]) == [.changeTokenForked, .changeTokenForked])
+    #expect(codes(second, in: copies[0]) == [.changeTokenForked, .changeTokenForked])
+    for copy in copies { try copy.expectClean() }
   }
 }
