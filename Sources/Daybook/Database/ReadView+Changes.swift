@@ -111,6 +111,7 @@ extension ReadView {
     var cursor = reader.cursor(in: zone.journal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     while isValid {
+      cursor.touchAhead(placeAt: 1)
       cursor.key(into: key)
       guard let (sequence, ordinal) = JournalKey.parts(key.view), let entry = JournalEntry(cursor.value) else {
         throw failure(.page(PageFault(offset: 0, reason: .value)))

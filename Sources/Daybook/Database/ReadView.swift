@@ -77,6 +77,15 @@ struct ReadView {
     throw try missingZone(id)
   }
 
+  func existingZone(key: ByteView) throws(DatabaseError) -> ZoneTrees {
+    let zone: ZoneTrees?
+    do { zone = try self.zone(key: key) } catch { throw failure(.log(error)) }
+    if let zone { return zone }
+    let id: Zone.ID
+    do { id = try Zone.ID(key: key) } catch { throw DatabaseError(error) }
+    throw try missingZone(id)
+  }
+
   /// Why a zone is not there: a user who deleted it in the system's settings does not want it back.
   func missingZone(_ id: Zone.ID) throws(DatabaseError) -> DatabaseError {
     try settle()
@@ -122,13 +131,15 @@ struct ReadView {
   /// Where a record's body is; nil when the zone does not hold it.
   @inline(__always)
   func entry(_ name: String, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
-    let reader = reader
+    try name.withKeyView { (key) throws(DatabaseError) in try entry(key: key, in: zone) }
+  }
+
+  @inline(__always)
+  func entry(key: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
     do throws(PageFault) {
-      return try name.withKeyView { (key) throws(PageFault) in
-        guard let value = try reader.value(key, in: zone.byName) else { return nil }
-        guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
-        return entry
-      }
+      guard let value = try reader.value(key, in: zone.byName) else { return nil }
+      guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
+      return entry
     } catch { throw failure(.page(error)) }
   }
 
@@ -210,6 +221,7 @@ struct ReadView {
           try reader.value(key.view.dropFirst(prefix.count), in: zone.byName).flatMap { RecordEntry($0)?.place }
         }
       } else {
+        cursor.touchAhead(placeAt: 0)
         place = RecordEntry(cursor.value)?.place
       }
       guard let place else { throw failure(.page(PageFault(offset: 0, reason: .value))) }

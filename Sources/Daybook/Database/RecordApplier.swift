@@ -14,6 +14,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var isOpenZoneChanged = false
   private let key = ByteBuffer(capacity: 512)
   private let value = ByteBuffer(capacity: 256)
+  private let old = ByteBuffer(capacity: 64)
   private let rest = ByteBuffer(capacity: 64)
 
   init() {}
@@ -130,8 +131,11 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let identity = BodyIdentity.body(body) else { throw .operation }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    if let old = try changes.value(identity.name, in: zone.byName) {
-      guard let oldEntry = RecordEntry(old) else { throw .inconsistent }
+    value.truncate(to: 0)
+    entry.append(to: value)
+    old.truncate(to: 0)
+    if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
+      guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
@@ -142,9 +146,6 @@ final class RecordApplier: Applier, @unchecked Sendable {
       key.append(identity.name)
       try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
     }
-    value.truncate(to: 0)
-    entry.append(to: value)
-    try changes.put(identity.name, value.view, in: &zone.byName)
     try journal(entry, isDeleted: false, &zone, changes)
     openZone = zone
     isOpenZoneChanged = true

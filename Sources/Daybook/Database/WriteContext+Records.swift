@@ -18,12 +18,14 @@ import DaybookEngine
 extension WriteContext {
   func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
     precondition(!isEnded, "a transaction is used inside its closure only")
-    let view = view
-    let zone = try view.existingZone(record.id.zone)
-    let entry = try view.entry(record.id.name, in: zone)
+    // By the body's own bytes: making the identity costs an allocation, for each question asked.
+    let (zone, entry) = try record.body.withBytes { (bytes) throws(DatabaseError) in
+      let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
+      return (zone, try view.entry(key: RecordBody.nameBytes(of: bytes), in: zone))
+    }
     var server: RecordBody?
     if let entry { server = try view.body(at: entry.place) }
-    try refuseConflicts(record, server, policy, view)
+    try refuseConflicts(record, server, policy)
     // The record of a conflict keeps its assets as they were set; from here on they have their content.
     let record = record.hasEditedAssets ? try storingAssets(of: record) : record
 
@@ -34,7 +36,7 @@ extension WriteContext {
     if let entry {
       stamp.previousOffset = entry.place.offset
       stamp.previousByteCount = entry.place.byteCount
-    } else if zone.tombstones.count > 0, let place = try tombstonePlace(record.id.name, zone, view) {
+    } else if zone.tombstones.count > 0, let place = try tombstonePlace(record.id.name, zone) {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
     }
@@ -67,12 +69,11 @@ extension WriteContext {
   }
 
   private func refuseConflicts(
-    _ record: Record, _ server: RecordBody?, _ policy: SavePolicy, _ view: ReadView
+    _ record: Record, _ server: RecordBody?, _ policy: SavePolicy
   ) throws(DatabaseError) {
-    let facts = DatabaseError.Facts(zone: record.id.zone, name: record.id.name)
     guard let server else {
       if record.body.tag != 0, policy == .ifServerRecordUnchanged {
-        throw DatabaseError(.unknownItem, facts: facts)
+        throw DatabaseError(.unknownItem, facts: .init(zone: record.id.zone, name: record.id.name))
       }
       return
     }
@@ -89,7 +90,7 @@ extension WriteContext {
       record.body.tag == 0
       ? "A record to insert already exists." : "The record changed since it was read."
     throw DatabaseError(
-      .serverRecordChanged, message, facts: facts,
+      .serverRecordChanged, message, facts: .init(zone: record.id.zone, name: record.id.name),
       conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))
   }
 
@@ -126,7 +127,6 @@ extension WriteContext {
 
   func delete(_ id: Record.ID) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
-    let view = view
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
     let body = try view.body(at: entry.place)
@@ -142,7 +142,7 @@ extension WriteContext {
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.
   private func tombstonePlace(
-    _ name: String, _ zone: ZoneTrees, _ view: ReadView
+    _ name: String, _ zone: ZoneTrees
   ) throws(DatabaseError) -> Place? {
     let reader = view.reader
     return try view.mapped { () throws(PageFault) in

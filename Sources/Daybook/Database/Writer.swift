@@ -14,7 +14,7 @@ final class Writer: @unchecked Sendable {
   /// one, which draws again.
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Counts the change tags that were given, those of transactions that went back among them.
-  var tagCount: UInt64 = 0
+  @safe @exclusivity(unchecked) var tagCount: UInt64 = 0
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
@@ -33,6 +33,8 @@ final class WriteContext {
   let database: Database
   let store: StoreTransaction
   let origin: Origin?
+  /// The database as this transaction has it.
+  let view: ReadView
   let date: Date
   private var events: [CommitEvent] = []
   @safe @exclusivity(unchecked) private(set) var hasStarted = false
@@ -48,6 +50,9 @@ final class WriteContext {
     self.database = database
     self.store = store
     self.origin = origin
+    view = ReadView(
+      store: database.store, services: database.services, source: .transaction(store, database.applier),
+      path: database.path)
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
@@ -60,10 +65,6 @@ final class WriteContext {
   var applier: RecordApplier { database.applier }
   var limits: Limits { database.options.limits }
 
-  var view: ReadView {
-    ReadView(
-      store: database.store, services: database.services, source: .transaction(store, applier), path: database.path)
-  }
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
 
@@ -96,7 +97,7 @@ final class WriteContext {
 
   // MARK: the notice
 
-  func note(_ event: CommitEvent) { if collectsNotice { events.append(event) } }
+  func note(_ event: @autoclosure () -> CommitEvent) { if collectsNotice { events.append(event()) } }
 
   /// What the commit did: each record once, by what became of it last, and none of a zone that was deleted after it.
   var notice: CommitNotice.Commit {

@@ -68,23 +68,22 @@ enum NameRules {
   }
 
   /// The rule of identifiers, and none of the names that belong to the system.
-  static func faultOfKey(_ key: String) -> DatabaseError? {
-    UTF8Order.withView(of: key) { faultOfKey($0) }
-  }
-
-  /// The same for the bytes of a key.
   @inline(__always)
-  static func faultOfKey(_ key: ByteView) -> DatabaseError? {
-    isIdentifier(key) && !isReserved(key) ? nil : fault(ofBadKey: key)
+  static func isSoundKey(_ key: ByteView) -> Bool { isIdentifier(key) && !isReserved(key) }
+
+  static func faultOfKey(_ key: String) -> DatabaseError? {
+    UTF8Order.withView(of: key) { isSoundKey($0) } ? nil : fault(ofBadKey: key)
   }
 
   @inline(never)
-  private static func fault(ofBadKey key: ByteView) -> DatabaseError {
-    let facts = DatabaseError.Facts(key: UTF8Order.string(key, isValid: false))
-    if isIdentifier(key) { return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: facts) }
+  static func fault(ofBadKey key: String) -> DatabaseError {
+    if UTF8Order.withView(of: key, { isIdentifier($0) }) {
+      return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: .init(key: key))
+    }
     return DatabaseError(
       .invalidArguments,
-      "A key must begin with a letter and go on with letters, digits and underscores, at most 255 in all.", facts: facts)
+      "A key must begin with a letter and go on with letters, digits and underscores, at most 255 in all.",
+      facts: .init(key: key))
   }
 
   private static func isSystemType(_ type: ByteView) -> Bool {

@@ -64,12 +64,11 @@ extension Record {
   /// Sets or refuses.
   mutating func store(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
     // The bytes of the key are looked at once, for everything.
-    let (fault, head, place) = UTF8Order.withView(of: key) { bytes in
-      if let fault = NameRules.faultOfKey(bytes) { return (Optional(fault), 0 as UInt64, Position()) }
+    let (isSound, head, place) = UTF8Order.withView(of: key) { bytes in
       let head = UTF8Order.head(of: bytes)
-      return (nil, head, position(of: bytes, head: head))
+      return (NameRules.isSoundKey(bytes), head, position(of: bytes, head: head))
     }
-    if let fault { throw fault }
+    guard isSound else { throw NameRules.fault(ofBadKey: key) }
     let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
     guard let value else {
       // Nothing to remove where the other namespace holds the key.

@@ -127,6 +127,7 @@ package final class KeyValueStore: Sendable {
     let key = ByteBuffer()
     var isValid = try cursor.first()
     while isValid {
+      cursor.touchAhead(placeAt: 0)
       cursor.key(into: key)
       let value = try copyValue(at: cursor.value, end: pin.end, keyByteCount: key.count, into: buffer)
       try body(key.view, value)

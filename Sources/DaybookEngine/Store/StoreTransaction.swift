@@ -6,6 +6,10 @@
 /// Always true: `frameStart + index in buffer` is where a byte will be in the file.
 @safe package final class StoreTransaction {
   unowned let store: Store
+  // What every operation needs of the store, without asking an unowned object for it.
+  private let applier: any Applier
+  private let salt: UInt64
+  private let limits: Limits
   package let editor: TreeEditor
   @safe @exclusivity(unchecked) package var roots = RootSet()
   /// The sequence that the commit will have.
@@ -19,8 +23,20 @@
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
   private var openSavepointCount = 0
 
+  private struct Limits {
+    let operationByteCount: Int
+    let partByteCount: Int
+    /// Of the pages that one transaction may make.
+    let pageCount: Int
+  }
+
   init(store: Store) {
     self.store = store
+    applier = store.applier
+    salt = store.header.salt
+    limits = Limits(
+      operationByteCount: store.options.maximumOperationByteCount, partByteCount: store.options.partByteCount,
+      pageCount: store.options.checkpointMemoryByteCount / 2 / DirtyPages.byteCountPerPage)
     editor = store.editor
     buffer = store.transactionBuffer
     base = editor.beginEdit()
@@ -32,7 +48,7 @@
 
   func begin() {
     // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
-    store.applier.forget()
+    applier.forget()
     roots = store.head.roots
     sequence = store.tail.sequence + 1
     ordinal = 0
@@ -72,20 +88,20 @@
   @discardableResult
   package func endOperation(_ start: Int, kind: UInt8) throws(StoreError) -> Place {
     let byteCount = buffer.count - start
-    guard byteCount <= store.options.maximumOperationByteCount else {
+    guard byteCount <= limits.operationByteCount else {
       buffer.truncate(to: start)
-      throw .tooLarge(byteCount: byteCount, limit: store.options.maximumOperationByteCount)
+      throw .tooLarge(byteCount: byteCount, limit: limits.operationByteCount)
     }
     let place = seal(start, kind: kind)
     do {
-      try store.applier.apply(
+      try applier.apply(
         buffer.view.slice(start..<start + byteCount), place: place, sequence: sequence, ordinal: ordinal, to: self)
     } catch {
       failure = .log(error)
       throw .log(error)
     }
     ordinal += 1
-    if buffer.count >= store.options.partByteCount { try flushPart() }
+    if buffer.count >= limits.partByteCount { try flushPart() }
     try checkMemory()
     return place
   }
@@ -96,17 +112,17 @@
     buffer.set(uint32: UInt32(byteCount - Operation.headerByteCount), at: start + 8)
     buffer.set(uint32: UInt32(kind), at: start + 12)
     let sum = Operation.checksum(
-      buffer.view.slice(start..<buffer.count), salt: store.header.salt, offset: offset)
+      buffer.view.slice(start..<buffer.count), salt: salt, offset: offset)
     buffer.set(uint64: sum, at: start)
     return Place(offset: offset, byteCount: UInt32(byteCount))
   }
 
   private func checkMemory() throws(StoreError) {
     // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
-    let used = editor.created.count * DirtyPages.byteCountPerPage
-    let limit = store.options.checkpointMemoryByteCount / 2
-    if used > limit {
-      let error = StoreError.tooLarge(byteCount: used, limit: limit)
+    if editor.created.count > limits.pageCount {
+      let error = StoreError.tooLarge(
+        byteCount: editor.created.count * DirtyPages.byteCountPerPage,
+        limit: limits.pageCount * DirtyPages.byteCountPerPage)
       failure = error
       throw error
     }
@@ -131,9 +147,9 @@
   @discardableResult
   @inline(__always)
   package func put(
-    _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false
+    _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false, old: ByteBuffer? = nil
   ) throws(LogFault) -> Bool {
-    do { return try editor.put(key, value, in: &root, asCatalog: asCatalog) } catch { throw .page(error) }
+    do { return try editor.put(key, value, in: &root, asCatalog: asCatalog, old: old) } catch { throw .page(error) }
   }
 
   @discardableResult
@@ -169,14 +185,14 @@
 
   package func savepoint() throws(StoreError) -> Savepoint {
     if let failure { throw failure }
-    do { try store.applier.flush(self) } catch { throw .log(error) }
+    do { try applier.flush(self) } catch { throw .log(error) }
     return Savepoint(
       editor: editor.beginEdit(), roots: roots, ordinal: ordinal, partCount: parts.count, bufferCount: buffer.count)
   }
 
   /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {
-    store.applier.forget()
+    applier.forget()
     editor.rollBack(to: savepoint.editor)
     roots = savepoint.roots
     if case .disk = failure {} else { failure = nil }
@@ -194,14 +210,14 @@
 
   /// Undoes everything. The log may keep parts that no commit names.
   func rollBackAll() {
-    store.applier.forget()
+    applier.forget()
     editor.rollBack(to: base)
   }
 
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    do { try store.applier.flush(self) } catch { throw .log(error) }
+    do { try applier.flush(self) } catch { throw .log(error) }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)
@@ -223,7 +239,7 @@
   func replay(_ operations: [(Place, ByteView)], sequence: UInt64) throws(LogFault) {
     self.sequence = sequence
     for (index, operation) in operations.enumerated() {
-      try store.applier.apply(
+      try applier.apply(
         operation.1, place: operation.0, sequence: sequence, ordinal: UInt32(index), to: self)
     }
   }

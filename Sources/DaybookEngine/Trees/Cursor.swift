@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Walks a tree in key order, both ways.
 ///
 /// A cursor stands on a record, before the first, or behind the last. It reads one version; a transaction that changes the
@@ -81,6 +83,41 @@ package struct Cursor {
   @inline(__always) package var value: ByteView {
     precondition(isValid, "a value is read where a cursor stands on a record")
     return leaf.value(index)
+  }
+
+  /// Asks for the bytes of the log that the next records lie in, several at a time, so that a walk over bodies in another
+  /// order than that of the log waits for many cache misses at once instead of for one after the other. In groups: a load
+  /// a step is no help, because each of them holds up what comes after it (row: kv-scan-arrival-order).
+  ///
+  /// - Parameter placeStart: where in a value the place stands.
+  @inline(__always)
+  package func touchAhead(placeAt placeStart: Int) {
+    if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(placeStart) }
+  }
+
+  private static let touchGroup = 16
+
+  @inline(never)
+  private func touchGroup(_ placeStart: Int) {
+    for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, placeStart) }
+  }
+
+  @inline(__always)
+  private func touch(_ index: Int, _ placeStart: Int) {
+    guard index < leafCellCount else { return }
+    let value = leaf.value(index)
+    guard value.count >= placeStart &+ Place.encodedByteCount else { return }
+    let offset = value.uint64(at: placeStart)
+    let end = offset &+ UInt64(min(value.uint32(at: placeStart &+ 8), 512))
+    guard offset < end, end <= reader.end else { return }
+    var line = offset & ~63
+    while line < end {
+      // Safe: the range lies below the verified end, which is mapped. Atomic, because a load whose result nobody wants
+      // would be left out otherwise.
+      _ = unsafe (reader.source.base + Int(line)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
+        .load(ordering: .relaxed)
+      line &+= 64
+    }
   }
 
   /// Whether values here begin with the roots of other trees.

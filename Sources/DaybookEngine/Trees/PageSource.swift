@@ -116,6 +116,7 @@ package struct TreeRoot: Sendable, Equatable {
       let level = page.level
       reference = page.child(page.childIndex(for: key))
       page = try source.page(reference, end: end)
+      if level == 1 { page.touch() }
       depth &+= 1
       if page.level &+ 1 != level || depth >= TreeLimits.maximumDepth {
         throw PageFault(offset: reference, reason: .level)

@@ -158,10 +158,11 @@
 
   /// Puts a value under a key; true when the key is new. Neither may lie in a page of this transaction: pages move their
   /// cells while they make room.
+  /// - Parameter old: takes the bytes of the value that is replaced; a caller that wants them saves a second descent.
   /// - Complexity: one page a level is copied at its first change in a transaction; after that about 300 ns.
   @discardableResult
   package func put(
-    _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false
+    _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false, old: ByteBuffer? = nil
   ) throws(PageFault) -> Bool {
     precondition(key.count <= TreeLimits.maximumKeyByteCount, "keys are limited before they reach a tree")
     precondition(value.count <= TreeLimits.maximumValueByteCount, "values are limited before they reach a tree")
@@ -180,6 +181,7 @@
     }
     let (index, isFound) = leaf.search(key)
     if isFound {
+      old?.append(leaf.value(index))
       if leaf.value(index).count == value.count {
         leaf.overwriteValue(at: index, with: value)
         return false
