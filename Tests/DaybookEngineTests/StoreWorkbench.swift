@@ -28,6 +28,8 @@ extension StoreOptions {
     options.maximumLogBudgetByteCount = 16 << 10
     options.closeCheckpointByteCount = 4 << 10
     options.partByteCount = 1200
+    // Tests count bytes; those of the reserve set their own.
+    options.reserveByteCount = 0
     let generator = Locked(SeededGenerator(seed: seed))
     options.random = { generator.withLock { $0.next() } }
     return options

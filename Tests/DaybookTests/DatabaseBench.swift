@@ -37,6 +37,7 @@ extension Database.Options {
     options.checkpoint.minimumLogByteCount = 16 << 10
     options.checkpoint.maximumLogByteCount = 64 << 10
     options.closeCheckpointByteCount = 2 << 10
+    options.reserveByteCount = 600
     return options
   }
 }

@@ -225,6 +225,36 @@ struct TransactionTests {
     try database.expectClean()
   }
 
+  @Test("on a full disk reads go on, deletes succeed, and a save names the bytes it needs", arguments: [false, true])
+  func deletesOnFullDisk(reopens: Bool) throws {
+    let disk = SimulatedDisk(seed: 8)
+    var database = try Database.open(on: disk) { $0.reserveByteCount = 8 << 10 }
+    let saved = try (0..<40).map { try database.put("r\($0)", ["k": .bytes(Data(count: 300))]) }
+    disk.limit(toByteCount: disk.bytes(of: "test.daybook")?.count ?? 0)
+    var savedOnFullDisk = 0
+    var refusal: DatabaseError?
+    while refusal == nil {
+      refusal = failure { try database.put("more\(savedOnFullDisk)", ["k": .bytes(Data(count: 300))]) }
+      if refusal == nil { savedOnFullDisk += 1 }
+    }
+    #expect(refusal?.code == .diskFull && (refusal?.facts.size ?? 0) >= 8 << 10)
+    if reopens {
+      try database.close()
+      database = try Database.open(on: disk, seed: 2) { $0.reserveByteCount = 8 << 10 }
+    }
+    for record in saved {
+      #expect(try database.record(record.id) != nil)
+      try database.write { try $0.delete(record.id) }
+      #expect(failure { try database.put("none", ["k": .bytes(Data(count: 300))]) }?.code == .diskFull)
+    }
+    #expect(try database.recordCount(in: .default) == savedOnFullDisk)
+    let found = try Database.open(on: disk.crashed(seed: 3, policy: .none), seed: 4)
+    #expect(try found.recordCount(in: .default) == savedOnFullDisk)
+    disk.limit(toByteCount: nil)
+    try database.put("room")
+    try database.expectClean()
+  }
+
   @Test("a full disk in the middle of a large transaction cannot be caught and forgotten")
   func fullDiskInside() throws {
     let disk = SimulatedDisk(seed: 6)

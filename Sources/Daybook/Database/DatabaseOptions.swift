@@ -65,6 +65,8 @@ extension Database {
     package var partByteCount = 8 << 20
     /// Log since the last checkpoint that makes `close` write one.
     package var closeCheckpointByteCount = 32 << 10
+    /// Zeros kept behind the log, so that deletes find room on a full disk.
+    package var reserveByteCount = 24 << 10
 
     /// The defaults: every commit durable, nobody named.
     public init() {}
@@ -90,6 +92,7 @@ extension Database {
       options.hasBackgroundThread = hasBackgroundThread
       options.partByteCount = partByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
+      options.reserveByteCount = reserveByteCount
       options.random = random
       return options
     }

@@ -65,7 +65,6 @@ final class WriteContext {
   var applier: RecordApplier { database.applier }
   var limits: Limits { database.options.limits }
 
-
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
 
   /// Writes commit info and lineage before the first change.
@@ -92,6 +91,7 @@ final class WriteContext {
 
   @discardableResult
   func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
+    if OperationKind.addsData(kind) { store.addsData = true }
     do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 

@@ -44,6 +44,10 @@ enum OperationKind {
   static let deleteMetadata: UInt8 = 8
   /// {u64 sequence}: tombstones at or below it are forgotten, and tokens below it expire.
   static let raiseHorizon: UInt8 = 9
+
+  /// Whether a transaction with such an operation must leave the reserve to those that only delete.
+  @inline(__always)
+  static func addsData(_ kind: UInt8) -> Bool { kind == saveRecord || kind == saveZone || kind == setMetadata }
 }
 
 /// What the by-name tree says of a record.

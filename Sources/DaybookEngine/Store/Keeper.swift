@@ -181,6 +181,6 @@ extension Store {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     // A note is a courtesy: without room for it the next frame says the same.
-    _ = try? append(.note, frame, sequence: tail.sequence, through: backgroundFile)
+    _ = try? append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
   }
 }

@@ -148,6 +148,7 @@ package struct KeyValueTransaction: ~Copyable {
     transaction.payload.append(uint16: UInt16(key.count))
     transaction.payload.append(key)
     transaction.payload.append(value)
+    transaction.addsData = true
     try transaction.endOperation(start, kind: KeyValueApplier.Kind.put)
   }
 

@@ -66,7 +66,7 @@ extension Store {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     frame.append(uint64: fault.offset)
-    _ = try append(.note, frame, sequence: tail.sequence, through: backgroundFile)
+    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
     hasToldOfDamagedPage = true
   }
 

@@ -428,7 +428,7 @@ extension Store {
     try syncThrough(writtenNumber.load(ordering: .acquiring))
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
-    let closed = try append(.closed, frame, sequence: tail.sequence)
+    let closed = try append(.closed, frame, sequence: tail.sequence, keepsReserve: false)
     do { try file.sync(.full) } catch {
       die(error)
       throw .outcomeUnknown(error)
@@ -437,7 +437,8 @@ extension Store {
       // Nobody maps the zeros that are cut off, unless a reader is there.
       if try file.tryLock(.readers, .exclusive) {
         defer { file.unlock(.readers) }
-        if try file.byteCount() > Int(closed.next) { try file.truncate(to: Int(closed.next)) }
+        let end = Int(closed.next) + (hasMetFullDisk ? options.reserveByteCount : 0)
+        if try file.byteCount() > end { try file.truncate(to: end) }
       }
     } catch { throw .disk(error) }
   }

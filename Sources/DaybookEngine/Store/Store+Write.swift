@@ -131,9 +131,10 @@ extension Store {
   }
 
   /// Seals a frame and writes it at the end of the log. Called with the turn.
+  /// - Parameter keepsReserve: the reserve must stand behind the frame afterwards, or there is no room for it.
   func append(
     _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false,
-    through target: (any DiskFile)? = nil
+    keepsReserve: Bool = true, through target: (any DiskFile)? = nil
   ) throws(StoreError) -> FrameHeader {
     try checkAlive()
     var header = FrameHeader(
@@ -147,14 +148,19 @@ extension Store {
     let byteCount = frame.count
     frame.append(zeros: Int(header.next - header.end))
     waitForZeros(through: header.next)
+    let reserve = keepsReserve ? reserveToWrite(behind: header.next) : 0
+    frame.append(zeros: reserve)
+    let writtenEnd = header.next + UInt64(reserve)
     defer { frame.truncate(to: byteCount) }
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
       try file.map(through: Int(header.next))
     } catch {
-      eraseUnfinished(from: header.offset, through: header.next)
+      if error.kind == .full { hasMetFullDisk = true }
+      eraseUnfinished(from: header.offset, through: writtenEnd)
       throw .disk(error)
     }
+    if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
     tail.offset = header.next
     tail.number = header.number + 1
     tail.previous = header.checksum
@@ -165,6 +171,14 @@ extension Store {
     writtenNumber.store(header.number, ordering: .releasing)
     writtenOffset.store(header.next, ordering: .releasing)
     return header
+  }
+
+  /// How many zeros to write with a frame, so that the reserve stands behind it; none where zeros were prepared already,
+  /// or are being written right now. Twice the reserve, so that the next small commits need none.
+  private func reserveToWrite(behind next: UInt64) -> Int {
+    let reserve = UInt64(options.reserveByteCount)
+    if zerosEnd.load(ordering: .relaxed) >= next + reserve { return 0 }
+    return turn.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
   }
 
   /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead. Synced, so

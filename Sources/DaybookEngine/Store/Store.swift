@@ -44,6 +44,8 @@ import Synchronization
   /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now.
   let zerosEnd = Atomic<UInt64>(0)
   var claimedZeros: Range<UInt64>?
+  /// There was no room for a frame: `close` leaves the reserve where it is.
+  var hasMetFullDisk = false
   /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
   var hasSyncedDirectory = false
   var isCheckpointing = false

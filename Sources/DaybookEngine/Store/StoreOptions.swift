@@ -27,11 +27,13 @@ package struct StoreOptions: Sendable {
   package var partByteCount = 8 << 20
   /// The longest operation, header included.
   package var maximumOperationByteCount = 1 << 30
+  /// Zeros that every commit leaves behind the log's end, so that one which only deletes finds room on a full disk.
+  package var reserveByteCount = 24 << 10
   /// Each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
   package var startsBatchesOnFreshSector = false
   /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.
   package var hasBackgroundThread = true
-  /// How often checkpoint pieces let others go first, and what makes random numbers.
+  /// Makes the random numbers of a new file: its identity and its salt.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
   package var onPublish: (@Sendable (UInt64) -> Void)?

@@ -21,7 +21,8 @@
   /// A fault that left the trees half changed, or a failed write: nothing but rolling back is possible.
   @safe @exclusivity(unchecked) package private(set) var failure: StoreError?
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
-  private var openSavepointCount = 0
+  /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.
+  @safe @exclusivity(unchecked) package var addsData = false
 
   private struct Limits {
     let operationByteCount: Int
@@ -54,7 +55,7 @@
     ordinal = 0
     parts.removeAll()
     failure = nil
-    openSavepointCount = 0
+    addsData = false
     frameStart = store.tail.offset
     startBuffer()
     editor.version = store.head.version + 1
@@ -131,7 +132,7 @@
   /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
   private func flushPart() throws(StoreError) {
     do {
-      let header = try store.append(.part, buffer, sequence: sequence - 1, hasParts: !parts.isEmpty)
+      let header = try store.append(.part, buffer, sequence: sequence - 1, hasParts: !parts.isEmpty, keepsReserve: addsData)
       parts.append(header)
     } catch {
       failure = error
@@ -224,7 +225,8 @@
       buffer.set(uint64: UInt64(parts.count), at: FrameHeader.byteCount + 16)
       buffer.set(uint64: PartList.checksum(parts.map(\.payloadChecksum)), at: FrameHeader.byteCount + 24)
     }
-    return try store.append(.commit, buffer, sequence: sequence, hasParts: !parts.isEmpty)
+    return try store.append(
+      .commit, buffer, sequence: sequence, hasParts: !parts.isEmpty, keepsReserve: addsData)
   }
 
   // MARK: replay
