@@ -42,4 +42,31 @@ struct CheckpointTests {
     let second = try reopened.check(.deep)
     #expect(second.findings.isEmpty)
   }
+
+  @Test("every tree can be rebuilt from the log with equal keys and values")
+  func rebuildFromLog() throws {
+    let disk = SimulatedDisk(seed: 21)
+    let database = try Database.open(on: disk)
+    let zone = try database.zone("Z")
+    for number in 0..<200 {
+      try database.put("r\(number * 37 % 120)", in: number % 3 == 0 ? zone : .default, ["n": .int(Int64(number))])
+      if number % 7 == 0 { try database.write { try $0.delete(Record.ID("r\(number % 50)", in: zone)) } }
+      if number % 40 == 39 { try database.store.checkpoint() }
+    }
+    try database.write { try $0.setMetadata(Data([1, 2]), forKey: "key") }
+    let token = try database.changes(in: zone, since: nil).token
+    let before = try (database.records(in: .default), database.records(in: zone), database.changes(in: zone, since: nil))
+    try database.close()
+    let report = try Database.rebuild(at: "test.daybook", options: .simulated(seed: 2), disk: disk)
+    #expect(report.isClean, "\(report.findings)")
+    let again = try Database.open(on: disk, seed: 3)
+    #expect(again.lastRecovery.wasClosed)
+    let after = try (again.records(in: .default), again.records(in: zone), again.changes(in: zone, since: nil))
+    #expect(after.0.map(\.id) == before.0.map(\.id) && after.1.map(\.id) == before.1.map(\.id))
+    #expect(zip(after.0 + after.1, before.0 + before.1).allSatisfy { $0["n"] == $1["n"] as Record.Value? })
+    #expect(after.2.saved.map(\.id) == before.2.saved.map(\.id) && after.2.deleted == before.2.deleted)
+    #expect(try again.changes(in: zone, since: token).saved.isEmpty)
+    #expect(try again.metadata(forKey: "key") == Data([1, 2]))
+    try again.expectClean()
+  }
 }

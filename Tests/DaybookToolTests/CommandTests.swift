@@ -288,6 +288,28 @@ struct CommandTests {
     #expect(!(outcome.output + outcome.errors).contains("clean"))
   }
 
+  @Test("check --rebuild makes damaged trees anew from the log")
+  func rebuild() throws {
+    let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")
+    try bench.good("import", file, try bench.write(rows, to: "rows.ndjson"), "--id", "name", "--zone", "Z")
+    let whole = try bench.good("dump", file).output
+    var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+    // The first leaf of a frame of pages: its second byte of kind and level, at a multiple of 4096.
+    let page = try #require(
+      stride(from: 4096, to: bytes.count - 4096, by: 4096).first { offset in
+        bytes[offset + 8] == 2 && bytes[offset + 9] == 0 && bytes[offset + 18..<offset + 24].allSatisfy { $0 == 0 }
+          && bytes[offset..<offset + 8].contains { $0 != 0 }
+      })
+    bytes[page + 2000] ^= 1
+    let damaged = try bench.write(bytes, to: "damaged.daybook")
+    #expect(bench.run("check", damaged).status == 1)
+    #expect(try bench.good("check", damaged, "--rebuild").output.hasPrefix("all trees were made anew"))
+    #expect(try bench.good("check", damaged, "--deep").output.hasPrefix("clean:"))
+    #expect(try bench.good("dump", damaged).output == whole)
+    #expect(try json(bench.good("check", damaged, "--rebuild", "--json").output)["wasRebuilt"] == true)
+    #expect(bench.run("check", bench.path("none.daybook"), "--rebuild").status == 5)
+  }
+
   @Test("the reads of a rotten file print what they can, then say what is lost")
   func rotten() throws {
     let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")

@@ -73,6 +73,23 @@ extension Database {
     }
   }
 
+  /// Makes every tree anew from the log, writes them with a checkpoint, and checks the result in depth.
+  ///
+  /// For a file whose pages are damaged and whose log is not. Where commits are damaged nothing is written.
+  /// - Throws: what `open` throws; `corrupted` when acknowledged commits are damaged.
+  package static func rebuild(
+    at path: String, options: Options = Options(), disk: any Disk = SystemDisk(),
+    progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) -> CheckReport {
+    var options = options
+    options.rebuildsTrees = true
+    let database = try open(at: path, options: options, disk: disk)
+    do { try database.store.checkpoint() } catch { throw DatabaseError(error, path: path) }
+    let report = try database.check(.deep, progress: progress)
+    try database.close()
+    return report
+  }
+
   /// Replays the log into trees of its own and compares them with the live ones.
   private func compareWithLog(_ pin: Store.Pin, _ report: inout CheckReport) {
     let names = [

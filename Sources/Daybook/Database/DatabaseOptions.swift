@@ -67,6 +67,8 @@ extension Database {
     package var closeCheckpointByteCount = 32 << 10
     /// Zeros kept behind the log, so that deletes find room on a full disk.
     package var reserveByteCount = 24 << 10
+    /// Leaves the pages of the file aside when it is opened for writing.
+    package var rebuildsTrees = false
 
     /// The defaults: every commit durable, nobody named.
     public init() {}
@@ -93,6 +95,7 @@ extension Database {
       options.partByteCount = partByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount
+      options.rebuildsTrees = rebuildsTrees
       options.random = random
       return options
     }

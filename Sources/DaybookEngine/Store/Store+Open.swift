@@ -92,7 +92,7 @@ extension Store {
       let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
       background = opened
       let log = try log(of: file, header)
-      let plan = log.plan()
+      let plan = options.rebuildsTrees ? log.planFromStart() : log.plan()
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
         applier: applier, plan: plan)

@@ -29,6 +29,8 @@ package struct StoreOptions: Sendable {
   package var maximumOperationByteCount = 1 << 30
   /// Zeros that every commit leaves behind the log's end, so that one which only deletes finds room on a full disk.
   package var reserveByteCount = 24 << 10
+  /// An open for writing leaves the pages of the file aside and makes the trees anew from the log.
+  package var rebuildsTrees = false
   /// Each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
   package var startsBatchesOnFreshSector = false
   /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.

@@ -1,33 +1,47 @@
 import Daybook
+import Foundation
 
 extension Commands {
   static let check = Command(
-    name: "check", summary: "Look at the whole file and say what is wrong with it. Changes nothing.",
+    name: "check", summary: "Look at the whole file and say what is wrong with it. Changes nothing without --rebuild.",
     positionals: ["FILE"],
     options: [
-      .flag("--deep", "Also decode every record, and replay the log to compare it with the trees."), .json,
+      .flag("--deep", "Also decode every record, and replay the log to compare it with the trees."),
+      .flag("--rebuild", "Make all trees anew from the log first, then check in depth."), .json,
     ],
     details: """
       Checks every frame, every page, the counts, and that all trees tell the same story as the record bodies.
       The exit status is 1 when something was found, 3 when the file cannot even be opened.
       """
   ) { invocation in
-    var options = Database.Options()
-    options.isReadOnly = true
-    let database = try Database.open(at: invocation.arguments[0], options: options)
+    let path = invocation.arguments[0]
     var bar = ProgressBar("checking", on: invocation.errors)
-    let report = try database.check(invocation.arguments.has("--deep") ? .deep : .structure) { done, total in
+    let progress = { (done: Int, total: Int) in
       // A bar that cannot be drawn is no reason to stop.
       try? bar.update(done, of: total)
       return true
     }
+    let report: Database.CheckReport
+    var recovery: Database.Recovery?
+    if invocation.arguments.has("--rebuild") {
+      guard FileManager.default.fileExists(atPath: path) else {
+        throw ToolError(.inputOutput, "There is no file \(path).", advice: "Give the path of a database.")
+      }
+      report = try Database.rebuild(at: path, progress: progress)
+    } else {
+      var options = Database.Options()
+      options.isReadOnly = true
+      let database = try Database.open(at: path, options: options)
+      report = try database.check(invocation.arguments.has("--deep") ? .deep : .structure, progress: progress)
+      recovery = database.lastRecovery
+    }
     try bar.clear()
-    let recovery = database.lastRecovery
     if invocation.arguments.has("--json") {
       try invocation.output.line(json(report, recovery).json)
     } else {
       for finding in report.findings { try invocation.output.line("\(finding)") }
-      if !recovery.wasClosed {
+      if recovery == nil { try invocation.output.line("all trees were made anew from the log") }
+      if let recovery, !recovery.wasClosed {
         try invocation.output.line(
           "not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
             + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
@@ -41,7 +55,7 @@ extension Commands {
     return report.isClean ? .done : .finding
   }
 
-  private static func json(_ report: Database.CheckReport, _ recovery: Database.Recovery) -> JSONValue {
+  private static func json(_ report: Database.CheckReport, _ recovery: Database.Recovery?) -> JSONValue {
     let findings: [JSONValue] = report.findings.map { finding in
       ["offset": finding.offset.map { .count($0) } ?? .null, "message": .string(finding.message)]
     }
@@ -49,9 +63,10 @@ extension Commands {
       "isClean": .bool(report.isClean), "findings": .array(findings), "frameCount": .count(report.frameCount),
       "commitCount": .count(report.commitCount), "operationCount": .count(report.operationCount),
       "pageCount": .count(report.pageCount), "zoneCount": .count(report.zoneCount),
-      "recordCount": .count(report.recordCount), "wasClosed": .bool(recovery.wasClosed),
-      "replayedCommitCount": .count(recovery.replayedCommitCount),
-      "discardedByteCount": .count(recovery.discardedByteCount),
+      "recordCount": .count(report.recordCount), "wasRebuilt": .bool(recovery == nil),
+      "wasClosed": recovery.map { .bool($0.wasClosed) } ?? .null,
+      "replayedCommitCount": recovery.map { .count($0.replayedCommitCount) } ?? .null,
+      "discardedByteCount": recovery.map { .count($0.discardedByteCount) } ?? .null,
     ]
   }
 }
