@@ -151,5 +151,7 @@ struct StoreModelTests {
       do { try lockstep.step() } catch { throw Deviation("seed \(seed), step \(step): \(error)") }
     }
     do { try lockstep.finish() } catch { throw Deviation("seed \(seed), at the end: \(error)") }
+    let reopened = try KeyValueStore(lockstep.path, disk: lockstep.disk, options: .small(seed: seed))
+    #expect(try reopened.contents() == lockstep.model)
   }
 }

@@ -288,6 +288,15 @@ struct CommandTests {
     #expect(!(outcome.output + outcome.errors).contains("clean"))
   }
 
+  @Test("put takes an asset from a file, and says so when there is none")
+  func putAsset() throws {
+    let photo = try bench.write("a picture", to: "photo.bin")
+    try bench.good("put", file, "Library", "dune", "--type", "Movie", "poster:asset=\(photo)")
+    #expect(try bench.good("get", file, "Library", "dune").output.contains("poster"))
+    #expect(bench.run("put", file, "Library", "dune", "poster:asset=\(photo).none").status == 5)
+    #expect(try bench.good("check", file, "--deep").output.hasPrefix("clean:"))
+  }
+
   @Test("check --rebuild makes damaged trees anew from the log")
   func rebuild() throws {
     let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")

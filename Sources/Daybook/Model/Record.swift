@@ -78,7 +78,7 @@ public struct Record: Identifiable, Sendable {
   /// What the database knows about the record: change tag, dates, users, device. Nil before the first save.
   public var metadata: Metadata? { body.metadata }
 
-  /// The record that this one belongs to: it is shared with it, and must exist when this one is saved.
+  /// The record that this one belongs to. Kept and handed on; whether it exists is not looked at yet.
   ///
   /// A parent is in the same zone and its reference has the action `none`; another one is refused at save.
   public var parent: Reference? {

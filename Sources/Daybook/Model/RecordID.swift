@@ -85,13 +85,13 @@ extension Record.ID: Codable {
 extension Record {
   /// A value that points to another record.
   public struct Reference: Hashable, Codable, Sendable {
-    /// What the reference does.
+    /// What the reference is meant to do. Kept and handed on; this version of the library does not act on it yet.
     public enum Action: String, Hashable, Codable, Sendable, CaseIterable {
       /// Nothing: the target may be missing.
       case none
-      /// Deleting the target deletes the record that holds this reference, and so on from there.
+      /// Deleting the target is to delete the record that holds this reference, and so on from there.
       case deleteSelf
-      /// Saving fails when the target is missing.
+      /// Saving is to fail when the target is missing.
       case validate
     }
 

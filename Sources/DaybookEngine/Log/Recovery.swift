@@ -1,7 +1,7 @@
 /// Decides what of a log holds: which checkpoint to start from, which frames to replay, where the log ends, and whether
 /// what does not hold is *torn* (an unacknowledged write that a crash cut) or *rotten* (acknowledged data, damaged later).
 ///
-/// The rule, in DESIGN's words: behind the accepted checkpoint, a damaged frame that carries no truth is stepped over if the
+/// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is stepped over if the
 /// commit sequences on both sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose
 /// `durableThrough` covers it proves that it was acknowledged: rotten. Without such a frame it is torn.
 ///

@@ -1,4 +1,5 @@
 import Daybook
+import Foundation
 
 /// `KEY=VALUE` or `KEY:KIND=VALUE`.
 struct Assignment {
@@ -55,6 +56,7 @@ struct Assignment {
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
       guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
       return .location(Location(latitude: latitude, longitude: longitude))
+    case .asset: return .asset(try Asset(fileURL: URL(fileURLWithPath: text)))
     case .reference:
       return .reference(Record.Reference(try Record.ID(text, in: zone)))
     case .double where text == "inf" || text == "-inf":

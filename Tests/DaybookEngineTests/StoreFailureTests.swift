@@ -1,0 +1,218 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import DaybookEngine
+
+// An honest end when the disk fails: a failed sync is final, a full disk is not.
+
+private let path = storePath
+
+@Suite("Store: a disk that fails")
+struct StoreFailureTests {
+  @Test(
+    "a failed sync is final: the outcome is unknown until the file is opened again",
+    arguments: [SimulatedFault.SyncLoss.keepsPages, .dropsPages])
+  func failedSync(loss: SimulatedFault.SyncLoss) throws {
+    for call in 1...3 {
+      let disk = newDisk()
+      let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+      try store.put("a", [1])
+      disk.inject(SimulatedFault([.sync], call: call, syncLoss: loss))
+      for number in 1..<call { try store.put("b \(number)", [2]) }
+      let acknowledged = try store.contents()
+      #expect(thrownCase { try store.put("c", [3]) } == "outcomeUnknown")
+      #expect(try store.contents() == acknowledged)
+      #expect(thrownCase { try store.put("d", [4]) } == "outcomeUnknown")
+      #expect(thrownCase { try store.store.sync() } == "outcomeUnknown")
+      try? store.close()
+      for image in [disk.crashed(seed: 1, policy: .none), disk.crashed(seed: 2), disk.killed(), disk] {
+        let reopened = try KeyValueStore(path, disk: image, options: .withoutCheckpoints())
+        let shown = try reopened.contents()
+        #expect(shown == acknowledged || shown == acknowledged.merging(["c": [3]]) { $1 })
+        // What is shown now is on the disk, whatever the cache said.
+        let again = try KeyValueStore(path, disk: image.crashed(seed: 3, policy: .none), options: .withoutCheckpoints())
+        #expect(try again.contents() == shown)
+        try reopened.put("e", [5])
+        try reopened.checkThoroughly()
+        try reopened.close()
+      }
+    }
+  }
+
+  @Test("a failed sync of the directory, of pages or of a checkpoint is final as well")
+  func everyFailedSync() throws {
+    var deathCount = 0
+    for call in 1...12 {
+      let disk = newDisk()
+      var options = StoreOptions.small()
+      options.minimumLogBudgetByteCount = 2 << 10
+      options.maximumLogBudgetByteCount = 2 << 10
+      try KeyValueStore(path, disk: disk, options: options).close()
+      let store = try KeyValueStore(path, disk: disk, options: options)
+      disk.inject(SimulatedFault([.sync, .syncDirectory], call: call))
+      var acknowledged: Contents = [:]
+      for number in 0..<30 {
+        if thrownCase({ try store.put("key \(number)", filler(number, 200)) }) != nil { break }
+        acknowledged["key \(number)"] = filler(number, 200)
+      }
+      #expect(acknowledged.count < 30)
+      #expect(thrownCase { try store.put("more", [1]) } == "outcomeUnknown")
+      deathCount += 1
+      try? store.close()
+      for image in [disk.crashed(seed: 1, policy: .none), disk.killed()] {
+        let reopened = try KeyValueStore(path, disk: image, options: options)
+        #expect(try reopened.contents().merging(acknowledged) { $1 } == reopened.contents())
+        try reopened.checkThoroughly()
+        try reopened.close()
+      }
+    }
+    #expect(deathCount == 12)
+  }
+
+  @Test("threads that wait for a sync that fails are all told so")
+  func failedSyncOfMany() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    disk.observe { call throws(DiskFailure) in
+      if call.operation == .sync { SystemClock.sleep(nanoseconds: 2_000_000) }
+    }
+    disk.inject(SimulatedFault([.sync], call: 5))
+    let acknowledged = Locked<Set<String>>([])
+    let deaths = Locked(0)
+    try onThreads(6) { thread in
+      for number in 0..<50 {
+        let key = "key \(thread) \(number)"
+        do {
+          try store.put(key, [1])
+          acknowledged.withLock { _ = $0.insert(key) }
+        } catch StoreError.outcomeUnknown { return deaths.withLock { $0 += 1 } }
+      }
+    }
+    #expect(deaths.withLock { $0 } == 6)
+    let survivor = try KeyValueStore(path, disk: disk.crashed(seed: 1, policy: .none), options: .small())
+    #expect(try acknowledged.withLock { $0 }.isSubset(of: survivor.contents().keys))
+  }
+
+  @Test("a full disk aborts only the transaction that needed room", arguments: [0, 40, 96, 500, 1500])
+  func fullDisk(room: Int) throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    for partially in [false, true] {
+      disk.limit(toByteCount: (disk.bytes(of: path)?.count ?? 0) + room)
+      let error = thrownCase {
+        try store.write { transaction in
+          try transaction.put("b", filler(1, 1000))
+          if partially { try transaction.put("c", filler(2, 1000)) }
+          try transaction.put("d", filler(3, 900))
+        }
+      }
+      #expect(error == "disk")
+      #expect(try store.contents() == ["a": [1]])
+      #expect(try store.write { _ in } == 1)
+      for image in [disk.killed(), disk.crashed(seed: 1), disk.crashed(seed: 2, policy: .all)] {
+        image.limit(toByteCount: nil)
+        let found = try KeyValueStore(path, disk: image, options: .small())
+        #expect(try found.contents() == ["a": [1]])
+      }
+      disk.limit(toByteCount: nil)
+    }
+    try store.put("e", [5])
+    try store.checkThoroughly()
+    try store.close()
+    let reopened = try KeyValueStore(path, disk: disk, options: .small())
+    #expect(try reopened.contents() == ["a": [1], "e": [5]])
+  }
+
+  @Test("a transaction whose frame was written but could not be mapped does not come back after a crash")
+  func failedMapping() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    disk.inject(SimulatedFault([.map], call: 1, code: 12))
+    #expect(thrownCase { try store.put("b", [2]) } == "disk")
+    for image in [disk.killed(), disk.crashed(seed: 1, policy: .none), disk.crashed(seed: 2, policy: .all)] {
+      #expect(try KeyValueStore(path, disk: image, options: .small()).contents() == ["a": [1]])
+    }
+    #expect(!disk.hasPendingChanges)
+    try store.put("c", [3])
+    try store.checkThoroughly()
+    try store.close()
+  }
+
+  @Test("a checkpoint that finds no room is made later, and no memory is lost on the way")
+  func failedCheckpoint() throws {
+    for room in [5000, 300 << 10] {
+      let disk = newDisk(16)
+      let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+      try store.write { transaction in
+        for number in 0..<9000 { try transaction.put("\(number * 7919 % 100_000) and a longer key", [1]) }
+      }
+      let pageCount = store.store.editor.pages.usedPageCount
+      #expect(pageCount > 64)
+      disk.limit(toByteCount: (disk.bytes(of: path)?.count ?? 0) + room)
+      #expect(thrownCase { try store.store.checkpoint() } == "disk")
+      disk.limit(toByteCount: (disk.bytes(of: path)?.count ?? 0) + 2000)
+      for number in 0..<40 {
+        try? store.put("\(number * 613 % 100_000) and a longer key", [2])
+        if number % 10 == 0 { try? store.store.checkpoint() }
+      }
+      disk.limit(toByteCount: nil)
+      let contents = try store.contents()
+      for number in 0..<40 { try store.put("\(number * 613 % 100_000) and a longer key", [3]) }
+      try store.store.checkpoint()
+      #expect(store.store.editor.pages.usedPageCount == 0)
+      try store.checkThoroughly()
+      #expect(try store.contents().count >= contents.count)
+      for number in 0..<40 { try store.put("\(number * 613 % 100_000) and a longer key", [4]) }
+      try store.store.checkpoint()
+      #expect(store.store.editor.pages.usedPageCount == 0)
+      let expected = try store.contents()
+      for image in [disk.killed(), disk.crashed(seed: 1)] {
+        let found = try KeyValueStore(path, disk: image, options: .small())
+        #expect(try found.contents() == expected)
+        try found.checkThoroughly()
+      }
+      try store.close()
+    }
+  }
+
+  @Test("a full disk does not keep a store from closing cleanly")
+  func closeOnFullDisk() throws {
+    let disk = newDisk()
+    var options = StoreOptions.withoutCheckpoints()
+    options.closeCheckpointByteCount = 100
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    for number in 0..<20 { try store.put("key \(number)", filler(number, 100)) }
+    disk.limit(toByteCount: (disk.bytes(of: path)?.count ?? 0) + 200)
+    try store.close()
+    disk.limit(toByteCount: nil)
+    let reopened = try KeyValueStore(path, disk: disk, options: options)
+    #expect(reopened.store.recovery.wasClosed && reopened.store.recovery.basis == .log)
+    #expect(try reopened.contents().count == 20)
+  }
+
+  @Test("a checkpoint at .relaxed never gets ahead of the commits before it")
+  func relaxedCheckpoint() throws {
+    for seed in 0..<40 as Range<UInt64> {
+      let disk = newDisk()
+      var options = StoreOptions.withoutCheckpoints()
+      options.durability = .relaxed
+      let store = try KeyValueStore(path, disk: disk, options: options)
+      let failure = Locked<String?>(nil)
+      try store.put("a", filler(1, 600))
+      try store.write { try $0.delete("a") }
+      disk.observe { [unowned disk] call throws(DiskFailure) in
+        do {
+          let found = try KeyValueStore(path, disk: disk.crashed(seed: seed * 100 + UInt64(call.number)), options: .small())
+          try found.checkThoroughly()
+        } catch { failure.withLock { $0 = $0 ?? "before call \(call): \(error)" } }
+      }
+      try store.store.checkpoint()
+      try store.close()
+      #expect(failure.withLock { $0 } == nil)
+    }
+  }
+}

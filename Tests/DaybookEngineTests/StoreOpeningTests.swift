@@ -1,0 +1,272 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import DaybookEngine
+
+// Who may open a file, what beside whom, and what closing leaves behind.
+
+private let path = storePath
+
+@Suite("Store: opening and closing")
+struct StoreOpeningTests {
+  @Test("the same process cannot open a database twice for writing")
+  func alreadyOpen() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .small())
+    #expect(thrownCase { _ = try KeyValueStore(path, disk: disk, options: .small()) } == "alreadyOpen")
+    try store.put("a", [1])
+    try store.close()
+    let second = try KeyValueStore(path, disk: disk, options: .small())
+    #expect(try second.value("a") == [1])
+    try second.close()
+  }
+
+  @Test("another holder of the file lock is waited for, then .locked is thrown")
+  func locked() throws {
+    let disk = newDisk()
+    try KeyValueStore(path, disk: disk, options: .small()).close()
+    let other = try disk.open(path, .readWrite)
+    #expect(try other.tryLock(.writer, .exclusive))
+    var options = StoreOptions.small()
+    options.lockTimeoutNanoseconds = 60_000_000
+    let start = SystemClock.monotonicNanoseconds()
+    #expect(thrownCase { _ = try KeyValueStore(path, disk: disk, options: options) } == "locked")
+    #expect(SystemClock.monotonicNanoseconds() - start >= 60_000_000)
+    options.lockTimeoutNanoseconds = 20_000_000_000
+    let thread = BackgroundThread(name: "other") {
+      SystemClock.sleep(nanoseconds: 30_000_000)
+      other.close()
+    }
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    try store.put("a", [1])
+    try store.close()
+    thread?.join()
+  }
+
+  @Test("several who create the same database at once end with one, and lose no commit")
+  func createRace() throws {
+    for seed in 0..<20 as Range<UInt64> {
+      let disk = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)
+      disk.install([9, 9], at: path + ".new")
+      disk.observe { call throws(DiskFailure) in
+        if call.operation != .sync { SystemClock.sleep(nanoseconds: UInt64(call.number) &* 7919 % 300_000) }
+      }
+      let acknowledged = Locked(Set<String>())
+      try onThreads(4) { thread in
+        var options = StoreOptions.small(seed: seed * 10 + UInt64(thread))
+        options.lockTimeoutNanoseconds = 5_000_000_000
+        for _ in 0..<2000 {
+          do {
+            let store = try KeyValueStore(path, disk: disk, options: options)
+            try store.put("\(thread)", [1])
+            acknowledged.withLock { _ = $0.insert("\(thread)") }
+            return try store.close()
+          } catch StoreError.alreadyOpen { SystemClock.sleep(nanoseconds: 200_000) }
+        }
+      }
+      let store = try KeyValueStore(path, disk: disk, options: .small())
+      #expect(try Set(store.contents().keys) == acknowledged.withLock { $0 })
+      #expect(acknowledged.withLock { $0.count } == 4)
+      #expect(disk.paths == [path])
+      try store.close()
+    }
+  }
+
+  @Test("reading only writes nothing, on a closed file and after a crash")
+  func readOnly() throws {
+    let disk = newDisk()
+    #expect(thrownCase { _ = try KeyValueStore(path, disk: disk, options: .small().readOnly) } == "disk")
+    #expect(disk.paths.isEmpty)
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    for number in 0..<20 { try store.put("key \(number)", filler(number, 100)) }
+    let killed = disk.killed()
+    try store.close()
+    for image in [disk, killed, disk.crashed(seed: 1), killed.crashed(seed: 2)] {
+      let bytes = image.bytes(of: path)
+      let names = image.paths
+      let reader = try KeyValueStore(path, disk: image, options: .small().readOnly)
+      #expect(try reader.contents().count == 20)
+      try reader.checkThoroughly()
+      #expect(thrownCase { try reader.put("a", [1]) } == "readOnly")
+      #expect(thrownCase { try reader.store.sync() } == "readOnly")
+      // Readers do not keep each other or a writer away.
+      let second = try KeyValueStore(path, disk: image, options: .small().readOnly)
+      #expect(try second.contents().count == 20)
+      try reader.close()
+      try second.close()
+      #expect(image.bytes(of: path) == bytes && image.paths == names)
+    }
+  }
+
+  @Test("a reader of a killed writer's file shows only what survives power loss from then on")
+  func readerAfterKill() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    disk.inject(SimulatedFault([.sync], call: 1))
+    let killed = Locked<SimulatedDisk?>(nil)
+    disk.observe { [unowned disk] call throws(DiskFailure) in
+      if call.operation == .sync { killed.withLock { $0 = disk.killed() } }
+    }
+    _ = thrownCase { try store.put("b", [2]) }
+    let image = try #require(killed.withLock { $0 })
+    let reader = try KeyValueStore(path, disk: image, options: .small().readOnly)
+    let shown = try reader.contents()
+    #expect(shown == ["a": [1], "b": [2]])
+    let after = try KeyValueStore(path, disk: image.crashed(seed: 1, policy: .none), options: .small())
+    #expect(try after.contents() == shown)
+  }
+
+  @Test("beside a live writer a reader sees what is proven durable, and no more")
+  func besideWriter() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    func shown() throws -> Contents {
+      let bytes = disk.bytes(of: path)
+      let reader = try KeyValueStore(path, disk: disk, options: .small().readOnly)
+      #expect(reader.store.recovery.isBesideWriter && reader.store.recovery.lostSequences == nil)
+      #expect(reader.store.recovery.discardedByteCount == 0)
+      let contents = try reader.contents()
+      try reader.checkThoroughly()
+      try reader.close()
+      #expect(disk.bytes(of: path) == bytes)
+      return contents
+    }
+    #expect(try shown() == [:])
+    try store.put("a", [1])
+    #expect(try shown() == [:])
+    try store.put("b", [2])
+    #expect(try shown() == ["a": [1]])
+    store.store.appendNote()
+    #expect(try shown() == ["a": [1], "b": [2]])
+    try store.store.checkpoint()
+    #expect(try shown() == ["a": [1], "b": [2]])
+    try store.put("c", [3])
+    try store.put("c", [4])
+    #expect(try shown() == ["a": [1], "b": [2], "c": [3]])
+    try store.store.checkpoint()
+    #expect(try shown()["a"] == [1])
+    // A frame that is being written.
+    let file = try disk.open(path, .readWrite)
+    try filler(1, 50).withView { (view: ByteView) throws(DiskFailure) in
+      try file.write(view, at: Int(store.store.tail.offset))
+    }
+    #expect(try shown()["b"] == [2])
+  }
+
+  @Test("closing is allowed twice and from two threads; using it afterwards throws")
+  func closed() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .small())
+    try store.put("a", [1])
+    let snapshot = try store.store.beginRead()
+    store.store.rest(snapshot)
+    try onThreads(4) { _ in try store.close() }
+    try store.close()
+    #expect(thrownCase { _ = try store.value("a") } == "closed")
+    #expect(thrownCase { try store.put("a", [2]) } == "closed")
+    #expect(thrownCase { try store.store.sync() } == "closed")
+    #expect(thrownCase { try store.store.resume(snapshot) } == "closed")
+    store.store.endRead(snapshot)
+    let all = try frames(of: try #require(disk.bytes(of: path)))
+    #expect(all.filter { $0.kind == .closed }.count == 1)
+    #expect(all.last?.durableThrough == all.last.map { $0.number - 1 })
+    #expect(all.last?.next == UInt64(disk.bytes(of: path)?.count ?? 0))
+  }
+
+  @Test("a read that goes on while the store closes keeps its memory")
+  func closeBesideReader() throws {
+    try withDirectory { directory in
+      let store = try KeyValueStore(directory + "/book", disk: SystemDisk(), options: .small())
+      for number in 0..<300 { try store.put("key \(number)", filler(number, 100)) }
+      let pin = try store.store.beginRead()
+      try store.close()
+      #expect(try store.contents(pin).count == 300)
+      store.store.endRead(pin)
+      // The lock is given back all the same.
+      let second = try KeyValueStore(directory + "/book", disk: SystemDisk(), options: .small())
+      #expect(try second.contents().count == 300)
+      try second.close()
+    }
+  }
+
+  @Test("readers and writers on other threads either finish or are told that the store closed")
+  func closeBesideThreads() throws {
+    try withDirectory { directory in
+      for round in 0..<8 {
+        var options = StoreOptions.small()
+        options.hasBackgroundThread = round % 2 == 0
+        let book = directory + "/book \(round)"
+        let store = try KeyValueStore(book, disk: SystemDisk(), options: options)
+        let acknowledged = Locked<[String]>([])
+        try onThreads(4) { thread in
+          for number in 0..<10_000 {
+            do {
+              switch thread {
+              case 0:
+                SystemClock.sleep(nanoseconds: UInt64(round) * 2_000_000 + 1_000_000)
+                return try store.close()
+              case 1: _ = try store.contents()
+              default:
+                let key = "key \(thread) \(number)"
+                try store.put(key, filler(number, 80))
+                acknowledged.withLock { $0.append(key) }
+              }
+            } catch StoreError.closed { return }
+          }
+        }
+        let reopened = try KeyValueStore(book, disk: SystemDisk(), options: options)
+        #expect(reopened.store.recovery.wasClosed)
+        #expect(try Set(reopened.contents().keys) == Set(acknowledged.withLock { $0 }))
+        try reopened.checkThoroughly()
+        try reopened.close()
+      }
+    }
+  }
+
+  @Test("open after close replays nothing when the tail was worth a checkpoint, and little when it was not")
+  func replayAfterClose() throws {
+    let disk = newDisk()
+    var options = StoreOptions.withoutCheckpoints()
+    options.closeCheckpointByteCount = 4 << 10
+    var store = try KeyValueStore(path, disk: disk, options: options)
+    for number in 0..<100 { try store.put("key \(number)", filler(number, 100)) }
+    try store.close()
+    store = try KeyValueStore(path, disk: disk, options: options)
+    #expect(store.store.recovery.replayedCommitCount == 0)
+    #expect(store.store.recovery.basis == .newestCheckpoint && store.store.recovery.wasClosed)
+    try store.put("one", [1])
+    let before = disk.bytes(of: path)?.count ?? 0
+    try store.close()
+    #expect((disk.bytes(of: path)?.count ?? 0) - before == 96)
+    store = try KeyValueStore(path, disk: disk, options: options)
+    #expect(store.store.recovery.replayedCommitCount == 1)
+    let untouched = disk.bytes(of: path)
+    try store.close()
+    #expect(disk.bytes(of: path) == untouched)
+  }
+
+  @Test("what a crash would replay stays within the budget, with and without the background thread", arguments: [false, true])
+  func replayIsBounded(hasThread: Bool) throws {
+    var options = StoreOptions.small()
+    options.hasBackgroundThread = hasThread
+    options.minimumLogBudgetByteCount = 32 << 10
+    options.maximumLogBudgetByteCount = 32 << 10
+    let disk = newDisk(32)
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    var largest: UInt64 = 0
+    for number in 0..<1500 {
+      try store.put("key \(number % 60)", filler(number, 100))
+      if number % 100 == 0 {
+        let image = try KeyValueStore(path, disk: disk.crashed(seed: 1, policy: .none), options: .small())
+        largest = max(largest, image.store.recovery.replayedByteCount)
+      }
+    }
+    // One budget, one transaction, and the pages of the checkpoint that was under way.
+    #expect(largest < 32 << 10 + 24 << 10)
+    #expect(try frames(of: disk.bytes(of: path) ?? []).filter { $0.kind == .checkpoint }.count > 4)
+    try store.checkThoroughly()
+    try store.close()
+  }
+}
