@@ -45,6 +45,8 @@ import DaybookEngine
 
   static let version: UInt8 = 1
   static let fixedByteCount = 42
+  /// Where the link to the version before stands.
+  static let previousOffset = 30
   static let defaultZoneMark: UInt16 = 0xFFFF
   static let tableStride = 6
 

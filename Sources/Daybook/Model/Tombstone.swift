@@ -32,6 +32,8 @@ package struct Tombstone: Sendable, Hashable {
   private static let version: UInt8 = 1
   /// Before the zone key.
   static let fixedByteCount = 34
+  /// Where the link to the last version stands.
+  static let previousOffset = 22
 
   package init(
     id: Record.ID, type: String, tag: UInt64, date: Date, previousOffset: UInt64 = 0, previousByteCount: UInt32 = 0,

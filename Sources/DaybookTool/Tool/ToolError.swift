@@ -45,7 +45,7 @@ extension ToolError {
   private static func advice(for error: DatabaseError) -> String? {
     switch error.code {
     case .corrupted:
-      "Run `daybook check FILE` to see what is damaged; `daybook dump FILE` prints every record that still holds."
+      "Run `daybook check FILE` to see what is damaged; `daybook salvage FILE OUT` copies everything that still holds."
     case .notADatabase:
       "Check the path; `daybook import FILE INPUT` makes a new database from JSON or CSV."
     case .formatTooNew: "Use the version of Daybook that wrote the file, or a later one."

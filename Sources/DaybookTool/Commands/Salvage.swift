@@ -1,0 +1,56 @@
+import Daybook
+
+extension Commands {
+  static let salvage = Command(
+    name: "salvage", summary: "Copy everything that still holds of a damaged file into a new one.",
+    positionals: ["FILE", "OUT"], options: [.json],
+    details: """
+      FILE stays as it is; OUT must not exist. Says which commits are lost, and of which only a part was found.
+      A record whose last change is lost comes over as it was before it. The exit status is 1 when something is lost.
+      """
+  ) { invocation in
+    var bar = ProgressBar("reading", on: invocation.errors)
+    let report = try Database.salvage(from: invocation.arguments[0], to: invocation.arguments[1]) { done, total in
+      // A bar that cannot be drawn is no reason to stop.
+      try? bar.update(done, of: total)
+      return true
+    }
+    try bar.clear()
+    if invocation.arguments.has("--json") {
+      try invocation.output.line(json(report).json)
+    } else {
+      for range in report.lostSequences {
+        try invocation.output.line(
+          range.count == 1 ? "lost: commit \(range.lowerBound)" : "lost: commits \(range.lowerBound) to \(range.upperBound)")
+      }
+      for sequence in report.partialSequences {
+        try invocation.output.line("of commit \(sequence) a part was found and copied")
+      }
+      for zone in report.remadeZones { try invocation.output.line("zone \(zone.name) was made again") }
+      if report.skippedOperationCount > 0 {
+        try invocation.output.line(
+          "\(Wording.count(report.skippedOperationCount, "operation")) made no sense any more and was left out")
+      }
+      if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
+      if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it served") }
+      try invocation.output.line(
+        "\(report.isComplete ? "complete" : "incomplete"): \(Wording.count(report.commitCount, "commit")), "
+          + "\(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))")
+    }
+    return report.isComplete ? .done : .finding
+  }
+
+  private static func json(_ report: Database.SalvageReport) -> JSONValue {
+    [
+      "isComplete": .bool(report.isComplete), "commitCount": .count(report.commitCount),
+      "recordCount": .count(report.recordCount), "zoneCount": .count(report.zoneCount),
+      "lostSequences": .array(
+        report.lostSequences.map { ["first": .count($0.lowerBound), "last": .count($0.upperBound)] }),
+      "partialSequences": .array(report.partialSequences.map { .count($0) }),
+      "remadeZones": .array(report.remadeZones.map { .string($0.name) }),
+      "skippedOperationCount": .count(report.skippedOperationCount),
+      "damagedByteCount": .count(report.damagedByteCount), "usedHeaderCopy": .bool(report.usedHeaderCopy),
+      "hasTornTail": .bool(report.hasTornTail),
+    ]
+  }
+}

@@ -1,0 +1,201 @@
+import DaybookEngine
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+
+// Salvage: everything of a damaged file that still holds comes over, and what does not is named.
+
+@Suite("Salvage")
+struct SalvageTests {
+  private let path = "test.daybook"
+
+  /// A database with a history: overwritten, deleted and re-created records, zones that come and go, a transaction in parts.
+  private func specimen(closing: Bool = true) throws -> (disk: SimulatedDisk, contents: [Record.ID: Record]) {
+    let disk = SimulatedDisk(seed: 31)
+    let database = try Database.open(on: disk) {
+      $0.partByteCount = 1500
+      $0.reserveByteCount = 0
+    }
+    let zone = try database.zone("Shelf")
+    let gone = try database.zone("Gone")
+    for number in 0..<40 {
+      try database.put("r\(number % 26)", in: number % 2 == 0 ? zone : .default, ["n": .int(Int64(number))])
+    }
+    try database.put("x", in: gone)
+    try database.write { transaction in
+      for number in 0..<60 {
+        try transaction.save(.fresh("big\(number)", in: zone, ["text": .string("text of \(number)")]))
+      }
+    }
+    try database.write { try $0.delete(Record.ID("r3")) }
+    try database.write { try $0.deleteZone(gone) }
+    try database.put("r3", type: "Other", ["n": 3])
+    try database.write { try $0.setMetadata(Data([7]), forKey: "m") }
+    for number in 0..<10 { try database.put("last\(number)", in: zone) }
+    let contents = try contents(database)
+    if closing { try database.close() }
+    return (disk, contents)
+  }
+
+  private func contents(_ database: Database) throws -> [Record.ID: Record] {
+    var result: [Record.ID: Record] = [:]
+    for zone in try database.zones() {
+      for record in try database.records(in: zone.id) { result[record.id] = record }
+    }
+    return result
+  }
+
+  private func salvage(_ disk: SimulatedDisk, to target: String = "out") throws -> (Database, Database.SalvageReport) {
+    let before = disk.bytes(of: path)
+    let report = try Database.salvage(from: path, to: target, options: .simulated(seed: 5), disk: disk)
+    #expect(disk.bytes(of: path) == before, "the damaged file stays as it is")
+    let database = try Database.open(at: target, options: .simulated(seed: 6), disk: disk)
+    try database.expectClean()
+    return (database, report)
+  }
+
+  @Test("of a sound file everything comes over, change tags, history and metadata too", arguments: [true, false])
+  func soundFile(isClosed: Bool) throws {
+    let (live, contents) = try specimen(closing: isClosed)
+    let disk = isClosed ? live : live.killed()
+    let (database, report) = try salvage(disk)
+    #expect(report.isComplete && report.recordCount == contents.count && !report.usedHeaderCopy)
+    #expect(try self.contents(database) == contents)
+    let id = try Record.ID("r4", in: Zone.ID("Shelf"))
+    #expect(try database.record(id)?.metadata == contents[id]?.metadata)
+    #expect(try database.history(of: id).count == 2)
+    #expect(try database.metadata(forKey: "m") == Data([7]))
+  }
+
+  @Test("any one byte flipped: everything else comes over, and the commit that is missing is named")
+  func flips() throws {
+    let (disk, contents) = try specimen()
+    let sound = try #require(disk.bytes(of: path))
+    let counts = try Dictionary(grouping: history(of: disk), by: \.sequence).mapValues(\.count)
+    var incompleteCount = 0
+    for offset in stride(from: 0, to: sound.count, by: 211) {
+      var bytes = sound
+      bytes[offset] ^= 0x10
+      let image = SimulatedDisk(seed: 1)
+      image.install(bytes, at: path)
+      let (database, report) = try salvage(image)
+      let found = try self.contents(database)
+      let missing = contents.filter { found[$0.key] != $0.value }
+      let lost = report.lostSequences.flatMap { Array($0) }
+      if report.isComplete {
+        #expect(found == contents, "byte \(offset)")
+      } else {
+        incompleteCount += 1
+        #expect(lost.count <= 1 || report.hasTornTail, "byte \(offset): one flip damages one commit, not \(lost)")
+        // What is missing was written last by the lost commit, as far as nobody can tell from the report alone.
+        let allowed = lost.reduce(0) { $0 + (counts[$1] ?? 0) } + report.skippedOperationCount
+        #expect(missing.count <= max(allowed, 1), "byte \(offset): \(missing.keys.map(\.name)) are missing, lost \(lost)")
+      }
+    }
+    #expect(incompleteCount > 5)
+  }
+
+  /// Which commit wrote what: from the journal of a sound file.
+  private func history(of disk: SimulatedDisk) throws -> [(sequence: Int, name: String)] {
+    let database = try Database.open(at: path, options: .simulated(seed: 9), disk: disk.killed())
+    var result: [(Int, String)] = []
+    for zone in try database.zones() {
+      for record in try database.records(in: zone.id) {
+        for version in try database.history(of: record.id) { result.append((Int(version.sequence ?? 0), record.id.name)) }
+      }
+    }
+    return result
+  }
+
+  @Test("without its first page a file is read by the copy in a checkpoint")
+  func noFirstPage() throws {
+    let (disk, contents) = try specimen()
+    var bytes = try #require(disk.bytes(of: path))
+    bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 0, count: 4096))
+    disk.install(bytes, at: path)
+    let (database, report) = try salvage(disk)
+    #expect(report.usedHeaderCopy && report.isComplete)
+    #expect(try self.contents(database) == contents)
+  }
+
+  @Test("of a commit that is partly damaged the other records come over")
+  func partlyDamagedCommit() throws {
+    let disk = SimulatedDisk(seed: 32)
+    let database = try Database.open(on: disk)
+    try database.write { transaction in
+      for number in 0..<20 { try transaction.save(.fresh("r\(number)", ["text": .string("number \(number) of them")])) }
+    }
+    for number in 0..<5 { try database.put("after\(number)") }
+    try database.close()
+    var bytes = try #require(disk.bytes(of: path))
+    let position = try #require(bytes.firstRange(of: Array("number 7 of them".utf8))).lowerBound
+    bytes[position] ^= 1
+    disk.install(bytes, at: path)
+    let (found, report) = try salvage(disk)
+    #expect(report.lostSequences == [1...1] && report.partialSequences == [1] && !report.isComplete)
+    let names = Set(try contents(found).keys.map(\.name))
+    #expect(names == Set((0..<20).map { "r\($0)" } + (0..<5).map { "after\($0)" }).subtracting(["r7"]))
+  }
+
+  @Test("when the commit that made a zone is lost, its records are put into a zone of the same name")
+  func lostZone() throws {
+    let disk = SimulatedDisk(seed: 33)
+    let database = try Database.open(on: disk)
+    let zone = try database.zone("Shelf")
+    try database.put("a", in: zone)
+    try database.put("b", in: zone)
+    try database.close()
+    var bytes = try #require(disk.bytes(of: path))
+    let position = try #require(bytes.firstRange(of: Array("Shelf".utf8))).lowerBound
+    bytes[position] ^= 1
+    disk.install(bytes, at: path)
+    let (found, report) = try salvage(disk)
+    #expect(report.lostSequences == [1...1] && report.remadeZones == [zone])
+    #expect(try contents(found).keys.map(\.name).sorted() == ["a", "b"])
+  }
+
+  @Test("a torn write at the end is left out as recovery would")
+  func tornTail() throws {
+    let (disk, _) = try specimen(closing: false)
+    let image = disk.crashed(seed: 4)
+    let recovered = try Database.open(at: path, options: .simulated(seed: 8), disk: image.killed())
+    let (database, _) = try salvage(image)
+    #expect(try contents(database) == contents(recovered))
+  }
+
+  @Test("garbage, short files and files of others are refused, a target that exists is kept")
+  func refusals() throws {
+    let disk = SimulatedDisk(seed: 34)
+    for bytes in [[], [1, 2, 3], [UInt8](repeating: 7, count: 20_000)] as [[UInt8]] {
+      disk.install(bytes, at: path)
+      #expect(failure { try salvage(disk) }?.code == .notADatabase)
+      #expect(try !disk.exists("out"))
+    }
+    let (good, _) = try specimen()
+    good.install([1], at: "out")
+    #expect(failure { try salvage(good) }?.code == .ioFailed)
+    #expect(good.bytes(of: "out") == [1])
+    let live = try Database.open(on: good)
+    #expect(failure { try salvage(good, to: "other") }?.code == .locked)
+    try live.close()
+  }
+
+  @Test("a salvage that is cancelled or finds no room leaves nothing behind")
+  func cancelled() throws {
+    let (disk, contents) = try specimen()
+    let names = disk.paths
+    let error = failure {
+      try Database.salvage(from: path, to: "out", options: .simulated(seed: 5), disk: disk) { done, _ in done < 10_000 }
+    }
+    #expect(error?.code == .operationCancelled)
+    #expect(disk.paths == names)
+    disk.limit(toByteCount: 9000)
+    #expect(failure { try salvage(disk) }?.code == .diskFull)
+    #expect(disk.paths == names)
+    disk.limit(toByteCount: nil)
+    let (database, _) = try salvage(disk)
+    #expect(try self.contents(database) == contents)
+  }
+}
