@@ -297,6 +297,27 @@ struct CommandTests {
     #expect(try bench.good("check", file, "--deep").output.hasPrefix("clean:"))
   }
 
+  @Test("a backup gives the same dump, and salvage of a sound file too")
+  func copies() throws {
+    try fill()
+    let whole = try bench.good("dump", file).output
+    let (copy, saved) = (bench.path("copy.daybook"), bench.path("saved.daybook"))
+    #expect(try bench.good("backup", file, copy, "--verify").output.hasSuffix(", verified\n"))
+    #expect(try bench.good("dump", copy).output == whole)
+    #expect(bench.run("backup", file, copy).status == 5)
+    #expect(try bench.good("salvage", file, saved).output.hasPrefix("complete:"))
+    #expect(try bench.good("dump", saved).output == whole)
+    var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+    let position = try #require(bytes.firstRange(of: Array("Alien".utf8))).lowerBound
+    bytes[position] ^= 1
+    let damaged = try bench.write(bytes, to: "damaged.daybook")
+    let outcome = bench.run("salvage", damaged, bench.path("rest.daybook"), "--json")
+    #expect(outcome.status == 1)
+    #expect(try json(outcome.output)["isComplete"] == false)
+    #expect(outcome.output.contains("\"lostSequences\":[{"))
+    #expect(bench.run("salvage", bench.path("none"), bench.path("x")).status == 5)
+  }
+
   @Test("check --rebuild makes damaged trees anew from the log")
   func rebuild() throws {
     let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")

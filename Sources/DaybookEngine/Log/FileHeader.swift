@@ -33,8 +33,8 @@ package struct FileHeader: Sendable, Equatable {
     case pageByteCount(UInt32)
   }
 
-  /// The header of a new database.
-  package init(random: inout some RandomNumberGenerator) {
+  /// The header of a new database, or of a copy.
+  package init(random: inout some RandomNumberGenerator, copying original: FileHeader? = nil) {
     formatVersion = FileHeader.formatVersion
     pageByteCount = UInt32(Page.byteCount)
     uuidHigh = random.next()
@@ -45,6 +45,10 @@ package struct FileHeader: Sendable, Equatable {
     // RFC 9562: version 4, variant 1.
     uuidHigh = (uuidHigh & ~0xF000) | 0x4000
     uuidLow = (uuidLow & ~(3 << 62)) | (2 << 62)
+    guard let original else { return }
+    uuidHigh = original.uuidHigh
+    uuidLow = original.uuidLow
+    generation = original.generation
   }
 
   package init(_ bytes: ByteView) throws(Fault) {

@@ -36,6 +36,12 @@
     /// Valid during the visit.
     package let operations: [ByteView]
     package let isWhole: Bool
+
+    package init(sequence: UInt64, operations: [ByteView], isWhole: Bool) {
+      self.sequence = sequence
+      self.operations = operations
+      self.isWhole = isWhole
+    }
   }
 
   private let file: any DiskFile

@@ -10,7 +10,10 @@ extension Store {
   /// The temporary file has one name for all who create this database, and whoever holds its writer's lock goes on. With
   /// names of their own, the slower of two creators would rename its empty file over the database in which the faster one
   /// has committed by then.
-  package static func create(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
+  /// - Parameter original: the database of which the file will be a copy: it has the same UUID, and a salt of its own.
+  package static func create(
+    _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil
+  ) throws(StoreError) {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let temporary = path + ".new"
     do throws(DiskFailure) {
@@ -21,7 +24,7 @@ extension Store {
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
       // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
-      let header = FileHeader(random: &generator).encoded()
+      let header = FileHeader(random: &generator, copying: original).encoded()
       do throws(DiskFailure) {
         // Looked at again with the lock: another creator may have finished meanwhile.
         if try disk.exists(path) { throw exists }

@@ -4,7 +4,7 @@ import Foundation
 /// All commands, in the order of the help.
 enum Commands {
   static let all: [Command] = [
-    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, salvage, log, pages,
+    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, log, pages,
     demo, demoWriter, help, completions,
   ]
 }

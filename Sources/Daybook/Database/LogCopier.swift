@@ -1,0 +1,214 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Writes the operations of one log into another database, commit by commit, and links each version to the one before
+/// it in the new file.
+///
+/// A backup copies everything, so that sequences, lineages and tokens stay what they are, and anything that does not fit
+/// is damage. A salvage copies what still makes sense where commits are missing, into a database with a history of its own.
+struct LogCopier {
+  enum Purpose { case backup, salvage }
+
+  private let database: Database
+  private let purpose: Purpose
+  private let payload = ByteBuffer(capacity: 4096)
+  private var hasLineage = false
+  var report = Database.SalvageReport()
+
+  init(_ database: Database, _ purpose: Purpose) {
+    self.database = database
+    self.purpose = purpose
+  }
+
+  private var store: Store { database.store }
+
+  /// Copies one commit of a sound log. Its sequence is the same in the copy.
+  mutating func copy(_ operations: [ByteView], sequence: UInt64) throws(StoreError) {
+    let skipped = report.skippedOperationCount
+    let copied = try copy(SalvageReader.Commit(sequence: sequence, operations: operations, isWhole: true))
+    guard report.skippedOperationCount == skipped, copied == sequence else { throw .log(.inconsistent) }
+  }
+
+  /// Copies what makes sense of a commit; returns its sequence in the copy.
+  @discardableResult
+  mutating func copy(_ commit: SalvageReader.Commit) throws(StoreError) -> UInt64 {
+    let transaction = try store.beginTransaction()
+    do throws(StoreError) {
+      if purpose == .salvage { try copyInfo(of: commit, transaction) }
+      for operation in commit.operations {
+        let kind = Operation.kind(operation)
+        let bytes = Operation.payload(operation)
+        let isCopied: Bool
+        switch kind {
+        case OperationKind.saveRecord: isCopied = try copyRecord(bytes, transaction)
+        case OperationKind.deleteRecord: isCopied = try copyTombstone(bytes, transaction)
+        case OperationKind.saveZone: isCopied = try copyZone(bytes, transaction)
+        case OperationKind.deleteZone: isCopied = try copyZoneDeletion(bytes, transaction)
+        case OperationKind.setMetadata, OperationKind.deleteMetadata:
+          isCopied = try copyMetadata(bytes, kind, transaction)
+        case OperationKind.commitInfo, OperationKind.lineage, OperationKind.raiseHorizon:
+          // Of the old file's history: what was salvaged has one of its own.
+          if purpose == .backup { try append(bytes, kind, transaction) }
+          isCopied = true
+        default: isCopied = false
+        }
+        if !isCopied { report.skippedOperationCount += 1 }
+      }
+    } catch {
+      store.abort(transaction)
+      throw error
+    }
+    let ticket = try store.commit(transaction)
+    if commit.isWhole { report.commitCount += 1 }
+    return ticket.sequence
+  }
+
+  // MARK: operations
+
+  private func append(_ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction) throws(StoreError) {
+    let start = transaction.beginOperation()
+    transaction.payload.append(bytes)
+    if OperationKind.addsData(kind) { transaction.addsData = true }
+    try transaction.endOperation(start, kind: kind)
+  }
+
+  /// Date and origin of the commit, first as in every commit; the first one of the file also draws its lineage.
+  private mutating func copyInfo(of commit: SalvageReader.Commit, _ transaction: StoreTransaction) throws(StoreError) {
+    payload.truncate(to: 0)
+    if let info = commit.operations.first, Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
+      payload.append(Operation.payload(info))
+    } else {
+      payload.append(uint64: database.options.now().timeIntervalSinceReferenceDate.bitPattern)
+    }
+    try append(payload.view, OperationKind.commitInfo, transaction)
+    if hasLineage { return }
+    hasLineage = true
+    payload.truncate(to: 0)
+    payload.append(uint64: database.options.random() | 1)
+    try append(payload.view, OperationKind.lineage, transaction)
+  }
+
+  private func zone(_ key: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> ZoneTrees? {
+    do { return try database.applier.zone(key, transaction) } catch { throw .log(error) }
+  }
+
+  private func place(of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction) throws(StoreError) -> Place? {
+    let value: ByteView?
+    do { value = try transaction.value(name, in: zone.byName) } catch { throw .log(error) }
+    return value.flatMap { RecordEntry($0)?.place }
+  }
+
+  /// A record that comes back links to the tombstone of its former life.
+  private func tombstonePlace(
+    of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction
+  ) throws(StoreError) -> Place? {
+    if zone.tombstones.count == 0 { return nil }
+    do throws(LogFault) {
+      guard let value = try transaction.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+      let key = ByteBuffer(capacity: JournalKey.byteCount)
+      JournalKey.set(key, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+      return try transaction.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
+    } catch { throw .log(error) }
+  }
+
+  private mutating func copyRecord(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard let identity = BodyIdentity.body(bytes), let body = try? RecordBody(copying: bytes) else { return false }
+    var trees = try zone(identity.zoneKey, transaction)
+    if trees == nil, purpose == .salvage {
+      try makeZone(identity.zoneKey, body.zoneID, transaction)
+      trees = try zone(identity.zoneKey, transaction)
+    }
+    guard let trees else { return false }
+    var previous = try place(of: identity.name, in: trees, transaction)
+    if let known = previous, try !isOfType(identity.type, at: known, transaction) {
+      // Its deletion is lost, and it came back as something else.
+      try makeTombstone(body, previous: known, transaction)
+      previous = nil
+    }
+    if previous == nil { previous = try tombstonePlace(of: identity.name, in: trees, transaction) }
+    payload.truncate(to: 0)
+    payload.append(bytes)
+    link(to: previous, at: RecordBody.previousOffset)
+    try append(payload.view, OperationKind.saveRecord, transaction)
+    return true
+  }
+
+  private func copyTombstone(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard let identity = BodyIdentity.tombstone(bytes), (try? Tombstone(bytes)) != nil,
+      let trees = try zone(identity.zoneKey, transaction),
+      let previous = try place(of: identity.name, in: trees, transaction),
+      try isOfType(identity.type, at: previous, transaction)
+    else { return false }
+    payload.truncate(to: 0)
+    payload.append(bytes)
+    link(to: previous, at: Tombstone.previousOffset)
+    try append(payload.view, OperationKind.deleteRecord, transaction)
+    return true
+  }
+
+  private func copyZone(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard bytes.count > 20, (try? Zone.ID(key: bytes.dropFirst(20))) != nil else { return false }
+    try append(bytes, OperationKind.saveZone, transaction)
+    return true
+  }
+
+  private func copyZoneDeletion(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard bytes.count > 9, try zone(bytes.dropFirst(9), transaction) != nil else { return false }
+    try append(bytes, OperationKind.deleteZone, transaction)
+    return true
+  }
+
+  private func copyMetadata(
+    _ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    let limit = TreeLimits.maximumKeyByteCount
+    let isSound =
+      kind == OperationKind.deleteMetadata
+      ? bytes.count <= limit
+      : bytes.count >= 2 && Int(bytes.uint16(at: 0)) <= min(limit, bytes.count - 2)
+    if isSound { try append(bytes, kind, transaction) }
+    return isSound
+  }
+
+  // MARK: what is missing
+
+  private mutating func makeZone(_ key: ByteView, _ id: Zone.ID, _ transaction: StoreTransaction) throws(StoreError) {
+    payload.truncate(to: 0)
+    payload.append(uint64: database.options.random())
+    payload.append(uint32: UInt32(truncatingIfNeeded: Zone(id).capabilities.rawValue))
+    payload.append(uint64: database.options.now().timeIntervalSinceReferenceDate.bitPattern)
+    payload.append(key)
+    try append(payload.view, OperationKind.saveZone, transaction)
+    if !report.remadeZones.contains(id) { report.remadeZones.append(id) }
+  }
+
+  private func makeTombstone(
+    _ body: RecordBody, previous: Place, _ transaction: StoreTransaction
+  ) throws(StoreError) {
+    let operation = try transaction.operation(at: previous)
+    guard let old = try? RecordBody(copying: Operation.payload(operation)) else { return }
+    let tombstone = Tombstone(
+      id: body.id, type: old.type, tag: old.tag, date: database.options.now(), previousOffset: previous.offset,
+      previousByteCount: previous.byteCount)
+    let start = transaction.beginOperation()
+    tombstone.append(to: transaction.payload)
+    try transaction.endOperation(start, kind: OperationKind.deleteRecord)
+  }
+
+  private func isOfType(
+    _ type: ByteView, at place: Place, _ transaction: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    let operation = try transaction.operation(at: place)
+    guard let identity = BodyIdentity.body(Operation.payload(operation)) else { return false }
+    return UTF8Order.equal(identity.type, type)
+  }
+
+  private func link(to previous: Place?, at offset: Int) {
+    payload.set(uint64: previous?.offset ?? 0, at: offset)
+    payload.set(uint32: previous?.byteCount ?? 0, at: offset + 8)
+  }
+}

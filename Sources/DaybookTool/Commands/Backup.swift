@@ -1,0 +1,42 @@
+import Daybook
+
+extension Commands {
+  static let backup = Command(
+    name: "backup", summary: "Copy a database, also a live one, into a new file.",
+    positionals: ["FILE", "OUT"],
+    options: [.flag("--verify", "Afterwards check the copy in depth."), .json],
+    details: """
+      The copy is the database as of one moment, under checksums of its own. OUT must not exist; it appears when the whole
+      copy is durable. The exit status is 1 when --verify finds something.
+      """
+  ) { invocation in
+    let (source, target) = (invocation.arguments[0], invocation.arguments[1])
+    var options = Database.Options()
+    options.isReadOnly = true
+    let database = try Database.open(at: source, options: options)
+    var bar = ProgressBar("copying", on: invocation.errors)
+    try database.backup(to: target) { done, total in
+      // A bar that cannot be drawn is no reason to stop.
+      try? bar.update(done, of: total)
+      return true
+    }
+    try bar.clear()
+    let copy = try Database.open(at: target, options: options)
+    let findings = invocation.arguments.has("--verify") ? try copy.check(.deep).findings : []
+    let isVerified = invocation.arguments.has("--verify") && findings.isEmpty
+    let statistics = try copy.statistics()
+    if invocation.arguments.has("--json") {
+      let result: JSONValue = [
+        "lastSequence": .count(Int(clamping: statistics.lastSequence)), "fileByteCount": .count(statistics.fileByteCount),
+        "findings": .array(findings.map { .string("\($0)") }), "isVerified": .bool(isVerified),
+      ]
+      try invocation.output.line(result.json)
+    } else {
+      for finding in findings { try invocation.output.line("\(finding)") }
+      try invocation.output.line(
+        "\(target): \(Wording.count(Int(clamping: statistics.lastSequence), "commit")), "
+          + Wording.bytes(statistics.fileByteCount) + (isVerified ? ", verified" : ""))
+    }
+    return findings.isEmpty ? .done : .finding
+  }
+}

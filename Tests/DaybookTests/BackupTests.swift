@@ -1,0 +1,133 @@
+import DaybookEngine
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+
+// A backup is the database of one moment: the same records, tokens and history, in a file of its own.
+
+@Suite("Backup")
+struct BackupTests {
+  private let path = "test.daybook"
+
+  private func filled(_ disk: SimulatedDisk) throws -> Database {
+    let database = try Database.open(on: disk) {
+      $0.partByteCount = 1500
+      $0.reserveByteCount = 0
+    }
+    let zone = try database.zone("Shelf")
+    let gone = try database.zone("Gone")
+    for number in 0..<30 { try database.put("r\(number % 11)", in: zone, ["n": .int(Int64(number))]) }
+    try database.put("x", in: gone)
+    try database.write { transaction in
+      for number in 0..<60 { try transaction.save(.fresh("big\(number)", ["text": .string("text of \(number)")])) }
+      try? transaction.savepoint {
+        for number in 0..<40 { try transaction.save(.fresh("not\(number)")) }
+        throw CancellationError()
+      }
+    }
+    try database.write { try $0.delete(Record.ID("r3", in: zone)) }
+    try database.put("r3", in: zone, ["n": 333])
+    try database.write { try $0.delete(Record.ID("r5", in: zone)) }
+    try database.write { try $0.deleteZone(gone) }
+    try database.write { try $0.setMetadata(Data([7]), forKey: "m") }
+    try database.write { try $0.forgetDeletions(through: 5) }
+    return database
+  }
+
+  private func opened(_ disk: SimulatedDisk, _ target: String = "copy", seed: UInt64 = 9) throws -> Database {
+    try Database.open(at: target, options: .simulated(seed: seed), disk: disk)
+  }
+
+  @Test("a backup of a live database opens to a commit of the moment: records, history, tokens and metadata")
+  func equal() throws {
+    let disk = SimulatedDisk(seed: 41)
+    let database = try filled(disk)
+    let zone = try Zone.ID("Shelf")
+    let token = try database.changes(in: zone, since: nil).token
+    let feed = try database.databaseChanges(since: nil)
+    try database.backup(to: "copy", disk: disk)
+    try database.put("later", in: zone)
+    let copy = try opened(disk)
+    #expect(copy.id == database.id && copy.lastRecovery.wasClosed)
+    let records = try copy.records(in: zone)
+    let originals = try database.records(in: zone).filter { $0.id.name != "later" }
+    #expect(records == originals)
+    #expect(records.map(\.metadata) == originals.map(\.metadata))
+    #expect(try copy.records(in: .default) == database.records(in: .default))
+    for name in ["r1", "r3", "r5"] {
+      let id = try Record.ID(name, in: zone)
+      #expect(try copy.history(of: id).map(\.sequence) == database.history(of: id).map(\.sequence), "\(name)")
+    }
+    #expect(try copy.changes(in: zone, since: token).saved.isEmpty)
+    #expect(try copy.databaseChanges(since: nil).changed == feed.changed)
+    #expect(try copy.metadata(forKey: "m") == Data([7]))
+    try copy.expectClean()
+    try database.expectClean()
+  }
+
+  @Test("once both went on, tokens of one are refused by the other")
+  func forked() throws {
+    let disk = SimulatedDisk(seed: 42)
+    let database = try filled(disk)
+    let zone = try Zone.ID("Shelf")
+    try database.backup(to: "copy", disk: disk)
+    let copy = try opened(disk)
+    try database.put("here", in: zone)
+    try copy.put("there", in: zone)
+    let token = try database.changes(in: zone, since: nil).token
+    #expect(failure { try copy.changes(in: zone, since: token) }?.code == .changeTokenForked)
+  }
+
+  @Test("a backup that is cut off anywhere leaves nothing under its name, and can be made again", arguments: [false, true])
+  func interrupted(loses: Bool) throws {
+    let disk = SimulatedDisk(seed: 43)
+    let database = try filled(disk)
+    let expected = try database.records(in: .default)
+    try database.sync()
+    let first = disk.callCount
+    let trial = disk.killed()
+    let source = try opened(trial, path, seed: 3)
+    let start = trial.callCount
+    try source.backup(to: "copy", disk: trial)
+    let calls = trial.callCount - start
+    #expect(calls > 8 && first > 0)
+    for call in 1...calls {
+      let image = disk.killed()
+      let source = try opened(image, path, seed: 3)
+      image.stop(atCall: image.callCount + call)
+      #expect(failure { try source.backup(to: "copy", disk: image) } != nil || call == calls)
+      let found = loses ? image.crashed(seed: UInt64(call)) : image.killed()
+      let again = try opened(found, path, seed: 4)
+      if try found.exists("copy") {
+        // The rename had happened: then it is whole.
+        #expect(try opened(found, "copy", seed: 5).records(in: .default) == expected)
+      } else {
+        try again.backup(to: "copy", disk: found)
+        #expect(!found.paths.contains("copy.unfinished"))
+        #expect(try opened(found, "copy", seed: 5).records(in: .default) == expected)
+      }
+    }
+  }
+
+  @Test("a backup of a damaged database is refused, one that is cancelled or finds no room leaves nothing")
+  func refused() throws {
+    let disk = SimulatedDisk(seed: 44)
+    let database = try filled(disk)
+    let names = disk.paths
+    #expect(failure { try database.backup(to: "copy", disk: disk) { done, _ in done < 9 } }?.code == .operationCancelled)
+    #expect(disk.paths == names)
+    disk.limit(toByteCount: 9000)
+    #expect(failure { try database.backup(to: "copy", disk: disk) }?.code == .diskFull)
+    disk.limit(toByteCount: nil)
+    #expect(disk.paths == names)
+    disk.install([1], at: "copy")
+    #expect(failure { try database.backup(to: "copy", disk: disk) }?.code == .ioFailed)
+    #expect(disk.bytes(of: "copy") == [1])
+    let position = try #require(disk.bytes(of: path)?.firstRange(of: Array("text of 30".utf8))).lowerBound
+    #expect(disk.rot(path, at: position))
+    #expect(failure { try database.backup(to: "other", disk: disk) }?.code == .corrupted)
+    #expect(try !disk.exists("other") && !disk.exists("other.unfinished"))
+  }
+}
