@@ -9,7 +9,8 @@
 #     build     debug and release build; warnings are errors
 #     test      swift test
 #     format    swift format lint --strict
-#     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), release build
+#     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
+#               order of the steps of writer, checkpoint, reader and second process; release build
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
 #     demo      daybook demo
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
@@ -55,7 +56,8 @@ build() { swift build --build-tests && swift build -c release; }
 format() { swift format lint --strict --recursive Package.swift Sources Tests; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
-    -Xswiftc -enable-testing --filter RecordModel
+    -Xswiftc -enable-testing --filter RecordModel &&
+    DAYBOOK_INTERLEAVINGS=all tests -c release --scratch-path .build/model -Xswiftc -enable-testing --filter Interleaving
 }
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread; }
 demo() { swift run -c release daybook demo; }

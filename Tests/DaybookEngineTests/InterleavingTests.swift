@@ -1,0 +1,186 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import DaybookEngine
+
+// A small explorer: a writer, a checkpoint, a reader and a second process, step by step in every order up to a bound.
+//
+//     W  append, sync, append, sync        the two halves of two commits
+//     C  start, go on, go on               a checkpoint, held at each of its syncs until it is its turn again
+//     R  begin, look and end               a snapshot
+//     P  refresh                           a reader in another process
+//
+// One thread does all of it: what comes while the checkpoint is under way runs inside its call of sync. So every order is
+// run exactly as it is written down, and a failing one is printed as its letters.
+
+private let path = "/d/book"
+
+/// Every order of the letters, as strings; equal letters are not told apart.
+private func orders(of counts: [(letter: Character, count: Int)]) -> [String] {
+  if counts.allSatisfy({ $0.count == 0 }) { return [""] }
+  var result: [String] = []
+  for index in counts.indices where counts[index].count > 0 {
+    var rest = counts
+    rest[index].count -= 1
+    result += orders(of: rest).map { String(counts[index].letter) + $0 }
+  }
+  return result
+}
+
+private final class Explorer: @unchecked Sendable {
+  let disk: SimulatedDisk
+  private let store: KeyValueStore
+  private let other: KeyValueStore
+  private var steps: [Character]
+  /// What the store held after each commit.
+  private var states: [UInt64: Contents] = [:]
+  private var newest: Contents
+  private var writerStep = 0
+  private var ticket: Store.Ticket?
+  private var acknowledged: UInt64
+  private var pin: Store.Pin?
+  private var isInCheckpoint = false
+  private var hasCheckpointed = false
+  private var seenByOther: UInt64
+  private var failure: (any Error)?
+
+  init(_ image: SimulatedDisk, order: String) throws {
+    disk = image.killed()
+    store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    other = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints(seed: 2).readOnly)
+    steps = Array(order)
+    let (sequence, contents) = try store.snapshot()
+    states[sequence] = contents
+    newest = contents
+    acknowledged = sequence
+    seenByOther = try other.snapshot().sequence
+    // Something that only memory holds, so that the checkpoint has pages to write.
+    try put("m", [0])
+    try store.store.wait(#require(ticket))
+    acknowledged = ticket?.sequence ?? 0
+  }
+
+  private func put(_ key: String, _ value: [UInt8]) throws {
+    let transaction = try store.store.beginTransaction()
+    try KeyValueTransaction(transaction).put(key, value)
+    newest[key] = value
+    ticket = try store.store.commit(transaction)
+    states[try #require(ticket).sequence] = newest
+  }
+
+  func run() throws {
+    disk.observe { [unowned self] call throws(DiskFailure) in
+      if call.operation == .sync, isInCheckpoint { whileCheckpointing() }
+    }
+    while !steps.isEmpty { try next() }
+    disk.observe(nil)
+    if let failure { throw failure }
+    try finish()
+  }
+
+  /// Inside the checkpoint's sync: everybody else's steps, until it is the checkpoint's turn.
+  private func whileCheckpointing() {
+    isInCheckpoint = false
+    defer { isInCheckpoint = true }
+    while let step = steps.first, failure == nil {
+      if step == "C" {
+        steps.removeFirst()
+        return
+      }
+      do { try next() } catch { failure = error }
+    }
+  }
+
+  private func next() throws {
+    switch steps.removeFirst() {
+    case "W": try write()
+    case "C":
+      // The steps that a finished checkpoint did not need are nobody's.
+      if hasCheckpointed { return }
+      hasCheckpointed = true
+      isInCheckpoint = true
+      defer { isInCheckpoint = false }
+      try store.store.checkpoint()
+    case "R": try read()
+    default: try refresh()
+    }
+  }
+
+  private func write() throws {
+    defer { writerStep += 1 }
+    switch writerStep {
+    case 0: try put("m", [1])
+    case 2: try put("k1", [9, 9])
+    default:
+      let ticket = try #require(ticket)
+      try store.store.wait(ticket)
+      acknowledged = ticket.sequence
+      guard try store.snapshot().sequence >= ticket.sequence else { throw Deviation("a commit is not seen by its writer") }
+    }
+  }
+
+  private func read() throws {
+    guard let pin else {
+      let taken = try store.store.beginRead()
+      pin = taken
+      guard taken.sequence >= acknowledged else { throw Deviation("a snapshot misses an acknowledged commit") }
+      return
+    }
+    guard try store.contents(pin) == states[pin.sequence] else { throw Deviation("a snapshot changed") }
+    store.store.endRead(pin)
+    self.pin = nil
+  }
+
+  private func refresh() throws {
+    _ = try other.store.refresh()
+    let (sequence, contents) = try other.snapshot()
+    guard contents == states[sequence] else { throw Deviation("the other process sees what no commit left") }
+    guard sequence >= seenByOther, sequence <= acknowledged || ticket?.sequence == sequence else {
+      throw Deviation("the other process sees commit \(sequence) after \(seenByOther), \(acknowledged) is durable")
+    }
+    seenByOther = sequence
+  }
+
+  private func finish() throws {
+    if pin != nil { try read() }
+    try refresh()
+    guard try store.contents() == newest else { throw Deviation("the store holds something else than was written") }
+    try store.checkThoroughly()
+    for (seed, policy) in [(1, CrashPolicy.none), (2, .all), (3, .random)] as [(UInt64, CrashPolicy)] {
+      let found = try KeyValueStore(path, disk: disk.crashed(seed: seed, policy: policy), options: .withoutCheckpoints())
+      let (sequence, contents) = try found.snapshot()
+      guard sequence >= acknowledged, contents == states[sequence] else {
+        throw Deviation("power loss left commit \(sequence) with \(contents), \(acknowledged) was acknowledged")
+      }
+    }
+    try other.close()
+    try store.close()
+    let reopened = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    guard try reopened.contents() == newest else { throw Deviation("closing lost something") }
+    try reopened.checkThoroughly()
+  }
+}
+
+@Suite("Interleavings")
+struct InterleavingTests {
+  @Test("a writer, a checkpoint, a reader and a second process agree in every order of their steps")
+  func everyOrder() throws {
+    let disk = SimulatedDisk(seed: 61, maximumFileByteCount: 1 << 20)
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    for number in 0..<12 { try store.put("k\(number)", [UInt8(number)]) }
+    try store.store.checkpoint()
+    try store.close()
+    let all = orders(of: [("W", 4), ("C", 3), ("R", 2), ("P", 1)])
+    #expect(all.count == 12_600 && Set(all).count == 12_600)
+    // All of them take a minute; in between every eleventh, which has no factor in common with their number.
+    let isWhole = ProcessInfo.processInfo.environment["DAYBOOK_INTERLEAVINGS"] == "all"
+    var runCount = 0
+    for index in stride(from: 0, to: all.count, by: isWhole ? 1 : 11) {
+      do { try Explorer(disk, order: all[index]).run() } catch { Issue.record("order \(all[index]): \(error)") }
+      runCount += 1
+    }
+    #expect(runCount >= 1_000)
+    print("\(runCount) of \(all.count) orders")
+  }
+}
