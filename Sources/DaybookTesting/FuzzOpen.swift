@@ -32,7 +32,10 @@ enum FuzzOpen {
     }
     isClean = try check(database)
     let hasWritten = try write(database, mustSucceed: isClean)
-    if isClean { try require(try check(database), "a clean file is damaged after a transaction") }
+    if isClean {
+      try require(
+        try check(database), "a clean file is damaged after a transaction: \((try? database.check(.deep))?.findings ?? [])")
+    }
     let after = Contents(database)
     let hasClosed = (try? database.close()) != nil
     try require(hasClosed || !isClean, "a clean file cannot be closed")
