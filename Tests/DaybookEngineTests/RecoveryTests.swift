@@ -624,6 +624,24 @@ struct RecoveryTests {
     try second.checkThoroughly()
   }
 
+  @Test("places beyond the file, as a forged tree names them, are an error before anything is allocated for them")
+  func placesOfNoFile() throws {
+    let specimen = try threeCommits(closing: true)
+    let store = try specimen.open(specimen.disk(specimen.bytes)).store
+    let pin = try store.beginRead()
+    defer { store.endRead(pin) }
+    let transaction = try store.beginTransaction()
+    defer { _ = store.abort(transaction) }
+    for offset in [0, pin.end, pin.end + 8, 1 << 40, 1 << 63, UInt64.max - 15, .max] {
+      for byteCount in [0, 15, 1 << 20, UInt32.max] {
+        let place = Place(offset: offset, byteCount: byteCount)
+        #expect(throws: StoreError.self) { try Store.checkPlace(place, end: pin.end) }
+        #expect(throws: StoreError.self) { _ = try transaction.operation(at: place) }
+        #expect(throws: StoreError.self) { _ = try store.verifiedOperation(at: place, end: pin.end) }
+      }
+    }
+  }
+
   @Test("a short, empty or foreign file is an error, not a new database")
   func notADatabase() throws {
     let specimen = try threeCommits(closing: true)
