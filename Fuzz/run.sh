@@ -10,7 +10,7 @@
 # Starts from corpus/TARGET and failures/TARGET. New inputs stay in a temporary directory. What is found is saved in
 # failures/TARGET. The last line says what was done; the exit status is 1 when something was found.
 #
-# DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-jobs=2 -seed=1".
+# DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-seed=1".
 set -uo pipefail
 cd "$(dirname "$0")"
 
@@ -66,11 +66,11 @@ fuzz() { # TARGET SECONDS [DIRECTORY]
     -max_len=8192 -artifact_prefix="failures/$target/" -print_final_stats=1 ${DAYBOOK_FUZZ_OPTIONS:-} >"$log" 2>&1
   status=$?
   if [ $status -ne 0 ]; then
-    grep -vE '^#[0-9]+|^INFO|^stat::' "$log" | tail -n 60
+    grep -avE '^#[0-9]+|^INFO|^stat::' "$log" | tail -n 60
     [ "$(find "failures/$target" -type f | wc -l)" -eq "$found" ] && echo "an input that is known fails again"
   fi
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-  cov=$(grep -oE 'cov: [0-9]+' "$log" | tail -n 1)
+  cov=$(grep -aoE 'cov: [0-9]+' "$log" | tail -n 1)
   echo "$target: ${runs:-0} inputs in $seconds s, ${cov:-cov: 0}, $([ $status -eq 0 ] && echo "nothing found" || echo "FOUND something")"
   rm -rf "$temporary"
   return "$([ $status -eq 0 ] && echo 0 || echo 1)"
