@@ -12,7 +12,8 @@
 #
 # DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-seed=1".
 set -uo pipefail
-cd "$(dirname "$0")"
+origin=$PWD
+cd "$(dirname "$0")" || exit 2
 
 targets=(open page frame body value token csv json operations)
 # A finding is also: an input that takes longer than this many seconds, more memory than this, one allocation above that.
@@ -115,7 +116,10 @@ case ${1:-} in
     else
       target=$1
       shift
-      ASAN_OPTIONS=$asanOptions "$(program "$target")" -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes "$@"
+      files=()
+      # Names are those of the caller's directory.
+      for file in "$@"; do [[ $file == /* ]] && files+=("$file") || files+=("$origin/$file"); done
+      ASAN_OPTIONS=$asanOptions "$(program "$target")" -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes -malloc_limit_mb=$allocationMegabytes "${files[@]}"
     fi
     ;;
 esac
