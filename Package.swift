@@ -12,15 +12,16 @@ let package = Package(
   products: [
     .library(name: "Daybook", targets: ["Daybook"]),
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
-    .executable(name: "daybook", targets: ["DaybookTool"]),
+    .executable(name: "daybook", targets: ["DaybookCommand"]),
   ],
   targets: [
     .target(name: "DaybookEngine", swiftSettings: settings),
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
     .target(
-      name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
-    .executableTarget(
+      name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine", "DaybookTool"], swiftSettings: settings),
+    .target(
       name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
+    .executableTarget(name: "DaybookCommand", dependencies: ["DaybookTool"], swiftSettings: settings),
     .testTarget(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
       swiftSettings: settings),
@@ -28,6 +29,6 @@ let package = Package(
       name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"],
       exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
-      name: "DaybookToolTests", dependencies: ["DaybookTool", "Daybook"], swiftSettings: settings),
+      name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),
   ]
 )

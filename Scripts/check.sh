@@ -3,7 +3,7 @@
 #
 #     Scripts/check.sh                what to run before handing something over: build, tests, format, demo, smoke
 #     Scripts/check.sh PART …         only these parts, in this order
-#     Scripts/check.sh all            everything, as the CI does: about 20 minutes on two cores
+#     Scripts/check.sh all            everything, as the CI does: about 25 minutes on two cores
 #
 # Parts:
 #     build     debug and release build; warnings are errors
@@ -15,6 +15,7 @@
 #     demo      daybook demo
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
 #     kill      kill -9 of an import at DAYBOOK_KILL_ROUNDS (10) random moments
+#     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -53,7 +54,7 @@ release_tool() {
 }
 
 build() { swift build --build-tests && swift build -c release; }
-format() { swift format lint --strict --recursive Package.swift Sources Tests; }
+format() { swift format lint --strict --recursive Package.swift Sources Tests Fuzz/Package.swift Fuzz/Sources; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
     -Xswiftc -enable-testing --filter RecordModel &&
@@ -62,11 +63,12 @@ model() {
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread; }
 demo() { swift run -c release daybook demo; }
 smoke() { release_tool && Scripts/smoke.sh "$tool"; }
+fuzz() { Fuzz/run.sh all "${DAYBOOK_FUZZ_SECONDS:-15}"; }
 kills() { release_tool && DAYBOOK=$tool Scripts/kill.sh "${DAYBOOK_KILL_ROUNDS:-10}"; }
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format test demo smoke kill model thread)
+[ "${parts[*]}" = all ] && parts=(format test demo smoke kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -78,8 +80,9 @@ for part in "${parts[@]}"; do
     demo) step "demo" demo ;;
     smoke) step "smoke" smoke ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
+    fuzz) step "fuzz, ${DAYBOOK_FUZZ_SECONDS:-15} s a target" fuzz ;;
     *)
-      sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,21s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

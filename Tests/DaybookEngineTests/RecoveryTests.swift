@@ -598,6 +598,50 @@ struct RecoveryTests {
     }
   }
 
+  @Test(
+    "what is written behind a frame that claims to be longer than the file stays", arguments: [12_000, 17_000, 40_000, 90_000])
+  func appendedInsideClaimedLength(byteCount: Int) throws {
+    let specimen = try twoCheckpoints()
+    let checkpoint = try #require(specimen.frames.last { $0.kind == .checkpoint })
+    let salt = try specimen.bytes.withView { (view: ByteView) throws -> UInt64 in try FileHeader(view).salt }
+    var bytes = specimen.bytes
+    func set(_ number: UInt64, at field: Int) {
+      for index in 0..<8 {
+        bytes[Int(checkpoint.offset) + field + index] = UInt8(truncatingIfNeeded: number >> UInt64(8 * index))
+      }
+    }
+    set(UInt64(byteCount), at: 72)
+    let start = Int(checkpoint.offset)
+    set(bytes.withView { XXH3.hash($0.slice(start..<start + 88), seed: salt) }, at: 88)
+    let disk = specimen.disk(bytes)
+    guard let first = try? specimen.open(disk) else { return }
+    try first.put("late", [1])
+    for number in 0..<100 { try first.put("filler\(number)", filler(number, 1000)) }
+    try first.checkThoroughly()
+    try first.close()
+    let second = try specimen.open(disk)
+    #expect(try second.value("late") == [1])
+    try second.checkThoroughly()
+  }
+
+  @Test("places beyond the file, as a forged tree names them, are an error before anything is allocated for them")
+  func placesOfNoFile() throws {
+    let specimen = try threeCommits(closing: true)
+    let store = try specimen.open(specimen.disk(specimen.bytes)).store
+    let pin = try store.beginRead()
+    defer { store.endRead(pin) }
+    let transaction = try store.beginTransaction()
+    defer { _ = store.abort(transaction) }
+    for offset in [0, pin.end, pin.end + 8, 1 << 40, 1 << 63, UInt64.max - 15, .max] {
+      for byteCount in [0, 15, 1 << 20, UInt32.max] {
+        let place = Place(offset: offset, byteCount: byteCount)
+        #expect(throws: StoreError.self) { try Store.checkPlace(place, end: pin.end) }
+        #expect(throws: StoreError.self) { _ = try transaction.operation(at: place) }
+        #expect(throws: StoreError.self) { _ = try store.verifiedOperation(at: place, end: pin.end) }
+      }
+    }
+  }
+
   @Test("a short, empty or foreign file is an error, not a new database")
   func notADatabase() throws {
     let specimen = try threeCommits(closing: true)

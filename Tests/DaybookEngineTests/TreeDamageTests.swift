@@ -306,3 +306,93 @@ struct TreeDamageTests {
     }
   }
 }
+
+/// A tree whose branches lead to one leaf over and over, as no writer makes it and as every checksum allows: six levels of a
+/// hundred ways each would take a walk longer than anybody lives.
+@Suite("Trees that lead in circles")
+struct SharedPageTests {
+  /// A leaf with one key, and above it branches whose children are all the page below.
+  private static func pages(levelCount: Int) -> [[UInt8]] {
+    var pages: [[UInt8]] = []
+    for level in 0...levelCount {
+      let keys: [UInt8] = level == 0 ? [1] : Array(1...100)
+      // Page 0 is the header, page 1 the pages frame's own; the leaf is page 2, the page below this one `level + 1`.
+      let child = UInt64((level + 1) * Page.byteCount)
+      let cellByteCount = level == 0 ? 3 : 17
+      let heapStart = Page.byteCount - keys.count * cellByteCount
+      let page = ByteBuffer()
+      page.append(zeros: 8)
+      page.append([level == 0 ? 2 : 1, UInt8(level)])
+      page.append(uint16: UInt16(keys.count))
+      page.append(uint16: 0)
+      page.append(uint16: UInt16(heapStart))
+      page.append(zeros: 8)
+      page.append(uint64: level == 0 ? 0 : child)
+      page.append(uint64: level == 0 ? 0 : 1)
+      for (index, key) in keys.enumerated() {
+        page.append(uint32: UInt32(key) << 24)
+        page.append(uint16: UInt16(Page.byteCount - (index + 1) * cellByteCount))
+        page.append(uint16: 1)
+      }
+      page.append(zeros: heapStart - page.count)
+      for key in keys.reversed() {
+        if level == 0 {
+          page.append(uint16: 0)
+        } else {
+          page.append(uint64: child)
+          page.append(uint64: 1)
+        }
+        page.append(key)
+      }
+      pages.append(page.view.array)
+    }
+    return pages
+  }
+
+  /// A file: the pages, and a checkpoint that names the topmost as a root.
+  private static func file(levelCount: Int) -> [UInt8] {
+    let pages = pages(levelCount: levelCount)
+    let file = ByteBuffer()
+    file.append(Forgery.header())
+    func frame(_ kind: FrameHeader.Kind, number: UInt64, checkpoint: UInt64, _ payload: [UInt8]) {
+      let header = FrameHeader(
+        kind: kind, offset: UInt64(file.count), number: number, sequence: 0, previous: 0, durableThrough: number - 1,
+        newestCheckpoint: checkpoint, olderCheckpoint: 0)
+      let frame = ByteBuffer()
+      frame.append(zeros: FrameHeader.byteCount)
+      frame.append(payload)
+      var sealed = header
+      sealed.seal(into: frame, salt: 1)
+      file.append(frame.view)
+    }
+    frame(.pages, number: 1, checkpoint: 0, [UInt8](repeating: 0, count: Page.byteCount - 96) + pages.joined())
+    let root = UInt64(2 * Page.byteCount + levelCount * Page.byteCount)
+    let payload = ByteBuffer()
+    payload.append(zeros: FileHeader.meaningfulByteCount)
+    for number in [4096, 1, 0, 0, UInt64(levelCount + 1), 1, root, 1] as [UInt64] { payload.append(uint64: number) }
+    frame(.checkpoint, number: 2, checkpoint: UInt64(file.count), payload.view.array)
+    return Forgery.sealed(file.view.array)
+  }
+
+  @Test("walks, the check and the count of pages end", .timeLimit(.minutes(1)))
+  func walksEnd() throws {
+    let disk = SimulatedDisk(seed: 1)
+    disk.install(Self.file(levelCount: 6), at: "a")
+    let store = try KeyValueStore("a", disk: disk, options: .small().readOnly)
+    let pin = try store.store.beginRead()
+    defer { store.store.endRead(pin) }
+    #expect(pin.root(0).reference != 0, "the forged checkpoint was taken")
+    #expect(throws: PageFault.self) {
+      var cursor = pin.reader.cursor(in: pin.root(0))
+      var isValid = try cursor.first()
+      while isValid { isValid = try cursor.next() }
+    }
+    #expect(throws: PageFault.self) {
+      var cursor = pin.reader.cursor(in: pin.root(0))
+      var isValid = try cursor.last()
+      while isValid { isValid = try cursor.previous() }
+    }
+    #expect(!(try store.store.check(pin).isClean))
+    #expect(throws: StoreError.self) { try store.store.levels(of: pin.root(0), pin) }
+  }
+}

@@ -151,6 +151,7 @@ struct ReadView {
       let store = store
       let services = services
       do throws(StoreError) {
+        try Store.checkPlace(place, end: pin.end)
         return try unsafe withScratch(Int(place.byteCount)) { (scratch) throws(StoreError) in
           // Safe: the scratch has room for the whole operation.
           unsafe try store.copyOperation(at: place, end: pin.end, to: scratch)

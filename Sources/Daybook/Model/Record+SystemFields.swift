@@ -42,7 +42,10 @@ extension Record {
         view.uint32(at: view.count - 4) == ShortChecksum.of(view.prefix(view.count - 4))
       else { return .failure(Self.notAnArchive(nil)) }
       do throws(BodyFault) {
-        return .success(try RecordBody(copying: view.slice(markCount..<view.count - 4)))
+        let body = try RecordBody(copying: view.slice(markCount..<view.count - 4))
+        // Nobody archives values; a forged archive does not bring some along.
+        guard body.fieldCount == 0, body.previous == nil else { return .failure(Self.notAnArchive(nil)) }
+        return .success(body)
       } catch {
         return .failure(Self.notAnArchive(error))
       }

@@ -51,7 +51,8 @@ package enum ValueCoding {
   }
 
   package static func int(_ bytes: ByteView) -> Int64? {
-    guard bytes.count >= 1, bytes.count <= 8 else { return nil }
+    // A zero at the end would be a longer spelling of the same number.
+    guard bytes.count >= 1, bytes.count <= 8, bytes.count == 1 || bytes[bytes.count &- 1] != 0 else { return nil }
     var raw: UInt64 = 0
     var index = bytes.count
     while index > 0 {
@@ -131,7 +132,10 @@ package enum ValueCoding {
     }
     var key = zoneKey
     if mark & 0x80 != 0 {
-      guard let count = reader.uint16(), let other = reader.take(Int(count)) else { return nil }
+      // The zone of the record itself is spelled by leaving it out.
+      guard let count = reader.uint16(), let other = reader.take(Int(count)), !UTF8Order.equal(other, zoneKey) else {
+        return nil
+      }
       key = other
     }
     guard reader.isAtEnd, let zone = try? zone(of: key) else { return nil }

@@ -154,6 +154,13 @@ private struct LogWalk {
           stepOver(to: header.next, number: header.number + 1, previous: header.checksum)
           continue
         }
+        if header.kind != .commit {
+          // The file was cut inside this frame. What looks like a frame there lies inside it, and must not count now: once
+          // the file has grown, the length would be trusted, and lead over what was appended meanwhile.
+          plan.ending = .torn
+          plan.discardsFrames = log.nextHeader(from: offset + 8) != nil
+          break
+        }
         if header.kind == .commit {
           stop(lostNumber: header.number, from: header.end <= log.end ? header.next : offset + 8)
           break

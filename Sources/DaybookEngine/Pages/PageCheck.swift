@@ -112,4 +112,29 @@ extension Page {
     guard cellBytes + deadByteCount == prefixStart - heapStart else { return .cell }
     return nil
   }
+
+  /// Whether the last key here sorts before the first of another page. A walk asks it at each new leaf: branches of a forged
+  /// file may lead to one leaf from many places, and a walk that goes back would have no end.
+  func precedes(_ next: Page) -> Bool {
+    if cellCount == 0 || next.cellCount == 0 { return true }
+    let suffix = suffix(cellCount - 1)
+    let nextSuffix = next.suffix(0)
+    let shared = min(prefixLength, next.prefixLength)
+    let order = compareKeys(prefix.prefix(shared), next.prefix.prefix(shared))
+    if order != 0 { return order < 0 }
+    if prefixLength == next.prefixLength { return compareKeys(suffix, nextSuffix) < 0 }
+    // One prefix is longer: what it has more stands against the other's suffix.
+    if prefixLength < next.prefixLength {
+      let rest = next.prefix.dropFirst(shared)
+      let count = min(rest.count, suffix.count)
+      let order = compareKeys(suffix.prefix(count), rest.prefix(count))
+      if order != 0 || suffix.count < rest.count { return order <= 0 }
+      return compareKeys(suffix.dropFirst(count), nextSuffix) < 0
+    }
+    let rest = prefix.dropFirst(shared)
+    let count = min(rest.count, nextSuffix.count)
+    let restOrder = compareKeys(rest.prefix(count), nextSuffix.prefix(count))
+    if restOrder != 0 || nextSuffix.count <= rest.count { return restOrder < 0 }
+    return compareKeys(suffix, nextSuffix.dropFirst(count)) < 0
+  }
 }

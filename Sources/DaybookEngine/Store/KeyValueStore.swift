@@ -96,6 +96,7 @@ package final class KeyValueStore: Sendable {
   ) throws(StoreError) -> ByteView {
     let place = try KeyValueStore.place(value)
     target.truncate(to: 0)
+    try Store.checkPlace(place, end: end)
     target.reserve(Int(place.byteCount))
     // Safe: the line above made room for the operation.
     unsafe try store.copyOperation(at: place, end: end, to: target.base)

@@ -22,6 +22,8 @@ package struct StoreCheck: Sendable {
   /// Damage that a crash may leave behind and that costs nothing: frames without data, of which nothing in use is part.
   package var remarks: [Finding] = []
   package var isClean: Bool { findings.isEmpty }
+  /// Each page has one place; in a forged file many branches may lead to one, and following all of them has no end.
+  var visited: Set<UInt64> = []
   package init() {}
 }
 
@@ -94,13 +96,16 @@ extension Store {
   }
 
   /// Checks the pages of one tree, and of the trees in it if it is a catalog.
-  private func checkTree(_ root: TreeRoot, end: UInt64, name: String, into result: inout StoreCheck) {
+  private func checkTree(
+    _ root: TreeRoot, end: UInt64, name: String, isInCatalog: Bool = false, into result: inout StoreCheck
+  ) {
     if root.reference == 0 {
       if root.count != 0 { result.findings.append(.init(offset: nil, message: "\(name) is empty but counts records")) }
       return
     }
     let found = checkPage(
-      root.reference, level: nil, lower: nil, upper: nil, end: end, name: name, depth: 0, into: &result)
+      root.reference, level: nil, lower: nil, upper: nil, end: end, name: name, depth: 0, isInCatalog: isInCatalog,
+      into: &result)
     if let found, found != root.count {
       result.findings.append(
         .init(offset: nil, message: "\(name) holds \(found) records, its root says \(root.count)"))
@@ -110,8 +115,12 @@ extension Store {
   /// The number of records below a page; nil when it cannot be told.
   private func checkPage(
     _ reference: UInt64, level: Int?, lower: [UInt8]?, upper: [UInt8]?, end: UInt64, name: String, depth: Int,
-    into result: inout StoreCheck
+    isInCatalog: Bool, into result: inout StoreCheck
   ) -> UInt64? {
+    guard result.visited.insert(reference).inserted else {
+      result.findings.append(.init(offset: reference, message: "\(name): a page stands in two places"))
+      return nil
+    }
     let page: Page
     do { page = try source.page(reference, end: end) } catch {
       result.findings.append(.init(offset: error.offset, message: "\(name): \(error.reason.rawValue)"))
@@ -138,7 +147,13 @@ extension Store {
     }
     guard page.isBranch else {
       result.keyCount += UInt64(page.cellCount)
-      if page.kind == Page.Kind.catalogLeaf { checkCatalog(page, end: end, name: name, into: &result) }
+      if page.kind == Page.Kind.catalogLeaf {
+        if isInCatalog {
+          find("a catalog stands inside a catalog")
+        } else {
+          checkCatalog(page, end: end, name: name, into: &result)
+        }
+      }
       return UInt64(page.cellCount)
     }
     var total: UInt64 = 0
@@ -148,7 +163,7 @@ extension Store {
       guard
         let count = checkPage(
           page.child(index), level: page.level - 1, lower: childLower, upper: childUpper, end: end, name: name,
-          depth: depth + 1, into: &result)
+          depth: depth + 1, isInCatalog: isInCatalog, into: &result)
       else { return nil }
       if count != page.childCount(index) { find(PageFault.Reason.count.rawValue) }
       total += count
@@ -160,7 +175,8 @@ extension Store {
     for index in 0..<page.cellCount {
       let value = CatalogValue(page.value(index))
       for root in 0..<value.rootCount {
-        checkTree(value.root(root), end: end, name: "\(name), cell \(index), tree \(root)", into: &result)
+        checkTree(
+          value.root(root), end: end, name: "\(name), cell \(index), tree \(root)", isInCatalog: true, into: &result)
       }
     }
   }

@@ -42,15 +42,20 @@ extension Store {
   /// Pages, fill and cells of a tree, root level first. Trees inside a catalog are not followed.
   package func levels(of root: TreeRoot, _ pin: Pin) throws(StoreError) -> [LevelCount] {
     var levels: [Int: LevelCount] = [:]
-    do { try count(root.reference, pin.end, depth: 0, into: &levels) } catch { throw .page(error) }
+    var visited: Set<UInt64> = []
+    do { try count(root.reference, pin.end, depth: 0, into: &levels, &visited) } catch { throw .page(error) }
     return levels.values.sorted { $0.level > $1.level }
   }
 
   private func count(
-    _ reference: UInt64, _ end: UInt64, depth: Int, into levels: inout [Int: LevelCount]
+    _ reference: UInt64, _ end: UInt64, depth: Int, into levels: inout [Int: LevelCount],
+    _ visited: inout Set<UInt64>
   ) throws(PageFault) {
     if reference == 0 { return }
-    if depth >= TreeLimits.maximumDepth { throw PageFault(offset: reference, reason: .depth) }
+    // Twice the same page is a forged tree, and following all ways through one has no end.
+    if depth >= TreeLimits.maximumDepth || !visited.insert(reference).inserted {
+      throw PageFault(offset: reference, reason: .depth)
+    }
     let page = try source.page(reference, end: end)
     var level = levels[page.level] ?? LevelCount(level: page.level)
     level.pageCount += 1
@@ -58,6 +63,6 @@ extension Store {
     level.cellCount += page.cellCount
     levels[page.level] = level
     guard page.isBranch else { return }
-    for child in -1..<page.cellCount { try count(page.child(child), end, depth: depth + 1, into: &levels) }
+    for child in -1..<page.cellCount { try count(page.child(child), end, depth: depth + 1, into: &levels, &visited) }
   }
 }

@@ -42,13 +42,20 @@ extension Store {
     }
   }
 
+  /// Throws when no operation can lie at a place. Trees of a forged file name places beyond its end: nothing is allocated for
+  /// them.
+  @inline(__always)
+  package static func checkPlace(_ place: Place, end: UInt64) throws(StoreError) {
+    guard place.offset &+ UInt64(place.byteCount) <= end, place.offset < end,
+      place.byteCount >= UInt32(Operation.headerByteCount)
+    else { throw .operation(offset: place.offset) }
+  }
+
   /// Copies an operation out of the file and checks the copy: what is returned was whole, whatever the disk did.
   /// - Parameter target: room for `place.byteCount` bytes.
   @inline(__always)
   package func copyOperation(at place: Place, end: UInt64, to target: UnsafeMutableRawPointer) throws(StoreError) {
-    guard place.offset &+ UInt64(place.byteCount) <= end, place.offset < end,
-      place.byteCount >= UInt32(Operation.headerByteCount)
-    else { throw .operation(offset: place.offset) }
+    try Store.checkPlace(place, end: end)
     // Safe: the range lies below the verified end, which is mapped; the target is the caller's word.
     unsafe target.copyMemory(from: source.base + Int(place.offset), byteCount: Int(place.byteCount))
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
@@ -59,9 +66,7 @@ extension Store {
 
   /// An operation in place, checked. For work that looks at it once and at leisure.
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
-    guard place.offset &+ UInt64(place.byteCount) <= end, place.offset < end,
-      place.byteCount >= UInt32(Operation.headerByteCount)
-    else { throw .operation(offset: place.offset) }
+    try Store.checkPlace(place, end: end)
     // Safe: as above.
     let bytes = unsafe ByteView(source.base + Int(place.offset), count: Int(place.byteCount))
     if Operation.checksum(bytes, salt: header.salt, offset: place.offset) != bytes.uint64(at: 0) {

@@ -167,8 +167,12 @@
   /// The bytes of an operation, wherever it is now; verified when they come from the file.
   package func operation(at place: Place) throws(StoreError) -> ByteView {
     if place.offset >= frameStart {
-      let start = Int(place.offset - frameStart)
-      guard start + Int(place.byteCount) <= buffer.count else { throw .operation(offset: place.offset) }
+      // A forged tree may name any place.
+      let offset = place.offset - frameStart
+      guard offset <= UInt64(buffer.count), Int(place.byteCount) <= buffer.count - Int(offset),
+        place.byteCount >= UInt32(Operation.headerByteCount)
+      else { throw .operation(offset: place.offset) }
+      let start = Int(offset)
       return buffer.view.slice(start..<start + Int(place.byteCount))
     }
     return try store.verifiedOperation(at: place, end: editor.end)

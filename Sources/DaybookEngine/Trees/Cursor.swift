@@ -192,7 +192,9 @@ package struct Cursor {
     while let step = path.popLast() {
       if step.index + 1 >= step.page.cellCount { continue }
       let page = try descend(from: step.page, to: step.index + 1)
-      stand(on: try leftmostLeaf(below: page), at: 0)
+      let next = try leftmostLeaf(below: page)
+      guard leaf.precedes(next) else { throw outOfOrder() }
+      stand(on: next, at: 0)
       if isValid { return true }
     }
     return false
@@ -204,9 +206,12 @@ package struct Cursor {
       if step.index < 0 { continue }
       let page = try descend(from: step.page, to: step.index - 1)
       let lastLeaf = try rightmostLeaf(below: page)
+      guard lastLeaf.precedes(leaf) else { throw outOfOrder() }
       stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
       if isValid { return true }
     }
     return false
   }
+
+  private func outOfOrder() -> PageFault { PageFault(offset: root.reference, reason: .order) }
 }

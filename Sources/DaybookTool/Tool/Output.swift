@@ -3,7 +3,7 @@ import Foundation
 /// A place where bytes go, gathered into pieces: standard output, standard error, a file, or memory in tests.
 ///
 /// Belongs to one thread. What is written reaches the place with `flush`, or when 64 KB have gathered.
-final class Output {
+package final class Output {
   private enum Sink {
     case file(FileHandle)
     case memory
@@ -22,11 +22,11 @@ final class Output {
     self.isTerminal = isTerminal
   }
 
-  static var standardOutput: Output {
+  package static var standardOutput: Output {
     Output(.file(.standardOutput), name: "standard output", isTerminal: isatty(1) == 1)
   }
 
-  static var standardError: Output {
+  package static var standardError: Output {
     Output(.file(.standardError), name: "standard error", isTerminal: isatty(2) == 1)
   }
 

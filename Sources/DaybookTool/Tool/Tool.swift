@@ -1,14 +1,14 @@
 import Daybook
 
 /// The command `daybook`: finds the command, parses its arguments, runs it, and turns errors into words and a status.
-enum Tool {
+package enum Tool {
   /// The version of the tool and the library.
   static let version = "0.1.0"
 
   /// Runs one command line without the program's name.
   ///
   /// - Returns: the exit status; see ``ExitStatus``.
-  static func run(arguments: [String], output: Output, errors: Output) -> Int32 {
+  package static func run(arguments: [String], output: Output, errors: Output) -> Int32 {
     var status: ExitStatus
     do {
       status = try start(arguments, output, errors)

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Builds and runs the fuzzers.
+#
+#     Fuzz/run.sh list                     the targets
+#     Fuzz/run.sh TARGET SECONDS           fuzzes one target
+#     Fuzz/run.sh all SECONDS              each target for so long
+#     Fuzz/run.sh TARGET FILE …            replays inputs once, with the address sanitizer
+#     Fuzz/run.sh keep TARGET SECONDS      as the second, then the smallest set of inputs that covers as much is the corpus
+#
+# Starts from corpus/TARGET and failures/TARGET. New inputs stay in a temporary directory. What is found is saved in
+# failures/TARGET. The last line says what was done; the exit status is 1 when something was found.
+#
+# DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-seed=1".
+set -uo pipefail
+origin=$PWD
+cd "$(dirname "$0")" || exit 2
+
+targets=(open page frame body value token csv json operations)
+# A finding is also: an input that takes longer than this many seconds, more memory than this, one allocation above that.
+timeoutSeconds=10
+memoryMegabytes=1024
+allocationMegabytes=64
+
+usage() {
+  sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+isTarget() { printf '%s\n' "${targets[@]}" | grep -qx -- "$1"; }
+
+program() { echo ".build/release/Fuzz$(tr '[:lower:]' '[:upper:]' <<<"${1:0:1}")${1:1}"; }
+
+# Optimised, with the checks of a debug build: ten times as many inputs a second. Swift's own choice of coverage for the fuzzer
+# (trace-pc-guard) is one that libFuzzer has given up, so it is named here.
+build() {
+  local log
+  log=$(mktemp)
+  if ! swift build -c release --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library \
+    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp,indirect-calls \
+    -Xswiftc -assert-config -Xswiftc Debug >"$log" 2>&1; then
+    grep -v 'Cannot export local symbol' "$log" | tail -n 40
+    rm -f "$log"
+    exit 1
+  fi
+  rm -f "$log"
+}
+
+# Swift's own printer of crashes hangs under the sanitizer; libFuzzer prints one. While fuzzing, where a block was allocated is
+# not remembered: that took a third of the time. Replaying a file tells.
+export SWIFT_BACKTRACE=enable=no
+asanOptions=detect_leaks=0:allocator_may_return_null=1
+export ASAN_OPTIONS=$asanOptions:malloc_context_size=1:quarantine_size_mb=16:${DAYBOOK_ASAN_OPTIONS:-}
+
+fuzz() { # TARGET SECONDS [DIRECTORY]
+  local target=$1 seconds=$2 new=${3:-} log status runs cov found
+  local temporary
+  temporary=$(mktemp -d)
+  [ -n "$new" ] || new=$temporary/new
+  mkdir -p "$new" "corpus/$target" "failures/$target"
+  log=$temporary/log
+  found=$(find "failures/$target" -type f | wc -l)
+  local dictionary=()
+  [ -f "$target.dict" ] && dictionary=("-dict=$target.dict")
+  # shellcheck disable=SC2086
+  "$(program "$target")" "$new" "corpus/$target" "failures/$target" "${dictionary[@]}" -max_total_time="$seconds" \
+    -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes -malloc_limit_mb=$allocationMegabytes \
+    -max_len=8192 -artifact_prefix="failures/$target/" -print_final_stats=1 ${DAYBOOK_FUZZ_OPTIONS:-} >"$log" 2>&1
+  status=$?
+  if [ $status -ne 0 ]; then
+    grep -avE '^#[0-9]+|^INFO|^stat::' "$log" | tail -n 60
+    [ "$(find "failures/$target" -type f | wc -l)" -eq "$found" ] && echo "an input that is known fails again"
+  fi
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  cov=$(grep -aoE 'cov: [0-9]+' "$log" | tail -n 1)
+  echo "$target: ${runs:-0} inputs in $seconds s, ${cov:-cov: 0}, $([ $status -eq 0 ] && echo "nothing found" || echo "FOUND something")"
+  rm -rf "$temporary"
+  return "$([ $status -eq 0 ] && echo 0 || echo 1)"
+}
+
+keep() { # TARGET SECONDS
+  local work status
+  work=$(mktemp -d)
+  fuzz "$1" "$2" "$work"
+  status=$?
+  mkdir "$work.small"
+  "$(program "$1")" -merge=1 -max_len=4096 "$work.small" "corpus/$1" "$work" >/dev/null 2>&1
+  # The smallest that reach furthest would be thousands; a few dozen show the way.
+  rm -rf "corpus/$1" && mkdir -p "corpus/$1"
+  find "$work.small" -type f -printf '%s %p\n' | sort -rn | awk -v n=40 '
+    { line[NR] = $2 } END { step = NR > n ? NR / n : 1; for (i = 1; i <= NR; i += step) print line[int(i)] }' |
+    while read -r file; do cp "$file" "corpus/$1/"; done
+  rm -rf "$work" "$work.small"
+  echo "$1: $(find "corpus/$1" -type f | wc -l) inputs kept"
+  return $status
+}
+
+case ${1:-} in
+  list) printf '%s\n' "${targets[@]}" ;;
+  all)
+    [[ ${2:-} =~ ^[0-9]+$ ]] || usage
+    build
+    failed=0
+    for target in "${targets[@]}"; do fuzz "$target" "$2" || failed=1; done
+    exit $failed
+    ;;
+  keep)
+    isTarget "${2:-}" && [[ ${3:-} =~ ^[0-9]+$ ]] || usage
+    build
+    keep "$2" "$3"
+    ;;
+  *)
+    isTarget "${1:-}" && [ $# -ge 2 ] || usage
+    build
+    if [[ $2 =~ ^[0-9]+$ ]]; then
+      fuzz "$1" "$2"
+    else
+      target=$1
+      shift
+      files=()
+      # Names are those of the caller's directory.
+      for file in "$@"; do [[ $file == /* ]] && files+=("$file") || files+=("$origin/$file"); done
+      ASAN_OPTIONS=$asanOptions "$(program "$target")" -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes -malloc_limit_mb=$allocationMegabytes "${files[@]}"
+    fi
+    ;;
+esac

@@ -1,0 +1,20 @@
+import DaybookTool
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The process around the tool: arguments in, exit status out. Everything else is in `Tool`, where tests and fuzzers
+/// reach it: an executable cannot be linked into another.
+@main
+enum Main {
+  static func main() {
+    let status = Tool.run(
+      arguments: Array(CommandLine.arguments.dropFirst()), output: .standardOutput, errors: .standardError)
+    exit(status)
+  }
+}

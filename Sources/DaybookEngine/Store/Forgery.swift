@@ -1,0 +1,126 @@
+/// Makes forged bytes pass their checksums, so that a fuzzer gets past the first line of defence.
+///
+/// Random bytes never match a 64-bit checksum; what fails at the header shows nothing. The sealer walks an image of a file as
+/// far as it looks like one, and puts salt, place, chain and checksums right, from the innermost outwards: operations and
+/// pages, then payloads, then headers. All the other fields stay as the fuzzer wants them. Only for `FuzzEntry` in
+/// DaybookTesting; nothing in the library calls it.
+package enum Forgery {
+  /// What a fuzz target found: an answer that contradicts another.
+  package struct Finding: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
+  }
+
+  /// The header that forged logs stand behind.
+  package static func header() -> [UInt8] {
+    var generator = ClosureGenerator { 0x0123_4567_89AB_CDEF }
+    let encoded = FileHeader(random: &generator).encoded()
+    return encoded.view.array
+  }
+
+  /// Where the frames of an image begin, as far as their headers look like some.
+  package static func frameOffsets(of image: [UInt8]) -> [Int] {
+    image.withView { view in
+      var offsets: [Int] = []
+      var offset = FileHeader.byteCount
+      while offset + FrameHeader.byteCount <= view.count {
+        if view.uint32(at: offset) == FrameHeader.magic {
+          offsets.append(offset)
+          offset = next(view, offset)
+        } else {
+          offset += 8
+        }
+      }
+      return offsets
+    }
+  }
+
+  /// The image with everything sealed that looks like header, frame, operation or page.
+  package static func sealed(_ image: [UInt8]) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: max(16, image.count))
+    buffer.append(image)
+    guard buffer.count >= FileHeader.byteCount else { return image }
+    buffer.set(
+      uint64: XXH3.hash(buffer.view.prefix(FileHeader.byteCount - 8), seed: 0), at: FileHeader.byteCount - 8)
+    let salt = buffer.view.uint64(at: 40)
+    var previous: UInt64 = 0
+    var parts: [(number: UInt64, checksum: UInt64)] = []
+    for offset in frameOffsets(of: image) {
+      let payload = payloadRange(buffer.view, offset)
+      switch FrameHeader.Kind(rawValue: buffer.view[offset + 4]) {
+      case .commit:
+        sealParts(buffer, offset, payload, parts)
+        parts.removeAll()
+        sealOperations(buffer, offset, payload, salt)
+      case .part: sealOperations(buffer, offset, payload, salt)
+      case .pages: sealPages(buffer, payload, salt)
+      case .checkpoint where payload.count >= FileHeader.meaningfulByteCount:
+        let copy = buffer.view.prefix(FileHeader.meaningfulByteCount).array
+        for (index, byte) in copy.enumerated() { set(byte, buffer, payload.lowerBound + index) }
+      default: break
+      }
+      let seed = FrameHeader.seed(salt: salt, offset: UInt64(offset))
+      let sum = XXH3.hash(buffer.view.slice(payload), seed: seed)
+      if buffer.view[offset + 4] == FrameHeader.Kind.part.rawValue {
+        parts.append((buffer.view.uint64(at: offset + 24), sum))
+      }
+      buffer.set(uint64: salt, at: offset + 8)
+      buffer.set(uint64: UInt64(offset), at: offset + 16)
+      buffer.set(uint64: previous, at: offset + 40)
+      buffer.set(uint64: sum, at: offset + 80)
+      previous = XXH3.hash(buffer.view.slice(offset..<offset + 88), seed: salt)
+      buffer.set(uint64: previous, at: offset + 88)
+    }
+    return buffer.view.array
+  }
+
+  // MARK: pieces
+
+  /// The payload of the frame at an offset, cut where the image ends.
+  private static func payloadRange(_ view: ByteView, _ offset: Int) -> Range<Int> {
+    let start = offset + FrameHeader.byteCount
+    let wanted = view.uint64(at: offset + 72)
+    return start..<start + Int(min(wanted, UInt64(view.count - start)))
+  }
+
+  private static func next(_ view: ByteView, _ offset: Int) -> Int {
+    let end = payloadRange(view, offset).upperBound
+    return view[offset + 5] & 2 != 0 ? (end + 4095) & ~4095 : (end + 7) & ~7
+  }
+
+  private static func sealOperations(_ buffer: ByteBuffer, _ offset: Int, _ payload: Range<Int>, _ salt: UInt64) {
+    var position = payload.lowerBound + (buffer.view[offset + 5] & 1 != 0 ? PartList.encodedByteCount : 0)
+    while position + Operation.headerByteCount <= payload.upperBound {
+      let end = position + Operation.headerByteCount + Int(buffer.view.uint32(at: position + 8))
+      if end > payload.upperBound { return }
+      let operation = buffer.view.slice(position..<end)
+      buffer.set(uint64: Operation.checksum(operation, salt: salt, offset: UInt64(position)), at: position)
+      position = end
+    }
+  }
+
+  private static func sealPages(_ buffer: ByteBuffer, _ payload: Range<Int>, _ salt: UInt64) {
+    var position = (payload.lowerBound + Page.byteCount - 1) & ~(Page.byteCount - 1)
+    while position + Page.byteCount <= payload.upperBound {
+      // Safe: a whole page lies inside the buffer.
+      unsafe Page(buffer.base + position).sealChecksum(salt: salt, offset: UInt64(position))
+      position += Page.byteCount
+    }
+  }
+
+  /// The checksum of the list of parts, where the list begins at a part that there is.
+  private static func sealParts(
+    _ buffer: ByteBuffer, _ offset: Int, _ payload: Range<Int>, _ parts: [(number: UInt64, checksum: UInt64)]
+  ) {
+    guard buffer.view[offset + 5] & 1 != 0, payload.count >= PartList.encodedByteCount else { return }
+    let firstNumber = buffer.view.uint64(at: payload.lowerBound)
+    guard let first = parts.firstIndex(where: { $0.number == firstNumber }) else { return }
+    buffer.set(uint64: PartList.checksum(parts[first...].map(\.checksum)), at: payload.lowerBound + 24)
+  }
+
+  private static func set(_ byte: UInt8, _ buffer: ByteBuffer, _ offset: Int) {
+    precondition(offset < buffer.count, "a forger writes inside the image")
+    // Safe: the line above.
+    unsafe buffer.base.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+  }
+}

@@ -1,0 +1,159 @@
+/// What the fuzzer asks of pages, trees and frames: everything that the engine ever does with them, and that two ways of asking
+/// get the same answer. Here, because pages and frames are not visible outside the engine.
+extension Forgery {
+  // MARK: frames
+
+  /// The log behind a header: every frame, the plan of recovery, its operations.
+  package static func examineLog(_ image: [UInt8]) throws {
+    try image.withView { (view: ByteView) throws -> Void in
+      guard let header = try? FileHeader(view) else { return }
+      let log = LogReader(view, salt: header.salt)
+      try examineFrames(log)
+      let plan = log.plan()
+      try examine(plan, log, "plan")
+      try examine(log.planFromStart(), log, "plan from the start")
+      guard log.plan().end == plan.end, log.plan().lastSequence == plan.lastSequence else {
+        throw Finding("two plans of one log differ")
+      }
+      if plan.checkpoint != nil { try examine(log.plan(skipping: 1), log, "plan on the older checkpoint") }
+      _ = log.contentEnd(from: plan.end)
+    }
+  }
+
+  private static func examineFrames(_ log: LogReader) throws {
+    var offset = UInt64(FileHeader.byteCount)
+    while let header = log.nextHeader(from: offset) {
+      guard header.offset >= offset, header.next > header.offset else { throw Finding("frames do not go forward") }
+      offset = header.offset + 8
+      if log.payloadHolds(header), let payload = log.payload(of: header) {
+        try examineRoundTrip(header, payload, log)
+        if header.kind == .checkpoint, let contents = CheckpointContents(payload, at: header.offset) {
+          for root in contents.roots where root.reference >= header.offset { throw Finding("a root behind its checkpoint") }
+        }
+      }
+    }
+    if let last = log.lastHeader(), log.nextHeader(from: last.offset + 8) != nil {
+      throw Finding("the last frame is not the last")
+    }
+  }
+
+  /// A header that was read and sealed anew has the same bytes, where no bit stands that a writer does not know.
+  private static func examineRoundTrip(_ header: FrameHeader, _ payload: ByteView, _ log: LogReader) throws {
+    let original = log.bytes.slice(Int(header.offset)..<Int(header.offset) + FrameHeader.byteCount)
+    guard original[5] <= 3, original.uint16(at: 6) == 0 else { return }
+    let frame = ByteBuffer(capacity: FrameHeader.byteCount + payload.count)
+    frame.append(zeros: FrameHeader.byteCount)
+    frame.append(payload)
+    var copy = header
+    copy.seal(into: frame, salt: log.salt)
+    guard compareKeys(frame.view.prefix(FrameHeader.byteCount), original) == 0 else {
+      throw Finding("a frame header reads as another than was written")
+    }
+  }
+
+  private static func examine(_ plan: RecoveryPlan, _ log: LogReader, _ name: String) throws {
+    guard plan.end >= UInt64(FileHeader.byteCount), plan.startOffset <= plan.end, plan.startSequence <= plan.lastSequence else {
+      throw Finding("\(name): it ends before it starts")
+    }
+    if let last = plan.last, last.end > log.end { throw Finding("\(name): the last frame lies beyond the file") }
+    var expected = plan.startSequence
+    do throws(LogFault) {
+      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
+        if sequence != expected + 1 { throw .inconsistent }
+        expected = sequence
+        for (_, operation) in operations { _ = Operation.kind(operation) }
+      }
+    } catch .inconsistent {
+      throw Finding("\(name): commits out of order")
+    } catch {
+      return  // Malformed operations; an open would say so.
+    }
+    if expected != plan.lastSequence { throw Finding("\(name): commits up to \(expected), promised \(plan.lastSequence)") }
+  }
+
+  // MARK: pages
+
+  /// A run of pages that starts where a file has its first one. Every page that passes its check is searched, walked, changed,
+  /// split and merged, as `steps` says.
+  package static func examinePages(_ pages: [UInt8], steps: [UInt8]) throws {
+    let pageCount = pages.count / Page.byteCount
+    let byteCount = (pageCount + 1) * Page.byteCount
+    guard pageCount > 0, let memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount) else { return }
+    defer { unsafe RawMemory.release(memory, byteCount: byteCount) }
+    // Page 0 stands for the header of the file.
+    // Safe: the memory has room for one page more.
+    pages.withView { view in
+      unsafe (memory + Page.byteCount).copyMemory(from: view.base, byteCount: pageCount * Page.byteCount)
+    }
+    let salt: UInt64 = 1
+    let source = try unsafe PageSource(base: UnsafeRawPointer(memory), salt: salt, maximumByteCount: byteCount)
+    for number in 1...pageCount {
+      let reference = UInt64(number * Page.byteCount)
+      unsafe Page(memory + number * Page.byteCount).sealChecksum(salt: salt, offset: reference)
+    }
+    let editor = TreeEditor(source: source)
+    editor.end = UInt64(byteCount)
+    for number in 1...pageCount {
+      let reference = UInt64(number * Page.byteCount)
+      guard let page = try? source.page(reference, end: editor.end) else { continue }
+      try examine(page, pageLimit: pageCount)
+      let start = editor.beginEdit()
+      // A fault is an answer; what it leaves behind is rolled back.
+      do throws(PageFault) { try use(editor, TreeRoot(reference: reference, count: 1), steps, pageLimit: pageCount) } catch {}
+      editor.rollBack(to: start)
+    }
+  }
+
+  private static func examine(_ page: Page, pageLimit: Int) throws {
+    let key = ByteBuffer()
+    for index in 0..<page.cellCount {
+      key.truncate(to: 0)
+      page.appendKey(index, to: key)
+      let (found, isFound) = page.search(key.view)
+      guard isFound, found == index else { throw Finding("a page does not find its own key \(index)") }
+      if !page.isBranch { _ = page.value(index).array }
+    }
+  }
+
+  /// What transactions do with a tree, in the order that the input says: pairs of an operation and a key.
+  private static func use(
+    _ editor: TreeEditor, _ original: TreeRoot, _ steps: [UInt8], pageLimit: Int
+  ) throws(PageFault) {
+    var root = original
+    var position = 0
+    let key = ByteBuffer()
+    var cursor = editor.reader.cursor(in: root)
+    // Keys ascend from leaf to leaf, so nobody walks further than the file has leaves.
+    var leafBound = pageLimit * Page.byteCount / 10
+    var isValid = try cursor.first()
+    while isValid {
+      leafBound -= 1
+      precondition(leafBound >= 0, "a walk visits more records than the file can hold")
+      cursor.key(into: key)
+      isValid = try cursor.next()
+    }
+    while position + 3 <= steps.count {
+      let step = steps[position]
+      let number = Int(steps[position + 1]) | Int(steps[position + 2]) << 8
+      position += 3
+      let text = [UInt8](String(number, radix: 36).utf8)
+      let bytes = step & 8 != 0 ? [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 1280) : text
+      let value = [UInt8](repeating: step, count: step & 16 != 0 ? number % 513 : 24)
+      try bytes.withView { (key) throws(PageFault) in
+        switch step & 7 {
+        case 0, 1, 2, 3:
+          try value.withView { (value) throws(PageFault) in _ = try editor.put(key, value, in: &root) }
+        case 4: _ = try editor.remove(key, from: &root)
+        case 5: _ = try editor.reader.rank(of: key, in: root)
+        case 6:
+          var cursor = editor.reader.cursor(in: root)
+          if try cursor.seek(key) {
+            _ = cursor.value.count
+            _ = try cursor.previous()
+          }
+        default: _ = try editor.removeRange(from: step & 32 != 0 ? nil : key, to: step & 64 != 0 ? nil : key, in: &root)
+        }
+      }
+    }
+  }
+}

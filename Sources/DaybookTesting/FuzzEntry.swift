@@ -1,0 +1,52 @@
+import DaybookEngine
+import DaybookTool
+
+/// The targets of the fuzzer: each takes any bytes, and asserts more than that it survives them.
+///
+/// `Fuzz/` links one program for each; `FuzzReplayTests` runs what has been found before through the same functions. The
+/// README there says what each target proves and how its input is read.
+///
+/// ```swift
+/// try FuzzEntry.token.run([0x44, 0x54, 1, 0])
+/// ```
+public enum FuzzEntry: String, CaseIterable, Sendable {
+  /// A file of any content is opened, read, checked, written to and opened again.
+  case open
+  /// Pages and trees are searched, walked and changed.
+  case page
+  /// Frames of a log are read, and recovery makes its plan.
+  case frame
+  /// The bytes of a record, of a tombstone, of archived system fields.
+  case body
+  /// The bytes of one value.
+  case value
+  /// The bytes of a change token, also handed to a database.
+  case token
+  /// Comma-separated rows become records.
+  case csv
+  /// JSON and lines of a dump become records.
+  case json
+  /// A database and dictionaries in lockstep, through crashes.
+  case operations
+
+  /// Runs one input.
+  /// - Throws: what was found, in words; no input should make it.
+  public func run(_ input: [UInt8]) throws {
+    switch self {
+    case .open: try FuzzOpen.run(input)
+    case .page: try FuzzForging.page(input)
+    case .frame: try FuzzForging.frame(input)
+    case .body: try FuzzRecords.body(input)
+    case .value: try FuzzRecords.value(input)
+    case .token: try FuzzToken.run(input)
+    case .csv: try ImportFuzz.csv(input)
+    case .json: try ImportFuzz.json(input)
+    case .operations: try FuzzTrial.run(input)
+    }
+  }
+}
+
+/// Throws when something is not as it has to be.
+func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+  if !condition { throw Forgery.Finding(message()) }
+}

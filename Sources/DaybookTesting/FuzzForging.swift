@@ -1,0 +1,212 @@
+import Daybook
+import DaybookEngine
+import Foundation
+
+/// Forged files: a sound small database and a list of edits, or the fuzzer's own log behind a sound header. Sealed again,
+/// unless the input asks for broken checksums.
+///
+///     byte 0    & 3: 0 the rest is the file, as it is; 1 the rest is the log behind a sound header, sealed;
+///                    2 edits of a sound database, sealed; 3 the same, and then edits that stay broken
+///               >> 2 & 3: which database
+///     edits     {u8 operation, u8 frame, u16 offset in the frame, then what the operation needs}
+enum FuzzForging {
+  static func image(_ input: [UInt8]) -> [UInt8] {
+    var input = FuzzInput(input)
+    let mode = input.byte()
+    switch mode & 3 {
+    case 0: return input.rest()
+    case 1: return Forgery.sealed(Forgery.header() + input.rest())
+    default:
+      var image = bases[mode >> 2 & 3]
+      var remaining = 24
+      while !input.isAtEnd, remaining > 0 {
+        edit(&image, &input)
+        remaining -= 1
+      }
+      image = Forgery.sealed(image)
+      if mode & 3 == 3, !image.isEmpty {
+        for _ in 0...mode >> 6 { image[place(image, &input)] ^= UInt8(1 << (input.byte() & 7)) }
+      }
+      return image
+    }
+  }
+
+  private static func place(_ image: [UInt8], _ input: inout FuzzInput) -> Int {
+    let frames = [0] + Forgery.frameOffsets(of: image)
+    let frame = input.number(below: min(256, frames.count))
+    let end = frame + 1 < frames.count ? frames[frame + 1] : image.count
+    return min(frames[frame] + input.number() % max(1, end - frames[frame]), image.count - 1)
+  }
+
+  private static func edit(_ image: inout [UInt8], _ input: inout FuzzInput) {
+    if image.isEmpty { return }
+    let operation = input.byte() & 7
+    let offset = place(image, &input)
+    func set(_ bytes: [UInt8]) {
+      for (index, byte) in bytes.enumerated() where offset + index < image.count { image[offset + index] = byte }
+    }
+    func word(_ number: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
+    switch operation {
+    case 0: set([UInt8(input.byte())])
+    case 1: image[offset] ^= UInt8(1 << (input.byte() & 7))
+    case 2: set(word(UInt64(input.byte())))
+    case 3:
+      var number: UInt64 = 0
+      for index in 0..<8 where offset + index < image.count { number |= UInt64(image[offset + index]) << (index * 8) }
+      set(word(number &+ UInt64(bitPattern: Int64(Int8(truncatingIfNeeded: input.byte())))))
+    case 4:
+      let source = place(image, &input)
+      let count = min(input.number(), image.count - max(source, offset))
+      set(Array(image[source..<source + count]))
+    case 5: image.removeSubrange(offset...)
+    case 6: appendFrame(&image, &input)
+    default: set(input.bytes(8))
+    }
+  }
+
+  /// A copy of one frame behind the last, as the one that would come next.
+  private static func appendFrame(_ image: inout [UInt8], _ input: inout FuzzInput) {
+    let frames = Forgery.frameOffsets(of: image)
+    guard let last = frames.last, image.count < 1 << 17 else { return }
+    let frame = input.number(below: min(256, frames.count))
+    let end = frame + 1 < frames.count ? frames[frame + 1] : image.count
+    var copy = Array(image[frames[frame]..<end])
+    guard copy.count >= 96, last + 96 <= image.count else { return }
+    // Frame number and commit sequence are those of the last frame, one more as the input says.
+    for (field, step) in [(24, 1), (32, input.byte() & 1)] {
+      let number = (0..<8).reduce(UInt64(0)) { $0 | UInt64(image[last + field + $1]) << ($1 * 8) } &+ UInt64(step)
+      for index in 0..<8 { copy[field + index] = UInt8(truncatingIfNeeded: number >> (index * 8)) }
+    }
+    // What stands behind the last frame is prepared space; the copy takes its place.
+    let size = (0..<8).reduce(UInt64(0)) { $0 | UInt64(image[last + 72 + $1]) << ($1 * 8) }
+    if size < UInt64(image.count) {
+      let end = (last + 96 + Int(size) + 7) & ~7
+      if end < image.count { image.removeSubrange(end...) }
+    }
+    while image.count & 7 != 0 { image.append(0) }
+    image += copy
+  }
+
+  // MARK: sound databases
+
+  /// Small files that a checkpoint, a crash and large transactions have left behind. Seeds decide everything in them.
+  static let bases: [[UInt8]] = [
+    base { options, _ in options.closeCheckpointByteCount = 0 },
+    base { options, isClosed in
+      options.checkpoint.minimumLogByteCount = 4 << 10
+      isClosed = false
+    },
+    base { options, isClosed in
+      options.partByteCount = 300
+      options.checkpoint.minimumLogByteCount = 1 << 20
+      isClosed = false
+    },
+    base { options, _ in
+      options.partByteCount = 300
+      options.padding = true
+      options.closeCheckpointByteCount = 0
+    },
+  ]
+
+  static func options(seed: UInt64) -> Database.Options {
+    let generator = Locked(SeededGenerator(seed: seed))
+    let clock = Locked(1000.0)
+    var options = Database.Options()
+    options.random = { generator.withLock { $0.next() } }
+    options.now = {
+      Date(
+        timeIntervalSinceReferenceDate: clock.withLock { seconds in
+          seconds += 1
+          return seconds
+        })
+    }
+    options.hasBackgroundThread = false
+    options.lockTimeout = .zero
+    options.userID = "u"
+    options.checkpoint.minimumLogByteCount = 16 << 10
+    options.checkpoint.maximumLogByteCount = 64 << 10
+    return options
+  }
+
+  static func disk(seed: UInt64 = 1) -> SimulatedDisk { SimulatedDisk(seed: seed, maximumFileByteCount: 4 << 20) }
+
+  private static func base(_ change: (inout Database.Options, inout Bool) -> Void) -> [UInt8] {
+    var options = options(seed: 7)
+    var isClosed = true
+    change(&options, &isClosed)
+    let disk = disk()
+    do {
+      let database = try Database.open(at: "a.daybook", options: options, disk: disk)
+      try fill(database)
+      if isClosed { try database.close() } else { disk.stop() }
+      return disk.bytes(of: "a.daybook") ?? []
+    } catch { preconditionFailure("a sound database can be made: \(error)") }
+  }
+
+  private static func fill(_ database: Database) throws {
+    struct Intended: Error {}
+    let library = try Zone.ID("L")
+    func record(_ name: String, _ zone: Zone.ID, _ number: Int64) throws -> Record {
+      var record = try Record(type: (name.utf8.last ?? 0) & 1 == 0 ? "Even" : "Odd", id: Record.ID(name, in: zone))
+      record["n"] = number
+      record["s"] = String(repeating: "s", count: Int(number) & 31)
+      return record
+    }
+    try database.write { transaction in
+      try transaction.save(Zone(library))
+      for number in 0..<5 as Range<Int64> {
+        try transaction.save(try record("r\(number)", library, number), policy: .changedKeys)
+      }
+      try transaction.setMetadata(Data([1, 2]), forKey: "state")
+    }
+    try database.write { transaction in
+      try transaction.save(try record("r1", library, 11), policy: .changedKeys)
+      try transaction.delete(Record.ID("r2", in: library))
+    }
+    try database.write { transaction in
+      for number in 0..<6 as Range<Int64> {
+        try transaction.save(try record("x\(number)", .default, number), policy: .changedKeys)
+      }
+      do {
+        try transaction.savepoint {
+          for number in 0..<6 as Range<Int64> {
+            try transaction.save(try record("never\(number)", .default, number), policy: .changedKeys)
+          }
+          throw Intended()
+        }
+      } catch is Intended {}
+      try transaction.save(Zone(Zone.ID("gone")))
+    }
+    try database.write { try $0.deleteZone(Zone.ID("gone"), reason: .purged) }
+    for round in 0..<4 as Range<Int64> {
+      try database.write { transaction in
+        for number in 0..<9 as Range<Int64> {
+          try transaction.save(try record("many\(number)", library, number &+ round), policy: .changedKeys)
+        }
+      }
+    }
+    try database.write { try $0.forgetDeletions(through: 1) }
+    try database.write { transaction in
+      try transaction.setMetadata(Data([3]), forKey: "late")
+      try transaction.save(try record("last", .default, 9), policy: .changedKeys)
+    }
+  }
+
+  // MARK: targets
+
+  static func frame(_ input: [UInt8]) throws { try Forgery.examineLog(image(input)) }
+
+  /// Byte 0 even: steps of three bytes as the second byte says how many, then pages. Odd: a forged file whose pages these are.
+  static func page(_ input: [UInt8]) throws {
+    var input = FuzzInput(input)
+    let mode = input.byte()
+    let steps = input.bytes(3 * (input.byte() & 63))
+    if mode & 1 == 0 {
+      var pages = input.rest()
+      pages += [UInt8](repeating: 0, count: (4096 - pages.count & 4095) & 4095)
+      return try Forgery.examinePages(Array(pages.prefix(8 * 4096)), steps: steps)
+    }
+    let image = Self.image([UInt8(mode & 0x0C | 2)] + input.rest())
+    try Forgery.examinePages(Array(image.dropFirst(4096).prefix(64 << 10)), steps: steps)
+  }
+}

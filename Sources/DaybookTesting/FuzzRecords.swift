@@ -1,0 +1,187 @@
+import Daybook
+import DaybookEngine
+import Foundation
+
+/// Bytes of records and values: what decodes is encoded again, and has to be the same.
+enum FuzzRecords {
+  private static let stamp = RecordBodyEncoder.Stamp(tag: 7, date: 3, userID: [0x75])
+
+  /// As a stored body, a tombstone and an archive: the three layouts that carry a record's identity.
+  static func body(_ input: [UInt8]) throws {
+    try storedBody(input)
+    try tombstone(input)
+    try archive(input)
+  }
+
+  private static func storedBody(_ input: [UInt8]) throws {
+    let trusted = input.withView { try? RecordBody(trusted: $0) }
+    let checked = input.withView { try? RecordBody(copying: $0) }
+    try require(trusted != nil || checked == nil, "a checked body is not sound")
+    guard let trusted else { return }
+    try readEverything(Record(body: trusted))
+    guard let checked else { return }
+    let record = Record(body: checked)
+    try readEverything(record)
+    for key in record.keys { try require((record[key] as Record.Value?) != nil, "a checked value does not read") }
+    try require(record == Record(body: trusted), "two readings of one body differ")
+    // Every value is set anew: the fields have one encoding, so they come out the same.
+    var copy = try Record(type: record.type, id: record.id)
+    for key in record.keys { try copy.set(record[key] as Record.Value?, forKey: key) }
+    for key in record.encryptedValues.keys {
+      guard let value = record.encryptedValues[key] as Record.Value? else { return }
+      try copy.encryptedValues.set(value, forKey: key)
+    }
+    let again: RecordBody
+    do throws(DatabaseError) { again = try encoded(copy) } catch {
+      // An asset without a digest was never stored; too large a record is refused.
+      return
+    }
+    let first = fields(of: checked)
+    let second = fields(of: again)
+    try require(first == second, "fields that were decoded and encoded differ: \(first), \(second)")
+    // A save on top of it keeps the fields.
+    guard let merged = try? encoded(Record(body: checked), onto: checked) else { return }
+    try require(fields(of: merged) == first, "a save without changes changes fields")
+  }
+
+  private static func readEverything(_ record: Record) throws {
+    _ = record.id
+    _ = record.type
+    _ = record.metadata
+    _ = record.parent
+    _ = record.allTokens()
+    _ = record.encodedByteCount
+    for key in record.keys {
+      let value = record[key] as Record.Value?
+      if let value { _ = "\(value)" }
+      _ = record[key] as String?
+      _ = record[key] as Int64?
+      _ = record[key] as Double?
+    }
+    for key in record.encryptedValues.keys { _ = record.encryptedValues[key] as Record.Value? }
+    let some = record.body.keeping(onlyKeys: Array(record.keys.prefix(1)))
+    _ = Record(body: some).keys
+    if record.metadata != nil {
+      // What bytes nobody vouches for say may be no archive; it has to be an answer, though.
+      if let copy = try? Record(systemFields: record.systemFields) { _ = copy.metadata }
+    }
+  }
+
+  private static func encoded(_ record: Record, onto server: RecordBody? = nil) throws(DatabaseError) -> RecordBody {
+    let buffer = ByteBuffer()
+    try RecordBodyEncoder.encode(record, onto: server, writing: .allKeys, stamp: stamp, into: buffer)
+    do throws(BodyFault) { return try RecordBody(copying: buffer.view) } catch {
+      preconditionFailure("an encoded record is no body: \(error)")
+    }
+  }
+
+  /// Mark, key and value of all fields as bytes.
+  private static func fields(of body: RecordBody) -> [[UInt8]] {
+    body.withFields { cursor in
+      var fields: [[UInt8]] = []
+      while let field = cursor.next() { fields += [[field.mark.rawValue], field.key.array, field.value.array] }
+      return fields
+    }
+  }
+
+  private static func tombstone(_ input: [UInt8]) throws {
+    guard let tombstone = input.withView({ try? Tombstone($0) }) else { return }
+    let buffer = ByteBuffer()
+    Tombstone.append(
+      id: tombstone.id, type: tombstone.type, tag: tombstone.tag, date: tombstone.date.timeIntervalSinceReferenceDate,
+      previousOffset: tombstone.previousOffset, previousByteCount: tombstone.previousByteCount,
+      userID: tombstone.userID.map { Array($0.utf8) }, to: buffer)
+    let again = try Tombstone(buffer.view)
+    try require(again == tombstone, "a tombstone reads as another than was written")
+  }
+
+  private static func archive(_ input: [UInt8]) throws {
+    let archive = checksummed(Array("DBSF".utf8) + [1] + input)
+    guard let record = try? Record(systemFields: Data(archive)) else { return }
+    try readEverything(record)
+    let again = try Record(systemFields: record.systemFields)
+    try require(again == record, "archived system fields read as another record")
+    try require(again.systemFields == record.systemFields, "system fields change when they are archived again")
+  }
+
+  /// Byte 0 is the kind; the rest are the bytes of a value.
+  static func value(_ input: [UInt8]) throws {
+    guard let first = input.first, let kind = FieldKind(rawValue: first & 0x3F) else { return }
+    let bytes = Array(input.dropFirst())
+    let buffer = ByteBuffer()
+    buffer.append([1, 0, 0xFF, 0xFF, 1, 1])
+    buffer.append(zeros: 36)
+    buffer.append([0x54, 0x6E])
+    buffer.append(uint16: 1)
+    buffer.append([first, 1])
+    buffer.append(uint32: UInt32(bytes.count))
+    buffer.append([0x6B])
+    buffer.append(bytes)
+    guard let body = try? RecordBody(trusted: buffer.view) else { throw Forgery.Finding("a body around a value is not sound") }
+    let value = Record(body: body)["k"] as Record.Value?
+    guard let value else { return }
+    _ = "\(value)"
+    try require(value.kind == kind, "a value of another kind")
+    var record = try Record(type: "T", id: Record.ID("n"))
+    let again: RecordBody
+    do throws(DatabaseError) {
+      try record.set(value, forKey: "k")
+      again = try encoded(record)
+    } catch { return try require(kind.isAsset || kind.isReference, "a value that was stored is refused: \(error)") }
+    try require(fields(of: again) == fields(of: body), "a value that was decoded and encoded has other bytes: \(value)")
+    try require((Record(body: again)["k"] as Record.Value?) == value, "a value that was encoded and decoded is another")
+  }
+
+  /// The bytes with their FNV-1a sum behind them.
+  static func checksummed(_ bytes: [UInt8]) -> [UInt8] {
+    var sum: UInt32 = 0x811C_9DC5
+    for byte in bytes { sum = (sum ^ UInt32(byte)) &* 0x0100_0193 }
+    return bytes + (0..<4).map { UInt8(truncatingIfNeeded: sum >> ($0 * 8)) }
+  }
+}
+
+/// Tokens: what decodes has the bytes that it came from, and a database answers or refuses.
+///
+///     byte 0    0: the rest as it is; 1: behind the mark, with the checksum mended; else as 1, with the UUID and lineage
+///               of the database in place
+enum FuzzToken {
+  private static let database: (Database, ChangeToken, ChangeToken)? = {
+    let disk = FuzzForging.disk()
+    disk.install(FuzzForging.bases[0], at: "a.daybook")
+    var options = FuzzForging.options(seed: 3)
+    options.isReadOnly = true
+    guard let database = try? Database.open(at: "a.daybook", options: options, disk: disk),
+      let zone = try? database.changes(in: Zone.ID("L"), since: nil).token,
+      let all = try? database.databaseChanges(since: nil).token
+    else { return nil }
+    return (database, zone, all)
+  }()
+
+  static func run(_ input: [UInt8]) throws {
+    guard let mode = input.first, let (database, zoneToken, databaseToken) = database else { return }
+    var bytes = Array(input.dropFirst())
+    if mode != 0 { bytes = [0x44, 0x54, 1] + bytes }
+    if mode > 1, bytes.count >= 28 {
+      let own = [UInt8]((bytes[3] == 1 ? zoneToken : databaseToken).data)
+      bytes.replaceSubrange(4..<(mode > 2 ? 28 : 20), with: own[4..<(mode > 2 ? 28 : 20)])
+    }
+    if mode != 0 { bytes = FuzzRecords.checksummed(bytes) }
+    guard let token = try? ChangeToken(data: Data(bytes)) else { return }
+    try require([UInt8](token.data) == bytes, "a token that was decoded has other bytes: \([UInt8](token.data)), \(bytes)")
+    let again = try ChangeToken(data: token.data)
+    try require(again == token && again.hashValue == token.hashValue, "a token differs from itself")
+    _ = try? database.databaseChanges(since: token)
+    for zone in try database.zones() {
+      let count = try? database.changeCount(in: zone.id, since: token)
+      var page = try? database.changes(in: zone.id, since: token, limit: 10)
+      try require((count == nil) == (page == nil), "a token is good for one question and not for the other")
+      var found = 0
+      while let present = page {
+        found += present.saved.count + present.deleted.count
+        try require(found <= 1000, "a feed without end")
+        page = present.moreComing ? try database.changes(in: zone.id, since: present.token, limit: 10) : nil
+      }
+      if let count { try require(found == count, "\(count) changes were promised, \(found) came") }
+    }
+  }
+}

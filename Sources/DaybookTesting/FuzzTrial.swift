@@ -1,0 +1,316 @@
+import Daybook
+import DaybookEngine
+import Foundation
+
+/// A database and dictionaries in lockstep. The input says what happens: transactions, savepoints, zones, closing, kills,
+/// crashes, failing syncs and writes, full disks; in between both are asked the same questions, and a client follows the
+/// change feed with its own copy.
+///
+/// After a crash the database is the state behind some commit, and no acknowledged one is lost.
+struct FuzzTrial {
+  private struct Intended: Error {}
+
+  /// What a database should hold: values by zone and name, metadata beside them.
+  private struct State: Equatable {
+    var zones: [Int: [Int: [UInt8]]] = [0: [:]]
+    var metadata: [Int: UInt8] = [:]
+  }
+
+  /// Another application's copy of one zone, kept up to date by the feed.
+  private struct Replica {
+    var zone: Int
+    var token: ChangeToken?
+    var values: [String: [UInt8]] = [:]
+  }
+
+  private var input: FuzzInput
+  private var disk = FuzzForging.disk(seed: 5)
+  private var database: Database
+  private var state = State()
+  private var sequence: UInt64 = 0
+  /// What a crash may go back to.
+  private var states: [UInt64: State] = [0: State()]
+  private var floor: UInt64 = 0
+  private var isRelaxed = false
+  private var syncMayHaveFailed = false
+  private var replicas: [Replica]
+  private var seed: UInt64 = 1
+
+  private let zones: [Zone.ID]
+
+  static func run(_ input: [UInt8]) throws {
+    var trial = try FuzzTrial(input)
+    try trial.run()
+  }
+
+  private init(_ bytes: [UInt8]) throws {
+    input = FuzzInput(bytes)
+    zones = try [.default, Zone.ID("A"), Zone.ID("B")]
+    replicas = [Replica(zone: 0), Replica(zone: 1)]
+    database = try Database.open(at: "a.daybook", options: FuzzForging.options(seed: 1), disk: disk)
+  }
+
+  private mutating func run() throws {
+    var stepCount = 0
+    while !input.isAtEnd, stepCount < 60 {
+      stepCount += 1
+      switch input.number(below: 16) {
+      case 0..<8: try transaction(fault: 0)
+      case 8: try transaction(fault: 1 + input.number(below: 4))
+      case 9: try reopen()
+      case 10: try lose(crashes: false)
+      case 11: try lose(crashes: true)
+      case 12: try compare()
+      case 13: try follow(0)
+      case 14: try follow(1)
+      default: try synchronize()
+      }
+    }
+    try compare()
+    try check()
+    try reopen()
+    try compare()
+    try check()
+    for index in replicas.indices { try follow(index) }
+    try database.close()
+  }
+
+  private func check() throws {
+    let report = try database.check(.deep)
+    try require(report.isClean, "check: \(report.findings)")
+  }
+
+  // MARK: transactions
+
+  private mutating func transaction(fault: Int) throws {
+    var next = state
+    arm(fault)
+    defer {
+      disk.removeFaults()
+      disk.limit(toByteCount: nil)
+    }
+    let script = input.byte()
+    let throwsAtEnd = script & 0x80 != 0
+    do {
+      var input = self.input
+      defer { self.input = input }
+      try database.write { transaction in
+        for _ in 0...(script & 7) { try operation(transaction, &next, &input, depth: 0) }
+        if throwsAtEnd { throw Intended() }
+      }
+      return try advance(to: next)
+    } catch is Intended {
+      return try require(try database.snapshot().sequence == sequence, "a transaction that threw has left a commit")
+    } catch let error as DatabaseError {
+      switch error.code {
+      case .outcomeUnknown:
+        try require(syncMayHaveFailed, "an unknown outcome out of nothing: \(error)")
+        states[sequence + 1] = next
+        try lose(crashes: script & 0x40 != 0)
+      case .diskFull, .ioFailed:
+        try require(fault != 0, "an error out of nothing: \(error)")
+        try require(try database.snapshot().sequence == sequence, "a transaction that failed has left a commit")
+      default: throw Forgery.Finding("a transaction threw \(error)")
+      }
+    }
+  }
+
+  private mutating func arm(_ fault: Int) {
+    switch fault {
+    case 1, 2:
+      syncMayHaveFailed = true
+      disk.inject(SimulatedFault([.sync], call: 1, syncLoss: fault == 1 ? .keepsPages : .dropsPages))
+    case 3: disk.inject(SimulatedFault([.write], call: 1 + input.number(below: 3), code: ErrorNumber.noSpace))
+    case 4:
+      let used = disk.paths.reduce(0) { $0 + (disk.bytes(of: $1)?.count ?? 0) }
+      disk.limit(toByteCount: used + input.byte())
+    default: break
+    }
+  }
+
+  /// A commit was acknowledged; or there was nothing to commit.
+  private mutating func advance(to next: State) throws {
+    let found = try database.snapshot().sequence
+    try require(found == sequence || found == sequence + 1, "commit \(found) after \(sequence)")
+    try require(found > sequence || next == state, "a transaction that changed something has no commit")
+    sequence = found
+    state = next
+    states[sequence] = next
+    if !isRelaxed { raiseFloor() }
+  }
+
+  private mutating func raiseFloor() {
+    floor = sequence
+    states = [sequence: state]
+  }
+
+  private func operation(
+    _ transaction: borrowing Transaction, _ next: inout State, _ input: inout FuzzInput, depth: Int
+  ) throws {
+    let code = input.byte()
+    let zone = code >> 4 & 3 == 3 ? 0 : code >> 4 & 3
+    let name = input.number(below: 24)
+    let id = try Record.ID("r\(name)", in: zones[zone])
+    switch code & 15 {
+    case 0..<7:
+      let length = code & 0x80 != 0 ? input.byte() * 16 : input.byte() & 31
+      let value = [UInt8](repeating: UInt8(name), count: length)
+      var record = try Record(type: name & 1 == 0 ? "Even" : "Odd", id: id)
+      record["v"] = Data(value)
+      try expect(next.zones[zone] == nil ? .zoneNotFound : nil, "save") { () throws(DatabaseError) in
+        try transaction.save(record, policy: .allKeys)
+      }
+      if next.zones[zone] != nil { next.zones[zone]?[name] = value }
+    case 7..<10:
+      // A record that is not there is deleted without an error, or with one: the model does not say.
+      let isThere = next.zones[zone]?[name] != nil
+      do throws(DatabaseError) { try transaction.delete(id) } catch {
+        if error.code == .diskFull || error.code == .ioFailed { throw error }
+        try require(!isThere, "a delete threw \(error)")
+      }
+      next.zones[zone]?[name] = nil
+    case 10:
+      try transaction.save(Zone(zones[zone]))
+      if next.zones[zone] == nil { next.zones[zone] = [:] }
+    case 11:
+      let code: DatabaseError.Code? = zone == 0 ? .invalidArguments : next.zones[zone] == nil ? .zoneNotFound : nil
+      try expect(code, "delete a zone") { () throws(DatabaseError) in
+        try transaction.deleteZone(zones[zone])
+      }
+      if zone != 0 { next.zones[zone] = nil }
+    case 12:
+      let value = UInt8(truncatingIfNeeded: input.byte())
+      try transaction.setMetadata(value == 0 ? nil : Data([value]), forKey: "m\(name & 3)")
+      next.metadata[name & 3] = value == 0 ? nil : value
+    case 13 where depth < 3:
+      let before = next
+      do {
+        try transaction.savepoint {
+          for _ in 0...(name & 3) { try operation(transaction, &next, &input, depth: depth + 1) }
+          if name & 4 != 0 { throw Intended() }
+        }
+      } catch is Intended { next = before }
+    default:
+      let found = try? transaction.record(id)
+      try compare(found, next.zones[zone]?[name], "inside, \(id)")
+      if next.zones[zone] != nil {
+        let count = try transaction.recordCount(in: zones[zone])
+        try require(count == next.zones[zone]?.count, "inside, \(count) records in \(zones[zone])")
+      }
+    }
+  }
+
+  private func expect(
+    _ code: DatabaseError.Code?, _ what: String, _ body: () throws(DatabaseError) -> Void
+  ) throws {
+    var found: DatabaseError.Code?
+    do throws(DatabaseError) { try body() } catch {
+      if error.code == .diskFull || error.code == .ioFailed { throw error }
+      found = error.code
+    }
+    try require(found == code, "\(what): \(String(describing: found)), expected \(String(describing: code))")
+  }
+
+  // MARK: looking
+
+  private func compare(_ record: Record?, _ value: [UInt8]?, _ what: String) throws {
+    let found = (record?["v"] as Data?).map { [UInt8]($0) }
+    try require(found == value, "\(what): \(String(describing: found)), expected \(String(describing: value))")
+  }
+
+  private func compare() throws {
+    let snapshot = try database.snapshot()
+    try require(snapshot.sequence == sequence, "commit \(snapshot.sequence), expected \(sequence)")
+    let found = try snapshot.zones().map(\.id)
+    try require(found == state.zones.keys.map { zones[$0] }.sorted(), "zones \(found)")
+    for (zone, values) in state.zones {
+      let records = try snapshot.records(in: zones[zone])
+      try require(records.map(\.id.name) == values.keys.map { "r\($0)" }.sorted(), "records of \(zones[zone])")
+      for name in 0..<24 {
+        try compare(try snapshot.record(Record.ID("r\(name)", in: zones[zone])), values[name], "r\(name)")
+      }
+      for (type, parity) in [("Even", 0), ("Odd", 1)] {
+        let count = try snapshot.recordCount(in: zones[zone], ofType: type)
+        try require(count == values.keys.filter { $0 & 1 == parity }.count, "count of \(type)")
+      }
+    }
+    for key in 0..<4 {
+      let value = try snapshot.metadata(forKey: "m\(key)").map { [UInt8]($0) }
+      try require(value == state.metadata[key].map { [$0] }, "metadata \(key)")
+    }
+  }
+
+  /// Takes what changed since the last time; the copy is then the zone.
+  private mutating func follow(_ index: Int) throws {
+    var replica = replicas[index]
+    let zone = zones[replica.zone]
+    guard let expected = state.zones[replica.zone] else {
+      replicas[index] = Replica(zone: replica.zone)
+      return
+    }
+    let limit = 1 + input.number(below: 5)
+    while true {
+      let page: ZoneChanges
+      do throws(DatabaseError) { page = try database.changes(in: zone, since: replica.token, limit: limit) } catch {
+        let isRefusal = error.code == .changeTokenExpired || error.code == .changeTokenForked
+        try require(isRefusal && replica.token != nil, "changes of \(zone): \(error)")
+        replica = Replica(zone: replica.zone)
+        continue
+      }
+      for record in page.saved { replica.values[record.id.name] = (record["v"] as Data?).map { [UInt8]($0) } ?? [] }
+      for gone in page.deleted { replica.values[gone.id.name] = nil }
+      replica.token = page.token
+      if !page.moreComing { break }
+    }
+    let wanted = Dictionary(uniqueKeysWithValues: expected.map { ("r\($0.key)", $0.value) })
+    try require(replica.values == wanted, "a copy that follows the feed of \(zone) has \(replica.values), expected \(wanted)")
+    replicas[index] = replica
+  }
+
+  // MARK: closing, killing, crashing
+
+  private mutating func synchronize() throws {
+    if syncMayHaveFailed { return try lose(crashes: false) }
+    try database.sync()
+    raiseFloor()
+  }
+
+  private mutating func openAgain() throws {
+    seed += 1
+    var options = FuzzForging.options(seed: seed)
+    let choice = input.byte()
+    isRelaxed = choice & 1 != 0
+    options.durability = isRelaxed ? .relaxed : .full
+    options.padding = choice & 2 != 0
+    options.partByteCount = choice & 4 != 0 ? 400 : 8 << 20
+    options.closeCheckpointByteCount = choice & 8 != 0 ? 0 : 1 << 20
+    options.checkpoint.minimumLogByteCount = choice & 16 != 0 ? 4 << 10 : 1 << 20
+    database = try Database.open(at: "a.daybook", options: options, disk: disk)
+    syncMayHaveFailed = false
+  }
+
+  private mutating func reopen() throws {
+    if syncMayHaveFailed { return try lose(crashes: false) }
+    try database.close()
+    try openAgain()
+    try require(database.lastRecovery.wasClosed, "a closed file: \(database.lastRecovery)")
+    try require(try database.snapshot().sequence == sequence, "closing and opening changed the last commit")
+    raiseFloor()
+  }
+
+  private mutating func lose(crashes: Bool) throws {
+    disk.stop()
+    let mayGoBack = crashes || syncMayHaveFailed
+    disk = crashes ? disk.crashed(seed: UInt64(input.byte())) : disk.killed()
+    try openAgain()
+    let found = try database.snapshot().sequence
+    guard found >= floor, let survivor = states[found] else {
+      throw Forgery.Finding("reopened at commit \(found); \(floor) to \(sequence) were acknowledged")
+    }
+    try require(mayGoBack || found == sequence, "a kill lost commits: \(found) of \(sequence)")
+    sequence = found
+    state = survivor
+    raiseFloor()
+    try compare()
+  }
+}
