@@ -261,4 +261,27 @@ struct CrashTests {
     #expect(camera.failure == nil)
     #expect(camera.nestedCount > 100)
   }
+
+  @Test("a write that the disk loses or misdirects is never answered with wrong data", arguments: testSeeds(1...60))
+  func lyingWrites(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let disk = SimulatedDisk(seed: seed, maximumFileByteCount: 4 << 20)
+    let workload = CrashWorkload(seed: seed)
+    let isLost = Bool.random(using: &generator)
+    let distance = Int.random(in: -20...20, using: &generator)
+    disk.inject(
+      SimulatedLie(
+        isLost ? .loses : .misdirects(sectorCount: distance), write: Int.random(in: 2..<60, using: &generator),
+        path: workload.path))
+    // The workload itself may meet the damage when it opens the file again.
+    try? workload.run(on: disk, stepCount: 30)
+    for image in [disk.crashed(seed: seed, policy: .all), disk.crashed(seed: seed, policy: .none)] {
+      do {
+        let store = try KeyValueStore(workload.path, disk: image, options: workload.options)
+        let found = try store.snapshot()
+        #expect(found.contents == workload.history[Int(found.sequence)])
+      } catch is StoreError {
+      } catch is PageFault {}
+    }
+  }
 }
