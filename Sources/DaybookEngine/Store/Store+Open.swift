@@ -409,6 +409,12 @@ extension Store {
         try tellOfDamagedPage()
         try writeClosed()
       } catch { failure = error }
+    } else if mayWrite, options.durability == .relaxed, isDead.load(ordering: .acquiring),
+      tail.lastTruthNumber > durableThrough.load(ordering: .acquiring)
+    {
+      // Other levels have told each commit that waited. Here nobody waited: this is the last chance to say that commits
+      // which returned may be gone.
+      do { try checkAlive() } catch { failure = error }
     }
     if slots.hasReaders {
       // A read goes on, and its memory must not go away; the files are given back with this object.
