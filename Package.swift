@@ -21,6 +21,8 @@ let package = Package(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
     .executableTarget(
       name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
+    // The long crash runs of Scripts/crash.sh; not a product.
+    .executableTarget(name: "DaybookCrash", dependencies: ["DaybookTesting"], swiftSettings: settings),
     .testTarget(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
       swiftSettings: settings),

@@ -10,7 +10,7 @@ extension Store {
 
   /// Writes a checkpoint of what readers see now. Errors of the disk other than a failed sync leave the store usable.
   /// Once the store closes, only `close` itself makes one.
-  func checkpoint(isClosing: Bool = false) throws(StoreError) {
+  package func checkpoint(isClosing: Bool = false) throws(StoreError) {
     if source.firstFault.withLock({ $0 }) != nil { return try tellOfDamagedPage() }
     turn.lock()
     while isCheckpointing { turn.wait() }
