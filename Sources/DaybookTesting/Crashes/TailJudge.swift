@@ -37,14 +37,16 @@ struct WrittenFrame: Sendable, CustomStringConvertible {
     while offset + 96 <= bytes.count, bytes[offset..<offset + 4].elementsEqual([0x44, 0x42, 0x66, 0x31]) {
       let flags = bytes[offset + 5]
       let end = offset + 96 + Int(number(offset + 72))
-      guard end <= bytes.count else { break }
+      // The payload of the last one may be cut, by a process that died in its write. Its header proves all the same.
+      let isCut = end > bytes.count
       var frame = WrittenFrame(
         kind: bytes[offset + 4], offset: offset, end: end, next: flags & 2 != 0 ? (end + 4095) & ~4095 : (end + 7) & ~7,
         number: number(offset + 24), sequence: number(offset + 32), durableThrough: number(offset + 48),
         newestCheckpoint: number(offset + 56), olderCheckpoint: number(offset + 64))
-      if frame.isCommit, flags & 1 != 0 { frame.named = number(offset + 96) }
-      if frame.isCheckpoint { frame.named = number(offset + 96 + 56) }
+      if frame.isCommit, flags & 1 != 0, !isCut { frame.named = number(offset + 96) }
+      if frame.isCheckpoint, !isCut { frame.named = number(offset + 96 + 56) }
       frames.append(frame)
+      if isCut { break }
       offset = frame.next
     }
     return frames
@@ -76,7 +78,7 @@ struct TailJudge {
     self.frames = frames
     for frame in frames {
       func equals(_ range: Range<Int>) -> Bool {
-        range.upperBound <= found.count && written[range].elementsEqual(found[range])
+        range.upperBound <= min(found.count, written.count) && written[range].elementsEqual(found[range])
       }
       let header = equals(frame.offset..<frame.offset + 96)
       let whole = header && equals(frame.offset..<frame.end)
