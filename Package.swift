@@ -22,6 +22,8 @@ let package = Package(
     .target(
       name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
     .executableTarget(name: "DaybookCommand", dependencies: ["DaybookTool"], swiftSettings: settings),
+    // The long crash runs of Scripts/crash.sh; not a product.
+    .executableTarget(name: "DaybookCrash", dependencies: ["DaybookTesting"], swiftSettings: settings),
     .testTarget(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
       swiftSettings: settings),

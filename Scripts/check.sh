@@ -14,6 +14,8 @@
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
 #     demo      daybook demo
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
+#     crash     simulated crashes: all of single operations, most of two, DAYBOOK_CRASHES (200,000) random ones,
+#               DAYBOOK_TAILS (200,000) damaged ends of logs
 #     kill      kill -9 of an import at DAYBOOK_KILL_ROUNDS (10) random moments
 #     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
 #
@@ -66,9 +68,16 @@ smoke() { release_tool && Scripts/smoke.sh "$tool"; }
 fuzz() { Fuzz/run.sh all "${DAYBOOK_FUZZ_SECONDS:-15}"; }
 kills() { release_tool && DAYBOOK=$tool Scripts/kill.sh "${DAYBOOK_KILL_ROUNDS:-10}"; }
 
+crashes() {
+  Scripts/crash.sh exhaustive --length 1 | tail -n 60 &&
+    Scripts/crash.sh exhaustive --length 2 --nested-every 8 | tail -n 60 &&
+    Scripts/crash.sh 1 "${DAYBOOK_CRASHES:-200000}" | tail -n 60 &&
+    Scripts/crash.sh tails 1 "${DAYBOOK_TAILS:-200000}" | tail -n 60
+}
+
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format test demo smoke kill fuzz model thread)
+[ "${parts[*]}" = all ] && parts=(format test demo smoke crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -79,10 +88,11 @@ for part in "${parts[@]}"; do
     thread) step "thread sanitizer" thread ;;
     demo) step "demo" demo ;;
     smoke) step "smoke" smoke ;;
+    crash) step "simulated crashes" crashes ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
     fuzz) step "fuzz, ${DAYBOOK_FUZZ_SECONDS:-15} s a target" fuzz ;;
     *)
-      sed -n '2,21s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,24s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -90,7 +90,7 @@ import DaybookEngine
       if sector != certain && Bool.random(using: &generator) {
         saved.remove(sector)
       } else if losingPages {
-        restoreOldBytes(of: sector, to: self, unwritten: .zeros, &generator)
+        restoreOldBytes(of: sector, to: self, unwritten: RecycledSpace(kind: .zeros), &generator)
         saved.remove(sector)
       } else {
         lost.insert(sector)
@@ -102,16 +102,27 @@ import DaybookEngine
 
   /// A copy as it is found after a crash: nothing is pending any more.
   func crashed(
-    identity: FileIdentity, memory: SimulatedMemory, policy: CrashPolicy, _ generator: inout SeededGenerator
+    identity: FileIdentity, memory: SimulatedMemory, policy: CrashPolicy, recycled: [UInt8], _ generator: inout SeededGenerator
   ) -> SimulatedContent {
-    let image = SimulatedContent(identity: identity, memory: memory, sectorByteCount: sectorByteCount)
-    image.copyMemory(of: self, byteCount: max(byteCount, durableByteCount))
     let pending = dirty.members
     let survivors = policy.survivors(of: pending, &generator)
     let torn = policy.tearsSector ? pending.randomElement(using: &generator) : nil
-    let unwritten = policy.unwrittenSpace(&generator)
+    let unwritten = policy.unwrittenSpace(hasRecycled: !recycled.isEmpty, &generator)
+    let size = policy.byteCount(old: durableByteCount, new: byteCount, &generator)
+    return crashed(
+      identity: identity, memory: memory, survivors: survivors, torn: torn, byteCount: size,
+      unwritten: RecycledSpace(kind: unwritten, blocks: recycled), &generator)
+  }
+
+  /// The same with everything decided: which pending sectors arrive, which one is torn, and the size.
+  func crashed(
+    identity: FileIdentity, memory: SimulatedMemory, survivors: SectorSet, torn: Int?, byteCount survivingByteCount: Int,
+    unwritten: RecycledSpace, _ generator: inout SeededGenerator
+  ) -> SimulatedContent {
+    let image = SimulatedContent(identity: identity, memory: memory, sectorByteCount: sectorByteCount)
+    image.copyMemory(of: self, byteCount: max(byteCount, durableByteCount))
     var fallen = SectorSet()
-    for sector in pending where sector != torn && !survivors.contains(sector) { fallen.insert(sector) }
+    for sector in dirty.members where sector != torn && !survivors.contains(sector) { fallen.insert(sector) }
     for sector in lost.members { fallen.insert(sector) }
     // What was cut off without being written again.
     for sector in saved.sectors where !dirty.contains(sector) { fallen.insert(sector) }
@@ -121,11 +132,49 @@ import DaybookEngine
       image.tear(torn, with: self, &generator)
     }
     image.byteCount = max(byteCount, durableByteCount)
-    let survivingByteCount = policy.byteCount(old: durableByteCount, new: byteCount, &generator)
     image.clear(survivingByteCount..<max(survivingByteCount, sectors(in: image.byteCount) * sectorByteCount))
     image.byteCount = survivingByteCount
     image.durableByteCount = survivingByteCount
     return image
+  }
+
+  /// Pending sectors in runs that arrive as a whole or not at all: pages that were written whole, and single sectors.
+  func pendingRuns(pageByteCount: Int) -> [Range<Int>] {
+    let width = max(1, pageByteCount / sectorByteCount)
+    let pending = dirty.members
+    var runs: [Range<Int>] = []
+    var index = 0
+    while index < pending.count {
+      let sector = pending[index]
+      let isWhole = sector % width == 0 && index + width <= pending.count && pending[index + width - 1] == sector + width - 1
+      runs.append(sector..<sector + (isWhole ? width : 1))
+      index += isWhole ? width : 1
+    }
+    return runs
+  }
+
+  /// A number that tells contents apart, as programs see them.
+  var fingerprint: UInt64 {
+    // Safe: the first `byteCount` bytes are inside the range.
+    XXH3.hash(unsafe ByteView(memory.base, count: byteCount), seed: UInt64(byteCount))
+  }
+
+  /// The disk says that it took a write and never does: the cache is right, and no sync helps.
+  func lose(_ range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    for sector in range.lowerBound / sectorByteCount...(range.upperBound - 1) / sectorByteCount where dirty.contains(sector) {
+      dirty.remove(sector)
+      lost.insert(sector)
+    }
+  }
+
+  /// Bytes that belong elsewhere land here, in the cache and on the disk; what lies behind the end is left out.
+  func overwriteSilently(_ bytes: ByteView, at offset: Int) {
+    for index in 0..<max(0, min(bytes.count, byteCount - offset)) {
+      // Safe: the loop ends with the file.
+      let old = unsafe memory.base.load(fromByteOffset: offset + index, as: UInt8.self)
+      rot(at: offset + index, mask: old ^ bytes[index])
+    }
   }
 
   /// A copy with everything pending still pending: the process died, the system did not.
@@ -165,16 +214,24 @@ import DaybookEngine
   }
 
   private func restoreOldBytes(
-    of sector: Int, to target: SimulatedContent, unwritten: UnwrittenSpace, _ generator: inout SeededGenerator
+    of sector: Int, to target: SimulatedContent, unwritten: RecycledSpace, _ generator: inout SeededGenerator
   ) {
     let start = sector * sectorByteCount
     target.memory.touch(through: start + sectorByteCount)
     // Safe: `touch` checked the end, and all that is written below stays inside the sector.
     let place = unsafe target.memory.base + start
     if unsafe saved.copy(sector, to: place) { return }
-    switch unwritten {
+    switch unwritten.kind {
     case .zeros:
       unsafe RawMemory.zero(place, byteCount: sectorByteCount)
+    case .recycled:
+      unsafe RawMemory.zero(place, byteCount: sectorByteCount)
+      // Mostly the block of the same place, where everything but the salt is right; sometimes of another.
+      let isElsewhere = Int.random(in: 0..<4, using: &generator) == 0
+      let source = isElsewhere ? sector / 2 * sectorByteCount : start
+      for index in 0..<max(0, min(sectorByteCount, unwritten.blocks.count - source)) {
+        unsafe place.storeBytes(of: unwritten.blocks[source + index], toByteOffset: index, as: UInt8.self)
+      }
     case .garbage:
       for offset in stride(from: 0, to: sectorByteCount, by: 8) {
         unsafe place.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
@@ -215,8 +272,13 @@ import DaybookEngine
   }
 }
 
-/// What lies in space that was never written.
-package enum UnwrittenSpace: Sendable { case zeros, garbage }
+/// What lies in space that was never written. Recycled: blocks of a file that was there before, `SimulatedDisk.recycle`.
+package enum UnwrittenSpace: Sendable { case zeros, garbage, recycled }
+
+struct RecycledSpace {
+  let kind: UnwrittenSpace
+  var blocks: [UInt8] = []
+}
 
 /// A set of sector numbers, one bit each.
 struct SectorSet {

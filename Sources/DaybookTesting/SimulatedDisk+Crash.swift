@@ -80,8 +80,9 @@ package struct CrashPolicy: Sendable {
     }
   }
 
-  func unwrittenSpace(_ generator: inout SeededGenerator) -> UnwrittenSpace {
-    unwritten ?? (Bool.random(using: &generator) ? .zeros : .garbage)
+  func unwrittenSpace(hasRecycled: Bool, _ generator: inout SeededGenerator) -> UnwrittenSpace {
+    let choices: [UnwrittenSpace] = hasRecycled ? [.zeros, .garbage, .recycled] : [.zeros, .garbage]
+    return unwritten ?? choices.randomElement(using: &generator) ?? .zeros
   }
 }
 
@@ -107,9 +108,11 @@ extension SimulatedDisk {
       for path in names.keys.sorted() {
         guard let content = names[path] else { continue }
         names[path] = copies.copy(of: content) { (identity, memory) in
-          content.crashed(identity: identity, memory: memory, policy: policy, &generator)
+          content.crashed(
+            identity: identity, memory: memory, policy: policy, recycled: state.recycledBlocks, &generator)
         }
       }
+      image.recycle(state.recycledBlocks)
       image.adopt(names: names, durableNames: names, pendingChanges: [], inodeCount: state.inodeCount)
     }
     return image
@@ -120,6 +123,7 @@ extension SimulatedDisk {
   package func killed() -> SimulatedDisk {
     let image = emptyImage(seed: seed &+ 1)
     state.withLock { state in
+      image.recycle(state.recycledBlocks)
       var copies = ContentCopies(device: image.device)
       func killedCopy(of content: SimulatedContent) -> SimulatedContent {
         copies.copy(of: content) { (identity, memory) in content.killed(identity: identity, memory: memory) }
@@ -137,7 +141,7 @@ extension SimulatedDisk {
 }
 
 /// One copy for each file, also when several names lead to it.
-private struct ContentCopies {
+struct ContentCopies {
   let device: UInt64
   private var copies: [UInt64: SimulatedContent] = [:]
 

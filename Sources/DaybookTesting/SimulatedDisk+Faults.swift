@@ -70,6 +70,37 @@ package struct SimulatedFault: Sendable {
   }
 }
 
+/// A write that the disk takes and does not carry out. The call succeeds, and so does every later sync: a disk that lies.
+package struct SimulatedLie: Sendable {
+  package enum Kind: Sendable {
+    /// The bytes never arrive.
+    case loses
+    /// The bytes arrive so many sectors away, over what lies there.
+    case misdirects(sectorCount: Int)
+  }
+  package var kind: Kind
+  /// Which write lies, counted from 1 when the lie is set.
+  package var write: Int
+  package var path: String?
+
+  package init(_ kind: Kind, write: Int, path: String? = nil) {
+    self.kind = kind
+    self.write = write
+    self.path = path
+  }
+}
+
+struct ArmedLie: Sendable {
+  let lie: SimulatedLie
+  var passedCount = 0
+
+  mutating func strikes(_ call: SimulatedCall) -> Bool {
+    guard call.operation == .write, lie.path == nil || lie.path == call.path else { return false }
+    passedCount += 1
+    return passedCount == lie.write
+  }
+}
+
 /// A fault and how many of its calls have passed.
 struct ArmedFault: Sendable {
   let fault: SimulatedFault
@@ -106,7 +137,26 @@ extension SimulatedDisk {
 
   package func inject(_ fault: SimulatedFault) { state.withLock { $0.faults.append(ArmedFault(fault: fault)) } }
 
-  package func removeFaults() { state.withLock { $0.faults.removeAll() } }
+  package func inject(_ lie: SimulatedLie) { state.withLock { $0.lies.append(ArmedLie(lie: lie)) } }
+
+  /// Removes faults and lies; what they did stays done.
+  package func removeFaults() {
+    state.withLock {
+      $0.faults.removeAll()
+      $0.lies.removeAll()
+    }
+  }
+
+  /// Makes reads and writes take fewer bytes than asked for and be interrupted (EINTR), as the seed decides.
+  package func cutTransfers() { state.withLock { $0.cutsTransfers = true } }
+
+  /// Makes every sync succeed without doing anything. For testing tests: on such a disk promises break.
+  package func ignoreSyncs() { state.withLock { $0.ignoresSyncs = true } }
+
+  /// Makes each call of an operation take this long, for tests with threads.
+  package func delay(_ operation: DiskFailure.Operation, nanoseconds: UInt64) {
+    state.withLock { $0.latency[operation] = nanoseconds }
+  }
 
   /// Makes the disk full when all files together have this many bytes; nil for no limit.
   package func limit(toByteCount byteCount: Int?) { state.withLock { $0.capacityByteCount = byteCount } }
@@ -136,6 +186,7 @@ extension SimulatedDisk {
         try observer(announced)
       }
     }
+    if let latency = state.withLock({ $0.latency[call.operation] }) { SystemClock.sleep(nanoseconds: latency) }
     return try state.withLock { (state) throws(DiskFailure) in
       if state.isStopped { throw call.failure(code: ErrorNumber.inputOutput) }
       if call.isCounted { state.callCount += 1 }

@@ -29,6 +29,13 @@ package final class SimulatedDisk: Disk {
     var descriptionCount = 0
     var generator: SeededGenerator
     var capacityByteCount: Int?
+    /// What lies in blocks that no write has reached: those of a file that was there before.
+    var recycledBlocks: [UInt8] = []
+    var lies: [ArmedLie] = []
+    /// Whether writes and reads arrive in pieces, with interruptions between.
+    var cutsTransfers = false
+    var ignoresSyncs = false
+    var latency: [DiskFailure.Operation: UInt64] = [:]
     var callCount = 0
     var stop: (call: Int, tearsWrite: Bool)?
     var isStopped = false
@@ -108,6 +115,7 @@ package final class SimulatedDisk: Disk {
   package func syncDirectory(holding path: String) throws(DiskFailure) {
     let synced = directory(holding: path)
     try perform(SimulatedCall(.syncDirectory, path)) { (state) throws(DiskFailure) in
+      if state.ignoresSyncs { return }
       for change in state.pendingChanges where change.directories.contains(synced) {
         change.apply(to: &state.durableNames)
       }
@@ -139,6 +147,23 @@ package final class SimulatedDisk: Disk {
       content.sync()
       state.names[path] = content
       state.durableNames[path] = content
+    }
+  }
+
+  /// What space that was never written may hold after a crash: a file of another database, or of an earlier generation of
+  /// this one, whose frames and pages hold but for their salt.
+  package func recycle(_ blocks: [UInt8]) { state.withLock { $0.recycledBlocks = blocks } }
+
+  /// A number that tells disks apart by their names and bytes. Two crashed images with one number are one image.
+  package var fingerprint: UInt64 {
+    state.withLock { state in
+      var sum: UInt64 = 0
+      for (path, content) in state.names {
+        let name = [UInt8](path.utf8).withView { XXH3.hash($0, seed: content.fingerprint) }
+        // A sum, because a dictionary has no order.
+        sum &+= name &* 0x9E37_79B9_7F4A_7C15
+      }
+      return sum
     }
   }
 

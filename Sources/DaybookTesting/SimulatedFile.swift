@@ -54,9 +54,40 @@ import Synchronization
       { (state) throws(DiskFailure) in
         try checkWritable(call)
         let fitting = fittingByteCount(of: bytes, at: offset, state)
-        content.write(bytes.prefix(fitting), at: offset)
+        if state.cutsTransfers {
+          try transfer(fitting, call, &state) { done, count in
+            content.write(bytes.dropFirst(done).prefix(count), at: offset + done)
+          }
+        } else {
+          content.write(bytes.prefix(fitting), at: offset)
+        }
+        lie(about: bytes.prefix(fitting), at: offset, call, &state)
         guard fitting == bytes.count else { throw call.failure(code: ErrorNumber.noSpace) }
       })
+  }
+
+  /// The loop of real files around calls that take less than asked for, or are interrupted.
+  private func transfer(
+    _ byteCount: Int, _ call: SimulatedCall, _ state: inout SimulatedDisk.State, _ move: (_ done: Int, _ count: Int) -> Void
+  ) throws(DiskFailure) {
+    do throws(Transfer.Failure) {
+      try Transfer.all(byteCount: byteCount) { (done) throws(SystemError) in
+        if Int.random(in: 0..<4, using: &state.generator) == 0 { throw SystemError(code: ErrorNumber.interrupted) }
+        let count = Int.random(in: 1...byteCount - done, using: &state.generator)
+        move(done, count)
+        return count
+      }
+    } catch { throw call.failure(code: error.code) }
+  }
+
+  private func lie(about bytes: ByteView, at offset: Int, _ call: SimulatedCall, _ state: inout SimulatedDisk.State) {
+    for index in state.lies.indices where state.lies[index].strikes(call) {
+      content.lose(offset..<offset + bytes.count)
+      if case .misdirects(let sectorCount) = state.lies[index].lie.kind {
+        let target = offset + sectorCount * disk.sectorByteCount
+        if target >= 0 { content.overwriteSilently(bytes, at: target) }
+      }
+    }
   }
 
   /// How much of a write finds room. Only growth needs any.
@@ -71,8 +102,17 @@ import Synchronization
     precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
     // Safe: the caller owns `count` bytes at `target`, for the length of this call.
     let address = UInt(bitPattern: target)
-    return try perform(SimulatedCall(.read, path, offset: offset, byteCount: count)) { (_) throws(DiskFailure) in
+    let call = SimulatedCall(.read, path, offset: offset, byteCount: count)
+    return try perform(call) { (state) throws(DiskFailure) in
       guard let target = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return 0 }
+      if state.cutsTransfers {
+        let there = min(count, max(0, content.byteCount - offset))
+        try transfer(there, call, &state) { done, count in
+          // Safe: `done + count` is at most what the caller has room for.
+          _ = unsafe content.read(into: target + done, count: count, at: offset + done)
+        }
+        return there
+      }
       return unsafe content.read(into: target, count: count, at: offset)
     }
   }
@@ -87,7 +127,8 @@ import Synchronization
         // This very call reports the error to this description.
         seenErrorCount = content.writeBackErrorCount
       },
-      { (_) throws(DiskFailure) in
+      { (state) throws(DiskFailure) in
+        if state.ignoresSyncs { return }
         let hasUnseenError = seenErrorCount != content.writeBackErrorCount
         content.sync()
         seenErrorCount = content.writeBackErrorCount

@@ -342,4 +342,102 @@ struct SimulatedDiskTests {
       }
     }
   }
+
+  @Test("unwritten space may hold the blocks of a file that was there before")
+  func recycledBlocks() throws {
+    let (disk, file) = try preparedDisk()
+    disk.recycle(filled(9, 8192))
+    try write(filled(2, 1024), to: file, at: 5120)
+    var places: Set<[UInt8]> = []
+    for seed in 0..<20 as Range<UInt64> {
+      let policy = CrashPolicy(sectors: .none, sizes: .all, names: .all, unwritten: .recycled)
+      let bytes = try #require(disk.crashed(seed: seed, policy: policy).bytes(of: "/d/a"))
+      #expect(bytes[..<5120].elementsEqual(filled(1, 5120)), "what was written before stays")
+      places.insert(Array(bytes[5120...]))
+    }
+    #expect(places == [filled(9, 1024)])
+  }
+
+  @Test("every choice among what is pending is an image of its own, pages count as one")
+  func choices() throws {
+    let (disk, file) = try preparedDisk()
+    try write(filled(2, 1024), to: file, at: 512)
+    try write(filled(3, 4096), to: file, at: 8192)
+    let pending = disk.pendingChanges
+    #expect(pending == PendingChanges(unitCount: 3, nameCount: 0, hasSizes: true))
+    var fingerprints: Set<UInt64> = []
+    for units in 0..<8 {
+      let choice = CrashChoice(units: Set((0..<3).filter { units & 1 << $0 != 0 }), names: [], seed: 1)
+      let image = disk.crashed(choice)
+      fingerprints.insert(image.fingerprint)
+      let bytes = try #require(image.bytes(of: "/d/a"))
+      #expect(bytes[512] == (units & 1 != 0 ? 2 : 1) && bytes[1024] == (units & 2 != 0 ? 2 : 1))
+      #expect(bytes[8192...].elementsEqual(filled(units & 4 != 0 ? 3 : 0, 4096)))
+      #expect(image.fingerprint == disk.crashed(choice).fingerprint)
+    }
+    #expect(fingerprints.count == 8)
+  }
+
+  @Test("a lost write is there until the power fails; a misdirected one lies elsewhere")
+  func lies() throws {
+    let (disk, file) = try preparedDisk()
+    disk.inject(SimulatedLie(.loses, write: 1))
+    disk.inject(SimulatedLie(.misdirects(sectorCount: 4), write: 2))
+    try write(filled(2, 512), to: file, at: 0)
+    try write(filled(3, 512), to: file, at: 512)
+    try write(filled(4, 512), to: file, at: 1024)
+    try file.sync(.full)
+    #expect(disk.bytes(of: "/d/a")?[..<1024].elementsEqual(filled(2, 512) + filled(3, 512)) == true)
+    let bytes = try #require(disk.crashed(seed: 1, policy: .all).bytes(of: "/d/a"))
+    #expect(bytes == filled(1, 1024) + filled(4, 512) + filled(1, 1024) + filled(3, 512) + filled(1, 2048))
+  }
+
+  @Test("transfers in pieces, with interruptions between, move all bytes")
+  func pieces() throws {
+    let (disk, file) = try preparedDisk()
+    disk.cutTransfers()
+    for step in 0..<50 { try write(filled(UInt8(step), 300 + step), to: file, at: step * 90) }
+    let expected = try #require(disk.bytes(of: "/d/a"))
+    var received = [UInt8](repeating: 0, count: 6000)
+    let count = try unsafe received.withUnsafeMutableBytes { buffer throws -> Int in
+      // Safe: the buffer has as many bytes as are asked for.
+      try unsafe file.read(into: try #require(buffer.baseAddress), count: 6000, at: 0)
+    }
+    #expect(count == expected.count && received[..<count].elementsEqual(expected))
+    for step in 0..<50 {
+      #expect(expected[step * 90..<step * 90 + 90].allSatisfy { $0 == UInt8(step) })
+    }
+  }
+
+  @Test("a call that takes nothing and complains of nothing is an error, at the end of a file it is the end")
+  func transferOfNothing() throws {
+    var calls = 0
+    #expect(throws: Transfer.Failure.self) {
+      try Transfer.all(byteCount: 10) { (done) throws(SystemError) in
+        calls += 1
+        return done == 0 ? 4 : 0
+      }
+    }
+    #expect(calls == 2)
+    let moved = try Transfer.all(byteCount: 10, endsAtZero: true) { (done) throws(SystemError) in done == 0 ? 4 : 0 }
+    #expect(moved == 4)
+    do {
+      try Transfer.all(byteCount: 10) { (done) throws(SystemError) in
+        if done == 7 { throw SystemError(code: ErrorNumber.noSpace) }
+        return 7
+      }
+      Issue.record("the second call fails")
+    } catch {
+      #expect(error.code == ErrorNumber.noSpace && error.doneByteCount == 7)
+    }
+  }
+
+  @Test("a slow disk takes its time")
+  func latency() throws {
+    let (disk, file) = try preparedDisk()
+    disk.delay(.sync, nanoseconds: 3_000_000)
+    let start = SystemClock.monotonicNanoseconds()
+    try file.sync(.full)
+    #expect(SystemClock.monotonicNanoseconds() - start >= 3_000_000)
+  }
 }

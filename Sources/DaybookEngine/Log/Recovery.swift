@@ -37,8 +37,11 @@ struct RecoveryPlan {
   var pageFrameByteCount: UInt64 = 0
   /// The highest frame number that some frame says is durable.
   var provenThrough: UInt64 = 0
-  /// The first frame that no other proves durable; nil when there is none that carries truth.
+  /// The first frame that no other proves durable, of any kind. A lost frame without truth loses no data, but were it
+  /// counted as durable, a later frame would claim that what was torn at its place had been acknowledged.
   var firstUnproven: UInt64?
+  /// Commits or checkpoints are among them.
+  var hasUnprovenTruth = false
   /// Whole frames stand in the torn part.
   var discardsFrames = false
   var newestCheckpoint: UInt64 = 0
@@ -109,7 +112,7 @@ private struct LogWalk {
   /// Nil behind a damaged frame: its header's checksum is not known.
   private var previous: UInt64?
   private var parts: [FrameHeader] = []
-  private var proofs: [(offset: UInt64, number: UInt64)] = []
+  private var unproven: [(offset: UInt64, number: UInt64, kind: FrameHeader.Kind)] = []
 
   init(_ log: LogReader) {
     self.log = log
@@ -179,10 +182,9 @@ private struct LogWalk {
         break
       }
     }
-    for proof in proofs where proof.number > plan.provenThrough {
-      plan.firstUnproven = proof.offset
-      break
-    }
+    unproven.removeAll { $0.number <= plan.provenThrough }
+    plan.firstUnproven = unproven.first?.offset
+    plan.hasUnprovenTruth = unproven.contains { $0.kind.carriesTruth || $0.kind == .checkpoint }
   }
 
   /// The header at the present offset, if it continues this log.
@@ -233,10 +235,10 @@ private struct LogWalk {
     case .closed:
       break
     }
-    if header.kind.carriesTruth || header.kind == .checkpoint { proofs.append((header.offset, header.number)) }
+    unproven.append((header.offset, header.number, header.kind))
     if header.durableThrough > plan.provenThrough {
       plan.provenThrough = header.durableThrough
-      proofs.removeAll { $0.number <= header.durableThrough }
+      unproven.removeAll { $0.number <= header.durableThrough }
     }
     plan.last = header
     plan.lastSequence = sequence

@@ -23,6 +23,7 @@ package enum ErrorNumber {
   package static let badDescriptor: Int32 = EBADF
   package static let invalid: Int32 = EINVAL
   package static let noMemory: Int32 = ENOMEM
+  package static let interrupted: Int32 = EINTR
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -48,8 +49,9 @@ extension DiskFailure {
 }
 
 /// The errno of a call that failed.
-struct SystemError: Error {
-  let code: Int32
+package struct SystemError: Error {
+  package let code: Int32
+  package init(code: Int32) { self.code = code }
   static var last: SystemError { SystemError(code: errno) }
 }
 
@@ -134,27 +136,23 @@ enum SystemCall {
 
   // MARK: Bytes
 
-  /// One `pwrite`, tried again after an interruption; returns how many bytes it took.
+  /// One `pwrite`; returns how many bytes it took. `Transfer` deals with less than all, and with interruptions.
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(SystemError) -> Int {
-    while true {
-      let count = min(bytes.count, largestTransferByteCount)
-      // Safe: `count` lies within the buffer.
-      let written = unsafe pwrite(descriptor, bytes.baseAddress, count, off_t(offset))
-      if written >= 0 { return written }
-      guard errno == EINTR else { throw .last }
-    }
+    let count = min(bytes.count, largestTransferByteCount)
+    // Safe: `count` lies within the buffer.
+    let written = unsafe pwrite(descriptor, bytes.baseAddress, count, off_t(offset))
+    guard written >= 0 else { throw .last }
+    return written
   }
 
-  /// One `pread`, tried again after an interruption; zero at the end of the file.
+  /// One `pread`; zero at the end of the file.
   static func read(
     into target: UnsafeMutableRawPointer, count: Int, from descriptor: Int32, at offset: Int
   ) throws(SystemError) -> Int {
-    while true {
-      // Safe: the caller owns `count` bytes at `target`, and no more than that is asked for.
-      let received = unsafe pread(descriptor, target, min(count, largestTransferByteCount), off_t(offset))
-      if received >= 0 { return received }
-      guard errno == EINTR else { throw .last }
-    }
+    // Safe: the caller owns `count` bytes at `target`, and no more than that is asked for.
+    let received = unsafe pread(descriptor, target, min(count, largestTransferByteCount), off_t(offset))
+    guard received >= 0 else { throw .last }
+    return received
   }
 
   static func truncate(_ descriptor: Int32, to byteCount: Int) throws(SystemError) {

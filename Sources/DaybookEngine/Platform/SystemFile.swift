@@ -57,18 +57,15 @@ import Synchronization
     precondition(offset >= 0, "a file has no bytes before its first")
     let descriptor = try enter(.write)
     defer { leave() }
-    var written = 0
-    while written < bytes.count {
-      let rest = bytes.dropFirst(written)
-      do throws(SystemError) {
+    do throws(Transfer.Failure) {
+      try Transfer.all(byteCount: bytes.count) { (done) throws(SystemError) in
         // Safe: the view is valid for the length of this call.
-        let count = try unsafe SystemCall.write(rest.buffer, to: descriptor, at: offset + written)
-        // A disk that takes nothing and complains of nothing would keep us here for ever.
-        guard count > 0 else { throw SystemError(code: ErrorNumber.inputOutput) }
-        written += count
-      } catch {
-        throw DiskFailure(.write, path: path, code: error.code, offset: offset + written, byteCount: rest.count)
+        try unsafe SystemCall.write(bytes.dropFirst(done).buffer, to: descriptor, at: offset + done)
       }
+    } catch {
+      throw DiskFailure(
+        .write, path: path, code: error.code, offset: offset + error.doneByteCount,
+        byteCount: bytes.count - error.doneByteCount)
     }
   }
 
@@ -76,20 +73,16 @@ import Synchronization
     precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
     let descriptor = try enter(.read)
     defer { leave() }
-    var received = 0
-    while received < count {
-      do {
-        // Safe: the caller owns `count` bytes at `target`; `received` of them are filled.
-        let more = try unsafe SystemCall.read(
-          into: target + received, count: count - received, from: descriptor, at: offset + received)
-        if more == 0 { break }
-        received += more
-      } catch {
-        throw DiskFailure(
-          .read, path: path, code: error.code, offset: offset + received, byteCount: count - received)
+    do throws(Transfer.Failure) {
+      return try Transfer.all(byteCount: count, endsAtZero: true) { (done) throws(SystemError) in
+        // Safe: the caller owns `count` bytes at `target`; `done` of them are filled.
+        try unsafe SystemCall.read(into: target + done, count: count - done, from: descriptor, at: offset + done)
       }
+    } catch {
+      throw DiskFailure(
+        .read, path: path, code: error.code, offset: offset + error.doneByteCount,
+        byteCount: count - error.doneByteCount)
     }
-    return received
   }
 
   package func sync(_ level: SyncLevel) throws(DiskFailure) {

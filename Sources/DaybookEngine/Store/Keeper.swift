@@ -135,7 +135,7 @@ extension Store {
   }
 
   /// Writes zeros ahead of the log, so that durable commits change neither the file's size nor its extents.
-  func prepareZeros() {
+  package func prepareZeros() {
     guard tryTurn(isUrgent: true) else { return }
     let wanted = min(max(tail.offset / 2, 128 << 10), 2 << 20)
     let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
@@ -169,7 +169,7 @@ extension Store {
   }
 
   /// A frame without truth whose `durableThrough` covers all that is durable.
-  func appendNote() {
+  package func appendNote() {
     guard tryTurn(isUrgent: false) else {
       keeper?.ask(.note)
       return

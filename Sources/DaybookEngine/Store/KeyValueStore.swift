@@ -139,7 +139,7 @@ package final class KeyValueStore: Sendable {
 
 package struct KeyValueTransaction: ~Copyable {
   package let transaction: StoreTransaction
-  init(_ transaction: StoreTransaction) { self.transaction = transaction }
+  package init(_ transaction: StoreTransaction) { self.transaction = transaction }
 
   package func put(_ key: ByteView, _ value: ByteView) throws(StoreError) {
     guard key.count <= TreeLimits.maximumKeyByteCount else {

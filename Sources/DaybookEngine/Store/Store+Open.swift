@@ -130,7 +130,7 @@ extension Store {
       var plan = log.plan()
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, on this description, then show it.
-        if plan.firstUnproven != nil { try mapped { () throws(DiskFailure) in try file.sync(.full) } }
+        if plan.hasUnprovenTruth { try mapped { () throws(DiskFailure) in try file.sync(.full) } }
       } else {
         plan.cut(to: log)
       }
@@ -270,7 +270,7 @@ extension Store {
     retire(editor.finishEdit(), newest: 2)
     head = StateRecord(
       version: 2, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
-      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: plan.last?.number ?? 0,
+      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: plan.durableNumber,
       pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)), roots: transaction.roots)
   }
 
@@ -341,30 +341,32 @@ extension Store {
         continue
       }
       guard let header = log.header(at: offset) else { break }
-      if header.kind != .pages {
-        copy.removeAll()
-        copy.append(log.bytes.slice(Int(offset)..<Int(min(header.next, log.end))))
-        let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
-        let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: self.header.salt, offset: offset))
-        guard sum == header.payloadChecksum else {
+      copy.removeAll()
+      copy.append(log.bytes.slice(Int(offset)..<Int(min(header.next, log.end))))
+      let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
+      let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: self.header.salt, offset: offset))
+      if sum == header.payloadChecksum {
+        try file.write(copy.view, at: Int(offset))
+      } else {
+        // Pages are judged one by one when they are touched. Their header has been verified, and the walk needs it.
+        guard header.kind == .pages else {
           throw DiskFailure(.read, path: path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
         }
-        try file.write(copy.view, at: Int(offset))
-        recovery.rewrittenFrameCount += 1
+        try file.write(copy.view.prefix(FrameHeader.byteCount), at: Int(offset))
       }
+      recovery.rewrittenFrameCount += 1
       offset = header.next
     }
   }
 
   private func startWriting(_ plan: RecoveryPlan) {
-    // After the mending everything in the file is durable.
-    let number = tail.number - 1
+    let number = plan.durableNumber
     durableNumber = number
     durableThrough.store(number, ordering: .releasing)
     writtenNumber.store(number, ordering: .releasing)
     writtenOffset.store(tail.offset, ordering: .releasing)
     syncedOffset.store(tail.offset, ordering: .releasing)
-    tail.lastTruthNumber = plan.firstUnproven == nil ? plan.provenThrough : number
+    tail.lastTruthNumber = plan.hasUnprovenTruth ? number : plan.provenThrough
     tail.lastDurableThrough = plan.provenThrough
     // Trees that had to be rebuilt are worth a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis != .newestCheckpoint && plan.newestCheckpoint != 0
@@ -373,7 +375,7 @@ extension Store {
       let keeper = Keeper()
       if keeper.start(self) { self.keeper = keeper }
       // Readers beside us see what a frame proves durable, and recovery has proven more.
-      if plan.firstUnproven != nil { self.keeper?.ask(.note) }
+      if plan.hasUnprovenTruth { self.keeper?.ask(.note) }
     }
   }
 
@@ -410,6 +412,12 @@ extension Store {
         try tellOfDamagedPage()
         try writeClosed()
       } catch { failure = error }
+    } else if mayWrite, options.durability == .relaxed, isDead.load(ordering: .acquiring),
+      tail.lastTruthNumber > durableThrough.load(ordering: .acquiring)
+    {
+      // Other levels have told each commit that waited. Here nobody waited: this is the last chance to say that commits
+      // which returned may be gone.
+      do { try checkAlive() } catch { failure = error }
     }
     if slots.hasReaders {
       // A read goes on, and its memory must not go away; the files are given back with this object.
@@ -457,6 +465,13 @@ extension StoreTransaction {
 }
 
 extension RecoveryPlan {
+  /// The highest frame number that is durable once the file is mended: all frames, but for a `closed` frame at the end. That
+  /// one is left as it is, so that opening a closed database costs no sync; it becomes durable with the commit behind it.
+  var durableNumber: UInt64 {
+    let number = last?.number ?? 0
+    return isClosed ? number - 1 : number
+  }
+
   /// Beside a live writer only what it has proven durable counts.
   mutating func cut(to log: LogReader) {
     // What stands behind it may be a frame that is being written.

@@ -30,7 +30,7 @@ extension Store {
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
       plan.cut(to: log)
-    } else if plan.firstUnproven != nil {
+    } else if plan.hasUnprovenTruth {
       // Nobody will prove it any more: make it durable before anybody sees it, as open does.
       do { try file.sync(.full) } catch { throw .disk(error) }
     }

@@ -1,0 +1,145 @@
+/// The long crash runs, for `Scripts/crash.sh`: prints findings as they come, shrunk, and the counts last.
+import DaybookTesting
+import Foundation
+
+@main
+struct Main {
+  static func main() {
+    var arguments = CommandLine.arguments.dropFirst()
+    switch arguments.popFirst() {
+    case "exhaustive": exhaustive(arguments)
+    case "swarm": swarm(arguments)
+    case "tails": tails(arguments)
+    default: usage()
+    }
+  }
+
+  private static func usage() -> Never {
+    say("usage: exhaustive [--length N] [--state FILE] [--nested-every N] | swarm SEED COUNT | tails SEED COUNT")
+    exit(2)
+  }
+
+  private static func exhaustive(_ arguments: ArraySlice<String>) {
+    var length = 3
+    var statePath: String?
+    var depth = CrashDepth()
+    var rest = arguments
+    while let option = rest.popFirst() {
+      guard let value = rest.popFirst() else { usage() }
+      switch option {
+      case "--length": length = Int(value) ?? length
+      case "--state": statePath = value
+      case "--nested-every": depth.nestedEvery = max(1, Int(value) ?? 1)
+      default: usage()
+      }
+    }
+    let exhaustion = CrashExhaustion(depth: depth)
+    let total = exhaustion.sequenceCount(length: length)
+    var progress = Progress(path: statePath)
+    if progress.next > 0 { say("going on with sequence \(progress.next + 1) of \(total)") }
+    let before = progress.counts
+    var findingCount = 0
+    while progress.next < total {
+      let number = progress.next
+      if let finding = exhaustion.explore(number) {
+        findingCount += 1
+        say("sequence \(number + 1), \(exhaustion.name(number)):\n\(finding)")
+        // It stays where it is, so that the next run shows it again.
+        break
+      }
+      progress.next += 1
+      progress.counts = before
+      progress.counts += exhaustion.counts
+      progress.save()
+      say("\(progress.next) of \(total)  \(exhaustion.name(number)): \(progress.counts.crashes) crashes")
+    }
+    finish(progress.counts, findingCount, "sequences of at most \(length) operations: \(progress.next) of \(total)")
+  }
+
+  private static func swarm(_ arguments: ArraySlice<String>) {
+    let (seed, wanted) = seedAndCount(arguments)
+    let swarm = CrashSwarm()
+    var findingCount = 0
+    var number: UInt64 = 0
+    var nextReport = wanted / 20
+    while swarm.counts.crashes < wanted, findingCount < 3 {
+      if let finding = swarm.run(seed: seed &+ number) {
+        findingCount += 1
+        say("run \(seed &+ number):\n\(finding)")
+      }
+      number += 1
+      if swarm.counts.crashes >= nextReport {
+        say("\(swarm.counts.crashes) of \(wanted) crashes")
+        nextReport += max(1, wanted / 20)
+      }
+    }
+    finish(swarm.counts, findingCount, "swarm, seeds \(seed) to \(seed &+ number &- 1)")
+  }
+
+  private static func tails(_ arguments: ArraySlice<String>) {
+    let (seed, wanted) = seedAndCount(arguments)
+    let swarm = TailSwarm()
+    var findingCount = 0
+    var number: UInt64 = 0
+    var nextReport = wanted / 20
+    while swarm.counts.tails < wanted, findingCount < 3 {
+      if let finding = swarm.run(seed: seed &+ number) {
+        findingCount += 1
+        say("run \(seed &+ number):\n\(finding)")
+      }
+      number += 1
+      if swarm.counts.tails >= nextReport {
+        say("\(swarm.counts.tails) of \(wanted) tails")
+        nextReport += max(1, wanted / 20)
+      }
+    }
+    say("tails, seeds \(seed) to \(seed &+ number &- 1): \(swarm.counts); findings: \(findingCount)")
+    exit(findingCount == 0 ? 0 : 1)
+  }
+
+  private static func seedAndCount(_ arguments: ArraySlice<String>) -> (seed: UInt64, count: Int) {
+    let numbers = arguments.compactMap { UInt64($0) }
+    guard numbers.count == 2, arguments.count == 2 else { usage() }
+    return (numbers[0], Int(clamping: numbers[1]))
+  }
+
+  private static func finish(_ counts: CrashCounts, _ findingCount: Int, _ what: String) -> Never {
+    say("\(what): \(counts); findings: \(findingCount)")
+    exit(findingCount == 0 ? 0 : 1)
+  }
+}
+
+/// Where an exhaustive run stands, in a file of one line, so that an interrupted one goes on.
+private struct Progress {
+  var next = 0
+  var counts = CrashCounts()
+  private let path: String?
+
+  init(path: String?) {
+    self.path = path
+    guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return }
+    let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    guard numbers.count == 8 else { return }
+    next = numbers[0]
+    counts.runs = numbers[1]
+    counts.crashPoints = numbers[2]
+    counts.images = numbers[3]
+    counts.duplicates = numbers[4]
+    counts.nestedImages = numbers[5]
+    counts.nestedDuplicates = numbers[6]
+    counts.thorough = numbers[7]
+  }
+
+  func save() {
+    guard let path else { return }
+    let numbers = [
+      next, counts.runs, counts.crashPoints, counts.images, counts.duplicates, counts.nestedImages, counts.nestedDuplicates,
+      counts.thorough,
+    ]
+    let text = numbers.map(String.init).joined(separator: " ") + "\n"
+    do { try text.write(toFile: path, atomically: true, encoding: .utf8) } catch { say("cannot save progress: \(error)") }
+  }
+}
+
+/// A line, at once: `print` would keep it back from a pipe, and somebody watches the progress.
+private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

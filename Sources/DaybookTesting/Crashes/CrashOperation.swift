@@ -1,0 +1,76 @@
+/// What the application of a crash test does, one step at a time. A run is a list of these, decided before it starts, so
+/// that a failing one can be shrunk by leaving steps out.
+package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
+  /// Saves a record, and its zone where there is none; the numbers choose zone, record and how long the record is.
+  case save(zone: Int, record: Int, byteCount: Int)
+  /// Saves many records in one transaction, which goes out in parts where parts are small.
+  case saveMany(zone: Int, count: Int, byteCount: Int)
+  case delete(zone: Int, record: Int)
+  case deleteZone(Int)
+  /// A transaction that changes its mind, large enough for parts.
+  case abort(zone: Int, count: Int)
+  case forgetDeletions
+  case checkpoint
+  /// What the background thread would do: a note behind the last commit, and zeros ahead of the log.
+  case note, zeros
+  case sync
+  /// Closes and opens again.
+  case close
+  /// The process dies, or the power fails in some way, and the application starts again.
+  case kill, powerLoss
+  /// The process dies so many calls of the disk later, in the middle of whatever it does then.
+  case dieSoon(calls: Int)
+  // `compact` and `backup` belong here, and into `CrashOperation.exhaustive`, as soon as the database can do them.
+
+  package var description: String {
+    switch self {
+    case .save(let zone, let record, let byteCount): "save z\(zone)/r\(record) (\(byteCount) bytes)"
+    case .saveMany(let zone, let count, let byteCount): "save \(count) records in z\(zone) (\(byteCount) bytes each)"
+    case .delete(let zone, let record): "delete z\(zone)/r\(record)"
+    case .deleteZone(let zone): "delete zone z\(zone)"
+    case .abort(let zone, let count): "abort after \(count) records in z\(zone)"
+    case .forgetDeletions: "forget deletions"
+    case .checkpoint: "checkpoint"
+    case .note: "note"
+    case .zeros: "zeros"
+    case .sync: "sync"
+    case .close: "close"
+    case .kill: "kill"
+    case .powerLoss: "power loss"
+    case .dieSoon(let calls): "die at call \(calls) from here"
+    }
+  }
+
+  /// The operations whose every sequence is tried, each under the name that the progress shows.
+  package static let exhaustive: [(name: String, operation: CrashOperation)] = [
+    ("save", .save(zone: 0, record: 0, byteCount: 40)),
+    ("saveParts", .saveMany(zone: 0, count: 5, byteCount: 300)),
+    ("delete", .delete(zone: 0, record: 0)),
+    ("deleteZone", .deleteZone(0)),
+    ("checkpoint", .checkpoint),
+    ("close", .close),
+    ("kill", .kill),
+  ]
+
+  static func random(_ generator: inout SeededGenerator) -> CrashOperation {
+    func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+    let zone = number(0..<3)
+    switch number(0..<100) {
+    case 0..<44:
+      return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
+    case 44..<52: return .saveMany(zone: zone, count: number(2..<14), byteCount: number(20..<260))
+    case 52..<64: return .delete(zone: zone, record: number(0..<6))
+    case 64..<68: return .deleteZone(zone)
+    case 68..<72: return .abort(zone: zone, count: number(1..<12))
+    case 72..<74: return .forgetDeletions
+    case 74..<81: return .checkpoint
+    case 81..<85: return .note
+    case 85..<88: return .zeros
+    case 88..<91: return .sync
+    case 91..<93: return .kill
+    case 93: return .powerLoss
+    case 94..<96: return .dieSoon(calls: number(1..<9))
+    default: return .close
+    }
+  }
+}

@@ -1,0 +1,291 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+import DaybookEngine
+
+/// An application at work on a simulated disk, and what it has been promised so far.
+///
+/// Always true: at each call of the disk `expectation` says what a crash before that call may leave.
+@safe package final class CrashRun: @unchecked Sendable {
+  static let path = "a.daybook"
+  let settings: CrashSettings
+  let operations: [CrashOperation]
+  private(set) var disk: SimulatedDisk
+  private(set) var expectation = CrashExpectation()
+  /// The operation that is being carried out; -1 while the database is created.
+  private(set) var index = -1
+  /// Called before each call that changes the disk; the number counts through the run, over changes of disks.
+  /// After the last operation once more, without a call.
+  var onCall: ((CrashRun, SimulatedCall?, Int) -> Void)?
+  private var database: Database?
+  private var openCount: UInt64 = 0
+  private var number: Int64 = 0
+  private var callCount = 0
+
+  init(_ settings: CrashSettings, _ operations: [CrashOperation]) {
+    self.settings = settings
+    self.operations = operations
+    disk = SimulatedDisk(
+      seed: settings.seed, sectorByteCount: settings.sectorByteCount, maximumFileByteCount: 2 << 20)
+    disk.recycle(settings.recycled)
+    if settings.cutsTransfers { disk.cutTransfers() }
+    if settings.ignoresSyncs { disk.ignoreSyncs() }
+    if let fault = settings.fault { disk.inject(fault) }
+  }
+
+  /// The bytes of the file after the same work with other values, under another salt, for `recycled`: its frames lie where
+  /// ours do, and hold but for the salt.
+  static func recycledBlocks(_ settings: CrashSettings, _ operations: [CrashOperation]) -> [UInt8] {
+    var other = settings
+    other.seed = settings.seed &+ 0x5EED
+    other.fault = nil
+    let run = CrashRun(other, operations)
+    // Numbers that are written in as many bytes as those of the real run.
+    run.number = 30
+    try? run.run(closes: true)
+    return run.disk.bytes(of: path) ?? []
+  }
+
+  /// Carries out all operations; throws what should not have happened.
+  package func run(closes: Bool = false) throws {
+    observe()
+    do {
+      try open()
+      for (index, operation) in operations.enumerated() {
+        self.index = index
+        try perform(operation)
+      }
+      index = operations.count
+      callCount += 1
+      onCall?(self, nil, callCount)
+      if closes { try database?.close() }
+    } catch {
+      leave()
+      throw error
+    }
+    leave()
+  }
+
+  /// Nothing that happens from now on reaches the disk.
+  private func leave() {
+    disk.observe(nil)
+    disk.stop()
+    database = nil
+  }
+
+  private func observe() {
+    // Not by this object's life: an observer that outlives its run would look at a disk of the past.
+    disk.observe { [unowned self] call throws(DiskFailure) in
+      callCount += 1
+      onCall?(self, call, callCount)
+    }
+  }
+
+  /// Errors belong to this run.
+  private var mayFail: Bool { settings.fault != nil || disk.isStopped }
+
+  private func current() throws -> Database {
+    guard let database else { throw CrashDeviation("the run has no database") }
+    return database
+  }
+
+  // MARK: opening
+
+  private func open() throws {
+    openCount += 1
+    do {
+      database = try Database.open(at: Self.path, options: settings.options(open: openCount), disk: disk)
+      if openCount == 1 { expectation.wasCreated = true }
+    } catch {
+      guard mayFail else { throw CrashDeviation("open throws \(error)") }
+      // Without the fault it goes well, or the next line throws.
+      if disk.isStopped { move(to: disk.killed()) }
+      disk.removeFaults()
+      openCount += 1
+      database = try Database.open(at: Self.path, options: settings.options(open: openCount), disk: disk)
+    }
+    let database = try current()
+    let (sequence, state) = try CrashState.read(database)
+    guard sequence >= expectation.acknowledged, sequence < expectation.history.count else {
+      throw CrashDeviation(
+        "opened at commit \(sequence), expected \(expectation.acknowledged) to \(expectation.history.count - 1)")
+    }
+    guard state == expectation.history[sequence] else {
+      throw CrashDeviation("opened at commit \(sequence) with \(state), expected \(expectation.history[sequence])")
+    }
+    if database.lastRecovery.lostSequences != nil { throw CrashDeviation("a failure was taken for rot") }
+    expectation.goBack(to: sequence)
+  }
+
+  /// After a failure that is final. What becomes of the process and the system is decided by the seed.
+  private func recover() throws {
+    disk.removeFaults()
+    if disk.isStopped {
+      move(to: disk.killed())
+      return try open()
+    }
+    switch (settings.seed &+ UInt64(callCount)) % 3 {
+    case 0:
+      try? database?.close()
+      database = nil
+    case 1: move(to: disk.killed())
+    default: move(to: disk.crashed(seed: settings.seed &+ UInt64(callCount)))
+    }
+    try open()
+  }
+
+  private func move(to next: SimulatedDisk) {
+    leave()
+    disk = next
+    if settings.cutsTransfers { disk.cutTransfers() }
+    observe()
+  }
+
+  // MARK: operations
+
+  private func perform(_ operation: CrashOperation) throws {
+    let zone: (Int) -> String = { "z\($0)" }
+    let state = expectation.history[expectation.history.count - 1]
+    switch operation {
+    case .save(let number, let record, let byteCount):
+      try save(["r\(record)"], zone(number), byteCount)
+    case .saveMany(let number, let count, let byteCount):
+      try save((0..<count).map { "r\($0)" }, zone(number), byteCount)
+    case .delete(let number, let record):
+      let name = "r\(record)"
+      guard state.zones[zone(number)]?.records[name] != nil else { return }
+      let id = try Record.ID(name, in: Zone.ID(zone(number)))
+      try commit({ $0.delete(name, in: zone(number)) }, { try $0.delete(id) })
+    case .deleteZone(let number):
+      guard state.zones[zone(number)] != nil else { return }
+      let id = try Zone.ID(zone(number))
+      try commit({ $0.zones[zone(number)] = nil }, { try $0.deleteZone(id) })
+    case .abort(let number, let count):
+      try abort(zone(number), count)
+    case .forgetDeletions:
+      let horizon = expectation.history.count - 1
+      try commit(
+        { state in
+          for zone in state.zones.keys { state.zones[zone]?.deleted = [] }
+          state.horizon = horizon
+        },
+        { try $0.forgetDeletions(through: UInt64(horizon)) })
+    case .checkpoint:
+      try failing { try $0.store.checkpoint() }
+    case .note:
+      try current().store.appendNote()
+    case .zeros:
+      try current().store.prepareZeros()
+    case .sync:
+      if try failing({ try $0.sync() }) { expectation.acknowledged = expectation.history.count - 1 }
+    case .close:
+      if try failing({ try $0.close() }) {
+        expectation.acknowledged = expectation.history.count - 1
+        database = nil
+        try open()
+      }
+    case .kill:
+      move(to: disk.killed())
+      try open()
+    case .dieSoon(let calls):
+      disk.stop(atCall: disk.callCount + calls, tearsWrite: true)
+    case .powerLoss:
+      move(to: disk.crashed(seed: settings.seed &+ UInt64(callCount)))
+      try open()
+    }
+  }
+
+  private func save(_ names: [String], _ zone: String, _ byteCount: Int) throws {
+    let id = try Zone.ID(zone)
+    let entry = CrashState.Entry(number: number + 1, byteCount: byteCount)
+    try commit(
+      { state in for name in names { state.save(name, in: zone, entry) } },
+      { transaction in
+        try transaction.save(Zone(id))
+        for name in names { try transaction.save(Self.record(name, id, entry), policy: .changedKeys) }
+      })
+  }
+
+  private static func record(_ name: String, _ zone: Zone.ID, _ entry: CrashState.Entry) throws -> Record {
+    var record = try Record(type: "Note", id: Record.ID(name, in: zone))
+    record["n"] = entry.number
+    record["b"] = CrashState.content(of: entry)
+    return record
+  }
+
+  /// One transaction. Its state is allowed from the moment its frame may be written, and demanded once `write` returned.
+  private func commit(
+    _ change: (inout CrashState) -> Void, _ body: (borrowing Transaction) throws -> Void
+  ) throws {
+    number += 1
+    let stamp = Data((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
+    var next = expectation.history[expectation.history.count - 1]
+    change(&next)
+    next.step = number
+    expectation.history.append(next)
+    let database = try current()
+    do {
+      try database.write { transaction in
+        try body(transaction)
+        try transaction.setMetadata(stamp, forKey: "step")
+      }
+    } catch let error as DatabaseError {
+      return try survive(error, mayHaveCommitted: true)
+    }
+    let token = try database.databaseChanges(since: nil).token
+    let sequence = expectation.history.count - 1
+    guard token.parts?.sequence == UInt64(sequence) else {
+      throw CrashDeviation("after commit \(sequence) the token says \(token.parts.map { "\($0.sequence)" } ?? "nothing")")
+    }
+    if settings.durability != .relaxed { expectation.acknowledged = sequence }
+    expectation.tokens.append(.init(token: token, sequence: sequence))
+  }
+
+  private func abort(_ zone: String, _ count: Int) throws {
+    struct ChangedMyMind: Error {}
+    let id = try Zone.ID(zone)
+    do {
+      try current().write { transaction in
+        try transaction.save(Zone(id))
+        for index in 0..<count {
+          try transaction.save(
+            Self.record("never\(index)", id, CrashState.Entry(number: -1, byteCount: 150)), policy: .changedKeys)
+        }
+        throw ChangedMyMind()
+      }
+    } catch is ChangedMyMind {
+    } catch let error as DatabaseError {
+      try survive(error, mayHaveCommitted: false)
+    }
+  }
+
+  /// False when the call failed, and the run went on after that.
+  @discardableResult
+  private func failing(_ body: (Database) throws -> Void) throws -> Bool {
+    let database = try current()
+    do {
+      try body(database)
+      return true
+    } catch {
+      guard mayFail else { throw CrashDeviation("\(operations[index]) throws \(error)") }
+      try recover()
+      return false
+    }
+  }
+
+  /// A transaction failed. A writer that lives has undone it, and it must not come back; of a dead one nothing is known.
+  private func survive(_ error: DatabaseError, mayHaveCommitted: Bool) throws {
+    guard mayFail else { throw CrashDeviation("\(operations[index]) throws \(error)") }
+    var isDead = error.code == .outcomeUnknown || disk.isStopped
+    if !isDead { do { try current().store.sync() } catch { isDead = true } }
+    if isDead { return try recover() }
+    if mayHaveCommitted { expectation.history.removeLast() }
+    let (sequence, state) = try CrashState.read(current())
+    guard sequence == expectation.history.count - 1, state == expectation.history[sequence] else {
+      throw CrashDeviation("a transaction failed with \(error.code), and left something behind: \(state)")
+    }
+  }
+}

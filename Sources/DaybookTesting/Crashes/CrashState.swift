@@ -1,0 +1,125 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+import DaybookEngine
+
+/// The promise did not hold.
+package struct CrashDeviation: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}
+
+/// The naive twin of a small database: what it holds behind one commit. Knows nothing of logs or trees.
+package struct CrashState: Hashable, Sendable, CustomStringConvertible {
+  struct Entry: Hashable, Sendable {
+    var number: Int64
+    var byteCount: Int
+  }
+
+  struct ZoneState: Hashable, Sendable {
+    var records: [String: Entry] = [:]
+    var deleted: Set<String> = []
+  }
+
+  var zones: [String: ZoneState] = [:]
+  /// The number of the newest change, as metadata: it proves that a transaction is there as a whole.
+  var step: Int64 = 0
+  /// Deletions up to this commit are forgotten. Not compared: it shows in the tokens that are refused.
+  var horizon = 0
+
+  package init() {}
+
+  package static func == (left: CrashState, right: CrashState) -> Bool {
+    left.zones == right.zones && left.step == right.step
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(zones)
+    hasher.combine(step)
+  }
+
+  package var description: String {
+    let zones = self.zones.sorted { $0.key < $1.key }.map { (name, zone) in
+      "\(name): \(zone.records.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.number)" }) -\(zone.deleted.sorted())"
+    }
+    return "step \(step) \(zones)"
+  }
+
+  // MARK: changing
+
+  mutating func save(_ record: String, in zone: String, _ entry: Entry) {
+    zones[zone, default: ZoneState()].records[record] = entry
+    zones[zone]?.deleted.remove(record)
+  }
+
+  mutating func delete(_ record: String, in zone: String) {
+    zones[zone]?.records[record] = nil
+    zones[zone]?.deleted.insert(record)
+  }
+
+  // MARK: the real one
+
+  static func content(of entry: Entry) -> Data {
+    Data((0..<entry.byteCount).map { UInt8(truncatingIfNeeded: entry.number &* 31 &+ Int64($0)) })
+  }
+
+  /// What a database shows: records, their values, and a feed from the beginning that names each once.
+  static func read(_ database: Database) throws -> (sequence: Int, state: CrashState) {
+    let snapshot = try database.snapshot()
+    var state = CrashState()
+    for zone in try snapshot.zones() where zone.id != .default {
+      var found = ZoneState()
+      for record in try snapshot.records(in: zone.id) {
+        guard let number = record["n"] as Int64?, let bytes = record["b"] as Data? else {
+          throw CrashDeviation("\(record.id) lacks its values")
+        }
+        let entry = Entry(number: number, byteCount: bytes.count)
+        guard bytes == content(of: entry) else { throw CrashDeviation("\(record.id) has other bytes than it was saved with") }
+        found.records[record.id.name] = entry
+      }
+      let changes = try snapshot.changes(in: zone.id, since: nil, limit: .max)
+      guard changes.saved.map(\.id.name).sorted() == found.records.keys.sorted() else {
+        throw CrashDeviation("the feed of \(zone.id) names other records than there are")
+      }
+      found.deleted = Set(changes.deleted.map(\.id.name))
+      guard found.deleted.isDisjoint(with: found.records.keys) else {
+        throw CrashDeviation("a deleted record of \(zone.id) is back")
+      }
+      state.zones[zone.id.name] = found
+    }
+    if let data = try snapshot.metadata(forKey: "step") { state.step = data.reduce(0) { $0 << 8 | Int64($1) } }
+    return (Int(snapshot.sequence), state)
+  }
+}
+
+/// What must hold whenever the power fails now.
+package struct CrashExpectation: Sendable {
+  struct HeldToken: Sendable {
+    let token: ChangeToken
+    let sequence: Int
+  }
+
+  /// The state behind each commit; the last may not have been acknowledged, or not be written.
+  package internal(set) var history: [CrashState] = [CrashState()]
+  /// The newest commit whose `write` has returned with a promise.
+  package internal(set) var acknowledged = 0
+  /// The open that created the database has returned. When it throws, the file may be there and not survive: nothing was
+  /// promised of it before its first commit.
+  package internal(set) var wasCreated = false
+  package var mustExist: Bool { wasCreated || acknowledged > 0 }
+  /// Tokens that an application keeps.
+  var tokens: [HeldToken] = []
+  /// Those of commits that a crash took.
+  var lostTokens: [ChangeToken] = []
+
+  /// A crash went back to this commit, and the application goes on from there.
+  mutating func goBack(to sequence: Int) {
+    history.removeLast(history.count - 1 - sequence)
+    acknowledged = sequence
+    lostTokens += tokens.filter { $0.sequence > sequence }.map(\.token)
+    tokens.removeAll { $0.sequence > sequence }
+  }
+}

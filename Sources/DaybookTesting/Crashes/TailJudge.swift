@@ -1,0 +1,163 @@
+/// Says what recovery must make of a damaged log, from knowing the whole one: which frames were written, and which bytes of
+/// them differ now. It verifies no checksum and searches for nothing, so it shares no mistake with `RecoveryPlan`.
+///
+///     written   c1  c2  n3  c4  c5  c6        c commit, n note; c6 says durableThrough = 4
+///     found     c1  c2  n3  ▒▒  c5  c6        c4 damaged, c6 covers it: rotten, commits 1 and 2 can be read
+///     found     c1  c2  n3  c4  ▒▒  c6        c5 damaged, nobody covers it: torn, the log ends with c4
+import DaybookEngine
+
+/// A frame as it was written, read from its header by FORMAT.md §3.
+struct WrittenFrame: Sendable, CustomStringConvertible {
+  let kind: UInt8
+  let offset: Int
+  let end: Int
+  let next: Int
+  let number: UInt64
+  let sequence: UInt64
+  let durableThrough: UInt64
+  let newestCheckpoint: UInt64
+  let olderCheckpoint: UInt64
+  /// Commit: the number of its first part, when it has parts. Checkpoint: the number of the frame where replay starts.
+  var named: UInt64 = 0
+
+  var isCommit: Bool { kind == 1 }
+  var isPages: Bool { kind == 3 }
+  var isCheckpoint: Bool { kind == 4 }
+
+  var description: String {
+    let name = ["?", "commit", "part", "pages", "checkpoint", "closed", "note"][Int(min(kind, 6))]
+    return "frame \(number) at \(offset)..<\(end): \(name), sequence \(sequence), durable through \(durableThrough)"
+  }
+
+  /// All frames of a log that is whole.
+  static func all(of bytes: [UInt8]) -> [WrittenFrame] {
+    var frames: [WrittenFrame] = []
+    func number(_ offset: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) } }
+    var offset = 4096
+    while offset + 96 <= bytes.count, bytes[offset..<offset + 4].elementsEqual([0x44, 0x42, 0x66, 0x31]) {
+      let flags = bytes[offset + 5]
+      let end = offset + 96 + Int(number(offset + 72))
+      // The payload of the last one may be cut, by a process that died in its write. Its header proves all the same.
+      let isCut = end > bytes.count
+      var frame = WrittenFrame(
+        kind: bytes[offset + 4], offset: offset, end: end, next: flags & 2 != 0 ? (end + 4095) & ~4095 : (end + 7) & ~7,
+        number: number(offset + 24), sequence: number(offset + 32), durableThrough: number(offset + 48),
+        newestCheckpoint: number(offset + 56), olderCheckpoint: number(offset + 64))
+      if frame.isCommit, flags & 1 != 0, !isCut { frame.named = number(offset + 96) }
+      if frame.isCheckpoint, !isCut { frame.named = number(offset + 96 + 56) }
+      frames.append(frame)
+      if isCut { break }
+      offset = frame.next
+    }
+    return frames
+  }
+}
+
+struct TailJudge {
+  enum Verdict: Hashable, CustomStringConvertible {
+    /// The log ends with this commit; nothing acknowledged is missing.
+    case ends(UInt64)
+    /// This commit was acknowledged and is damaged.
+    case rotten(UInt64)
+
+    var description: String {
+      switch self {
+      case .ends(let sequence): "ends with commit \(sequence)"
+      case .rotten(let sequence): "commit \(sequence) is rotten"
+      }
+    }
+  }
+
+  let frames: [WrittenFrame]
+  private var hasHeader: [Bool] = []
+  private var isWhole: [Bool] = []
+  /// Damage that no walk need notice: it lies before the replay's start, or inside pages.
+  private(set) var hasDamagedPages = false
+
+  init(_ frames: [WrittenFrame], written: [UInt8], found: [UInt8]) {
+    self.frames = frames
+    for frame in frames {
+      func equals(_ range: Range<Int>) -> Bool {
+        range.upperBound <= min(found.count, written.count) && written[range].elementsEqual(found[range])
+      }
+      let header = equals(frame.offset..<frame.offset + 96)
+      let whole = header && equals(frame.offset..<frame.end)
+      hasHeader.append(header)
+      isWhole.append(whole)
+      if frame.isPages && !whole { hasDamagedPages = true }
+    }
+  }
+
+  /// Whether some commit or part at or before a sequence is damaged, wherever replay starts.
+  func hasDamagedTruth(through sequence: UInt64) -> Bool {
+    frames.indices.contains { frames[$0].kind <= 2 && !isWhole[$0] && frames[$0].sequence <= sequence }
+  }
+
+  /// What may be found: one verdict, but for pages whose damage shows only when they are touched.
+  var verdicts: Set<Verdict> {
+    guard let last = frames.indices.last(where: { hasHeader[$0] }) else { return [.ends(0)] }
+    var verdicts: Set<Verdict> = []
+    for checkpoint in [frames[last].newestCheckpoint, frames[last].olderCheckpoint] where checkpoint != 0 {
+      guard let index = frames.firstIndex(where: { $0.offset == Int(checkpoint) }),
+        let start = frames.firstIndex(where: { $0.number == frames[index].named }),
+        (start...index).allSatisfy({ frames[$0].isPages ? hasHeader[$0] : isWhole[$0] })
+      else { continue }
+      verdicts.formUnion(walk(from: start))
+      if !hasDamagedPages { return verdicts }
+    }
+    verdicts.formUnion(walk(from: 0))
+    return verdicts
+  }
+
+  private func walk(from start: Int) -> Set<Verdict> {
+    var sequence = frames[start].isCommit ? frames[start].sequence - 1 : frames[start].sequence
+    for index in frames.indices[start...] where frames[index].isCommit {
+      let commit = frames[index]
+      if isHeld(index) {
+        sequence = commit.sequence
+        continue
+      }
+      if covers(commit.number, behind: index) { return [.rotten(commit.sequence)] }
+      // Frames whose headers are gone cannot be told apart: if one of those right before it was acknowledged, this one may
+      // have been.
+      var first = index
+      while first > start, !hasHeader[first - 1] { first -= 1 }
+      let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, behind: index)
+      return isDoubtful ? [.rotten(commit.sequence), .ends(sequence)] : [.ends(sequence)]
+    }
+    return [.ends(sequence)]
+  }
+
+  /// Commits that some frame whose header holds proves durable: those that are whole, and those that are not.
+  var acknowledgedCommits: (whole: Set<UInt64>, damaged: Set<UInt64>) {
+    let proven = frames.indices.filter { hasHeader[$0] }.map { min(frames[$0].durableThrough, frames[$0].number - 1) }.max()
+    var whole: Set<UInt64> = []
+    var damaged: Set<UInt64> = []
+    for index in frames.indices where frames[index].isCommit && frames[index].number <= proven ?? 0 {
+      if isHeld(index) { whole.insert(frames[index].sequence) } else { damaged.insert(frames[index].sequence) }
+    }
+    return (whole, damaged)
+  }
+
+  /// Whether a commit and all its parts are as they were written.
+  private func isHeld(_ index: Int) -> Bool {
+    let commit = frames[index]
+    return isWhole[index]
+      && frames.indices.allSatisfy {
+        let isPart = commit.named != 0 && frames[$0].kind == 2 && frames[$0].number >= commit.named && $0 < index
+        return !isPart || isWhole[$0]
+      }
+  }
+
+  private func covers(_ number: UInt64, behind index: Int) -> Bool {
+    frames.indices[(index + 1)...].contains { hasHeader[$0] && frames[$0].durableThrough >= number }
+  }
+
+  /// The newest commit that can be lost when this one is: where the next header holds, it is known exactly.
+  func newestLost(_ sequence: UInt64) -> UInt64? {
+    guard let index = frames.firstIndex(where: { $0.isCommit && $0.sequence == sequence }), index + 1 < frames.count,
+      hasHeader[index + 1]
+    else { return nil }
+    return sequence
+  }
+}
