@@ -214,8 +214,8 @@ struct ReadView {
     let key = ByteBuffer(capacity: 256)
     while isValid {
       var place: Place?
+      cursor.key(into: key)
       if type != nil {
-        cursor.key(into: key)
         guard key.count > prefix.count, prefix.withView({ UTF8Order.equal($0, key.view.prefix(prefix.count)) })
         else { return }
         place = try mapped { () throws(PageFault) in
@@ -226,7 +226,13 @@ struct ReadView {
         place = RecordEntry(cursor.value)?.place
       }
       guard let place else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
-      if try !visit(Record(body: try body(at: place))) { return }
+      let body = try body(at: place)
+      // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
+      let isNamed = body.withBytes {
+        UTF8Order.equal(RecordBody.nameBytes(of: $0), key.view.dropFirst(prefix.count))
+      }
+      guard isNamed else { throw failure(.operation(offset: place.offset)) }
+      if try !visit(Record(body: body)) { return }
       isValid = try mapped { () throws(PageFault) in try cursor.next() }
     }
   }

@@ -88,9 +88,16 @@ extension RecordBody {
   /// Calls `body` with mark and value bytes of a field; nil when there is none. Searches from the front, because a
   /// record has few fields and their keys lie side by side.
   package func withField<R>(_ key: ByteView, _ body: (FieldMark, ByteView) -> R?) -> R? {
+    withField(key) { (_, mark, bytes) in body(mark, bytes) }
+  }
+
+  /// The same, with all the bytes beside the value's.
+  @inline(__always)
+  private func withField<R>(_ key: ByteView, _ body: (ByteView, FieldMark, ByteView) -> R?) -> R? {
     withBytes { view in
-      let firstRow = fieldsStart &+ 2
-      let rowsEnd = keysStart
+      let layout = layout
+      let firstRow = layout.fieldsStart &+ 2
+      let rowsEnd = layout.keysStart
       var row = firstRow
       var keyStart = rowsEnd
       while row < rowsEnd {
@@ -99,8 +106,8 @@ extension RecordBody {
           // A value begins where the one before it ends; the first at the start of the heap.
           let start = row == firstRow ? 0 : Int(view.uint32(at: row &- Self.tableStride &+ 2))
           let end = Int(view.uint32(at: row &+ 2))
-          let heap = valuesStart
-          return body(FieldMark(rawValue: view[row]), view.slice(heap &+ start..<heap &+ end))
+          let heap = layout.valuesStart
+          return body(view, FieldMark(rawValue: view[row]), view.slice(heap &+ start..<heap &+ end))
         }
         keyStart &+= keyCount
         row &+= Self.tableStride
@@ -117,24 +124,28 @@ extension RecordBody {
   /// The value of a field of one of the two namespaces.
   package func value(forKey key: String, isEncrypted: Bool = false) -> Record.Value? {
     UTF8Order.withView(of: key) { keyView in
-      withField(keyView) { mark, bytes in
-        mark.isEncrypted == isEncrypted ? value(mark, bytes, key: key) : nil
+      withField(keyView) { (view, mark, bytes) in
+        mark.isEncrypted == isEncrypted ? value(mark, bytes, in: view, key: key) : nil
       }
     }
   }
 
   /// The value of a field's bytes, opened when they are sealed.
   func value(_ mark: FieldMark, _ bytes: ByteView, key: String) -> Record.Value? {
+    withBytes { view in value(mark, bytes, in: view, key: key) }
+  }
+
+  @inline(__always)
+  private func value(_ mark: FieldMark, _ bytes: ByteView, in view: ByteView, key: String) -> Record.Value? {
     guard let kind = mark.kind else { return nil }
-    return withZoneKey { zoneKey in
-      if !mark.isSealed {
-        return ValueCoding.decode(
-          kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
-      }
-      guard let plain = services?.open?(bytes.array, key, id) else { return nil }
-      return UTF8Order.withView(of: plain) {
-        ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)
-      }
+    let zoneKey = Self.zoneKey(of: view)
+    if !mark.isSealed {
+      return ValueCoding.decode(
+        kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
+    }
+    guard let plain = services?.open?(bytes.array, key, id) else { return nil }
+    return UTF8Order.withView(of: plain) {
+      ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)
     }
   }
 

@@ -40,7 +40,11 @@ import DaybookEngine
     var valuesStart = 0
     /// Whether everything was checked, values and UTF-8 included.
     var isChecked = false
-    var services: RecordServices?
+  }
+
+  private struct Header {
+    let layout: Layout
+    let services: RecordServices?
   }
 
   static let version: UInt8 = 1
@@ -63,10 +67,12 @@ import DaybookEngine
   }
 
   // One allocation: the layout, and behind it the bytes.
-  private let storage: ManagedBuffer<Layout, UInt8>
+  private let storage: ManagedBuffer<Header, UInt8>
 
-  init(copying view: ByteView, layout: Layout) {
-    storage = ManagedBuffer<Layout, UInt8>.create(minimumCapacity: view.count) { _ in layout }
+  init(copying view: ByteView, layout: Layout, services: RecordServices? = nil) {
+    storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: view.count) { _ in
+      Header(layout: layout, services: services)
+    }
     unsafe storage.withUnsafeMutablePointerToElements { target in
       // Safe: the buffer was made for this many bytes.
       unsafe UnsafeMutableRawPointer(target).copyMemory(from: view.base, byteCount: view.count)
@@ -75,7 +81,9 @@ import DaybookEngine
 
   /// A body whose bytes are made in their place, from zeros.
   init(layout: Layout, _ fill: (Target) -> Void) {
-    storage = ManagedBuffer<Layout, UInt8>.create(minimumCapacity: layout.byteCount) { _ in layout }
+    storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: layout.byteCount) { _ in
+      Header(layout: layout, services: nil)
+    }
     unsafe storage.withUnsafeMutablePointerToElements { elements in
       let target = unsafe Target(UnsafeMutableRawBufferPointer(start: elements, count: layout.byteCount))
       // Safe: the buffer was made for this many bytes, and the target checks every write against them.
@@ -111,36 +119,36 @@ import DaybookEngine
     var layout = try Self.layout(of: view)
     try Self.validateContents(of: view, layout: layout)
     layout.isChecked = true
-    layout.services = services
-    self.init(copying: view, layout: layout)
+    self.init(copying: view, layout: layout, services: services)
   }
 
   /// A body from bytes whose checksum was or will be verified: header and table are checked, values when read.
   ///
   /// Costs one allocation and one pass over the field table.
   package init(trusted view: ByteView, services: RecordServices? = nil) throws(BodyFault) {
-    var layout = try Self.layout(of: view)
-    layout.services = services
-    self.init(copying: view, layout: layout)
+    self.init(copying: view, layout: try Self.layout(of: view), services: services)
   }
 
   /// Bytes that this module has just encoded from checked parts.
   init(encoded view: ByteView, services: RecordServices?) throws(BodyFault) {
     var layout = try Self.layout(of: view)
-    layout.services = services
     layout.isChecked = true
-    self.init(copying: view, layout: layout)
+    self.init(copying: view, layout: layout, services: services)
   }
 
-  // A copy of the layout counts a reference; those who read one field of it ask for that.
-  var layout: Layout { storage.header }
-  package var services: RecordServices? { storage.header.services }
-  package var byteCount: Int { storage.header.byteCount }
-  package var fieldCount: Int { storage.header.fieldCount }
-  var fieldsStart: Int { storage.header.fieldsStart }
-  var keysStart: Int { storage.header.keysStart }
-  var valuesStart: Int { storage.header.valuesStart }
-  var isChecked: Bool { storage.header.isChecked }
+  /// Read through the pointer: `storage.header` is checked for exclusive access each time (row: record-fetch-ten-fields).
+  @inline(__always)
+  var layout: Layout {
+    // Safe: the header was made with the storage and never changes.
+    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee.layout }
+  }
+  package var services: RecordServices? {
+    // Safe: as above.
+    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee.services }
+  }
+  package var byteCount: Int { layout.byteCount }
+  package var fieldCount: Int { layout.fieldCount }
+  var isChecked: Bool { layout.isChecked }
 
   /// Whether both are the same object, hence the same bytes.
   package func isIdentical(to other: RecordBody) -> Bool { storage === other.storage }
@@ -152,7 +160,7 @@ import DaybookEngine
     // `byteCount` of them were filled when the body was made.
     let elements = unsafe storage.withUnsafeMutablePointerToElements { unsafe $0 }
     defer { withExtendedLifetime(storage) {} }
-    return try body(unsafe ByteView(UnsafeRawPointer(elements), count: storage.header.byteCount))
+    return try body(unsafe ByteView(UnsafeRawPointer(elements), count: layout.byteCount))
   }
 }
 

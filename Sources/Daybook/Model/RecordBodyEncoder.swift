@@ -348,6 +348,6 @@ extension RecordBody {
     small.fieldCount = cut.fieldCount
     small.keysStart = cut.keysStart
     small.valuesStart = cut.valuesStart
-    return RecordBody(copying: buffer.view, layout: small)
+    return RecordBody(copying: buffer.view, layout: small, services: services)
   }
 }
