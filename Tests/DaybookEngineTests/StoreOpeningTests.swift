@@ -155,6 +155,37 @@ struct StoreOpeningTests {
     #expect(try shown()["b"] == [2])
   }
 
+  @Test("a commit that a checkpoint overtook is shown to readers once it is durable, not passed over")
+  func overtakenCommit() throws {
+    let disk = newDisk()
+    let writer = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    for number in 0..<20 { try writer.put("key \(number)", filler(number, 100)) }
+    // While the checkpoint syncs its pages, a commit is written that nobody has synced when its frame follows.
+    let ticket = Locked<Store.Ticket?>(nil)
+    disk.observe { [unowned disk] call throws(DiskFailure) in
+      guard call.operation == .sync else { return }
+      disk.observe(nil)
+      ticket.withLock { ticket in
+        guard let transaction = try? writer.store.beginTransaction() else { return }
+        try? KeyValueTransaction(transaction).put("overtaken", [1])
+        ticket = try? writer.store.commit(transaction)
+      }
+    }
+    try writer.store.checkpoint()
+    let written = try #require(ticket.withLock { $0 })
+    let reader = try KeyValueStore(path, disk: disk, options: .small().readOnly)
+    #expect(try reader.value("overtaken") == nil)
+    try writer.store.wait(written)
+    try writer.put("later", [2])
+    try writer.put("last", [3])
+    #expect(try reader.store.refresh())
+    #expect(try reader.value("later") == [2])
+    #expect(try reader.value("overtaken") == [1])
+    try reader.checkThoroughly()
+    try reader.close()
+    try writer.close()
+  }
+
   @Test("closing is allowed twice and from two threads; using it afterwards throws")
   func closed() throws {
     let disk = newDisk()

@@ -90,6 +90,8 @@ extension Store {
       guard let header = log.header(at: offset) else { return }
       offset = header.next
       guard header.kind == .commit else { continue }
+      // Commits that nothing proves yet may stand before the end of a checkpoint: they come with a later refresh.
+      if header.sequence > plan.lastSequence { return }
       tail.offset = header.next
       tail.number = header.number + 1
       tail.previous = header.checksum
