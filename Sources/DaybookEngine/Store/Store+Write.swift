@@ -158,6 +158,8 @@ extension Store {
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
       eraseUnfinished(from: header.offset, through: writtenEnd)
+      // What could not be erased may be found whole by the next open: then nobody can say that it failed.
+      try checkAlive()
       throw .disk(error)
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
