@@ -270,6 +270,28 @@ struct RecoveryTests {
     #expect(try reopened.contents() == specimen.history[1].merging(["key 9": [9]]) { $1 })
   }
 
+  @Test("a commit that was being written when a reader came by is not taken for rot, however far the writer has got since")
+  func writtenMeanwhile() throws {
+    let specimen = try threeCommits(closing: true)
+    let commit = try specimen.frames(.commit)[1]
+    var early = specimen.bytes
+    for place in Int(commit.offset)..<Int(commit.next) { early[place] = 0 }
+    func plan(_ bytes: [UInt8]) throws -> RecoveryPlan {
+      try bytes.withView { (view: ByteView) throws -> RecoveryPlan in
+        LogReader(view, salt: try FileHeader(view).salt).plan()
+      }
+    }
+    let plans = [try plan(early), try plan(specimen.bytes)]
+    #expect(plans[0].ending == .rotten(lost: 2...2) && plans[1].ending == .clean)
+    var lookCount = 0
+    let settled = RecoveryPlan.besideWriter {
+      lookCount += 1
+      return plans[min(lookCount - 1, 1)]
+    }
+    #expect(settled.ending == .clean && lookCount == 2)
+    #expect(RecoveryPlan.besideWriter { plans[0] }.ending == .rotten(lost: 2...2))
+  }
+
   @Test("the copy of discarded frames is made again under another name, never overwritten")
   func discardedTwice() throws {
     let specimen = try threeCommits(closing: false)

@@ -46,6 +46,20 @@ struct RecoveryPlan {
   /// A note told of a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }
+
+  /// A plan of a log that a writer goes on with meanwhile.
+  ///
+  /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
+  /// look like rot. But a frame that covers another was written when that one was whole: so it holds at a second look, or
+  /// it is rotten indeed.
+  static func besideWriter(_ look: () -> RecoveryPlan) -> RecoveryPlan {
+    var plan = look()
+    while case .rotten(let lost) = plan.ending {
+      plan = look()
+      if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound { break }
+    }
+    return plan
+  }
 }
 
 extension LogReader {

@@ -124,7 +124,7 @@ extension Store {
       let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       defer { if isAlone { file.unlock(.writer) } }
       let log = try log(of: file, header)
-      var plan = log.plan()
+      var plan = isAlone ? log.plan() : RecoveryPlan.besideWriter { log.plan() }
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, on this description, then show it.
         if plan.firstUnproven != nil { try mapped { () throws(DiskFailure) in try file.sync(.full) } }

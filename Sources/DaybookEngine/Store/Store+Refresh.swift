@@ -23,10 +23,10 @@ extension Store {
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
     guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
-    var plan = log.plan(
-      continuing: CheckpointContents(
-        freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-        freezePrevious: tail.previous, pageCount: 0, roots: []))
+    let place = CheckpointContents(
+      freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
+      freezePrevious: tail.previous, pageCount: 0, roots: [])
+    var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
       plan.cut(to: log)
