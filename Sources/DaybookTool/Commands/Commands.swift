@@ -5,7 +5,7 @@ import Foundation
 enum Commands {
   static let all: [Command] = [
     info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, log, pages, demo,
-    demoWriter, help, completions,
+    demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
   ]
 }
 
