@@ -338,6 +338,30 @@ struct RecoveryTests {
     }
   }
 
+  @Test("a commit whose parts are others than those it was made of does not hold, however sound each is by itself")
+  func exchangedPart() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("a", [1]))
+      try specimen.commit(
+        store, ("b", filler(1, 900)), ("c", filler(2, 900)), ("d", filler(3, 900)), ("e", filler(4, 900)))
+    }
+    for number in try specimen.frames(.part).map(\.number) {
+      var bytes = specimen.bytes
+      // Another value in one part; then every seal and link from there on as a writer would have made them.
+      for frame in try specimen.frames where frame.number >= number {
+        let previous = try frames(of: bytes).last { $0.number < frame.number }?.checksum
+        if frame.number == number { bytes[Int(frame.payloadOffset) + 400] ^= 1 }
+        bytes = try resealed(bytes, frame) { $0.previous = previous ?? 0 }
+      }
+      #expect(try frames(of: bytes).count == specimen.frames.count)
+      let store = try specimen.open(specimen.disk(bytes))
+      #expect(try store.contents() == specimen.history[1])
+      #expect(store.store.recovery.discardedByteCount > 0)
+      try store.close()
+    }
+  }
+
   @Test("damaged frames that carry no truth are stepped over", arguments: [30, 97])
   func steppedOver(at place: Int) throws {
     var specimen = Specimen(.withoutCheckpoints())

@@ -195,7 +195,7 @@ private struct LogWalk {
   /// The header at the present offset, if it continues this log.
   private func expectedHeader() -> FrameHeader? {
     guard let header = log.header(at: offset), header.number == number,
-      previous == nil || header.previous == previous
+      previous == nil || header.previous == previous || isMutant("ignore-previous-link")
     else { return nil }
     return header
   }
@@ -218,7 +218,7 @@ private struct LogWalk {
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count)
     else { return false }
-    return PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum
+    return PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum || isMutant("ignore-parts-checksum")
   }
 
   private mutating func accept(_ header: FrameHeader) {
@@ -270,7 +270,7 @@ private struct LogWalk {
       position = header.end <= log.end ? header.next : header.offset + 8
       guard header.number > lostNumber || header.number == number else { continue }
       plan.discardsFrames = true
-      if header.durableThrough >= lostNumber { isRotten = true }
+      if header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { isRotten = true }
       if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
     }
     plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
