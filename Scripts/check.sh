@@ -13,7 +13,9 @@
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
 #     demo      daybook demo
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
-#     kill      kill -9 of an import at DAYBOOK_KILL_ROUNDS (10) random moments
+#     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
+#     faults    every call fails once and for ever (`test` takes a part of it)
+#     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -62,6 +64,9 @@ demo() { swift run -c release daybook demo; }
 smoke() { release_tool && Scripts/smoke.sh "$tool"; }
 kills() { release_tool && DAYBOOK=$tool Scripts/kill.sh "${DAYBOOK_KILL_ROUNDS:-10}"; }
 
+faults() { Scripts/faults.sh; }
+mutants() { Scripts/mutants.sh; }
+
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
 [ "${parts[*]}" = all ] && parts=(format test demo smoke kill model thread)
@@ -76,8 +81,10 @@ for part in "${parts[@]}"; do
     demo) step "demo" demo ;;
     smoke) step "smoke" smoke ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
+    faults) step "failure loops" faults ;;
+    mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,22s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac
