@@ -17,8 +17,10 @@
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
 #     crash     simulated crashes: all of single operations, most of two, DAYBOOK_CRASHES (200,000) random ones,
 #               DAYBOOK_TAILS (200,000) damaged ends of logs
-#     kill      kill -9 of an import at DAYBOOK_KILL_ROUNDS (10) random moments
 #     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
+#     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
+#     faults    every call fails once and for ever (`test` takes a part of it)
+#     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -77,6 +79,8 @@ crashes() {
     Scripts/crash.sh 1 "${DAYBOOK_CRASHES:-200000}" | tail -n 60 &&
     Scripts/crash.sh tails 1 "${DAYBOOK_TAILS:-200000}" | tail -n 60
 }
+faults() { Scripts/faults.sh; }
+mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
@@ -95,8 +99,10 @@ for part in "${parts[@]}"; do
     crash) step "simulated crashes" crashes ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
     fuzz) step "fuzz, ${DAYBOOK_FUZZ_SECONDS:-15} s a target" fuzz ;;
+    faults) step "failure loops" faults ;;
+    mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,25s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -33,6 +33,46 @@ struct CreateTests {
     }
   }
 
+  @Test("a creator whose temporary file was taken for a leftover does not pass off another's unfinished one as its own")
+  func stolenLeftover() throws {
+    let simulated = SimulatedDisk(seed: 1)
+    let rival = Locked<(any DiskFile)?>(nil)
+    let disk = HookedDisk(simulated) { (path) throws(DiskFailure) in
+      // Before we hold the lock, one creator removes our file, and another makes its own.
+      let remover = try simulated.open(path, .readWrite)
+      defer { remover.close() }
+      guard try remover.tryLock(.writer, .exclusive) else { return }
+      try simulated.remove(path)
+      let other = try simulated.open(path, .createNew)
+      _ = try other.tryLock(.writer, .exclusive)
+      rival.withLock { $0 = other }
+    }
+    #expect(thrownCase { try Store.create("/d/a", disk: disk, options: .small()) } == "locked")
+    #expect(simulated.paths == ["/d/a.new"])
+    // The other one dies; what it left is no obstacle.
+    rival.withLock { $0?.close() }
+    try KeyValueStore("/d/a", disk: simulated, options: .small()).close()
+    #expect(simulated.paths == ["/d/a"])
+  }
+
+  @Test("what recovery shows survives, also in a file whose creator died before its name was on the disk")
+  func nameAfterRecovery() throws {
+    var disk = SimulatedDisk(seed: 1, maximumFileByteCount: 1 << 20)
+    disk.inject(SimulatedFault([.syncDirectory], call: 1))
+    #expect(thrownCase { try Store.create("/d/a", disk: disk, options: .small()) } == "disk")
+    // The next one writes a commit, and dies before it can sync anything.
+    disk = disk.killed()
+    disk.inject(SimulatedFault([.syncDirectory], call: 1))
+    let writer = try KeyValueStore("/d/a", disk: disk, options: .withoutCheckpoints())
+    #expect(thrownCase { try writer.put("key", [1]) } == "outcomeUnknown")
+    disk = disk.killed()
+    let recovered = try KeyValueStore("/d/a", disk: disk, options: .withoutCheckpoints())
+    #expect(try recovered.contents() == ["key": [1]])
+    try recovered.put("next", [2])
+    let after = try KeyValueStore("/d/a", disk: disk.crashed(seed: 1, policy: .none), options: .small())
+    #expect(try after.contents() == ["key": [1], "next": [2]])
+  }
+
   @Test("a leftover that is another name of a database is not written to")
   func leftoverWithTwoNames() throws {
     let directory = NSTemporaryDirectory() + "/daybook-create-" + UUID().uuidString
@@ -51,4 +91,35 @@ struct CreateTests {
     #expect(try disk.identity(of: directory + "/a") != disk.identity(of: directory + "/b"))
     #expect(try !disk.exists(directory + "/b.new"))
   }
+}
+
+/// A disk that does something behind everybody's back when a file was made, once.
+private final class HookedDisk: Disk {
+  private let disk: SimulatedDisk
+  private let hook: Locked<(@Sendable (String) throws(DiskFailure) -> Void)?>
+
+  init(_ disk: SimulatedDisk, afterCreating hook: @escaping @Sendable (String) throws(DiskFailure) -> Void) {
+    self.disk = disk
+    self.hook = Locked(hook)
+  }
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    let file = try disk.open(path, mode)
+    guard mode == .createNew else { return file }
+    let hook = hook.withLock { hook in
+      defer { hook = nil }
+      return hook
+    }
+    try hook?(path)
+    return file
+  }
+
+  func exists(_ path: String) throws(DiskFailure) -> Bool { try disk.exists(path) }
+  func identity(of path: String) throws(DiskFailure) -> FileIdentity? { try disk.identity(of: path) }
+  func rename(_ source: String, to target: String) throws(DiskFailure) { try disk.rename(source, to: target) }
+  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    try disk.renameWithoutReplacing(source, to: target)
+  }
+  func remove(_ path: String) throws(DiskFailure) { try disk.remove(path) }
+  func syncDirectory(holding path: String) throws(DiskFailure) { try disk.syncDirectory(holding: path) }
 }

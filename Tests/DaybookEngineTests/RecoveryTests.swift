@@ -270,6 +270,28 @@ struct RecoveryTests {
     #expect(try reopened.contents() == specimen.history[1].merging(["key 9": [9]]) { $1 })
   }
 
+  @Test("a commit that was being written when a reader came by is not taken for rot, however far the writer has got since")
+  func writtenMeanwhile() throws {
+    let specimen = try threeCommits(closing: true)
+    let commit = try specimen.frames(.commit)[1]
+    var early = specimen.bytes
+    for place in Int(commit.offset)..<Int(commit.next) { early[place] = 0 }
+    func plan(_ bytes: [UInt8]) throws -> RecoveryPlan {
+      try bytes.withView { (view: ByteView) throws -> RecoveryPlan in
+        LogReader(view, salt: try FileHeader(view).salt).plan()
+      }
+    }
+    let plans = [try plan(early), try plan(specimen.bytes)]
+    #expect(plans[0].ending == .rotten(lost: 2...2) && plans[1].ending == .clean)
+    var lookCount = 0
+    let settled = RecoveryPlan.besideWriter {
+      lookCount += 1
+      return plans[min(lookCount - 1, 1)]
+    }
+    #expect(settled.ending == .clean && lookCount == 2)
+    #expect(RecoveryPlan.besideWriter { plans[0] }.ending == .rotten(lost: 2...2))
+  }
+
   @Test("the copy of discarded frames is made again under another name, never overwritten")
   func discardedTwice() throws {
     let specimen = try threeCommits(closing: false)
@@ -313,6 +335,30 @@ struct RecoveryTests {
           }
         }
       }
+    }
+  }
+
+  @Test("a commit whose parts are others than those it was made of does not hold, however sound each is by itself")
+  func exchangedPart() throws {
+    var specimen = Specimen(.withoutCheckpoints())
+    try specimen.continued(closing: false) { store, specimen in
+      try specimen.commit(store, ("a", [1]))
+      try specimen.commit(
+        store, ("b", filler(1, 900)), ("c", filler(2, 900)), ("d", filler(3, 900)), ("e", filler(4, 900)))
+    }
+    for number in try specimen.frames(.part).map(\.number) {
+      var bytes = specimen.bytes
+      // Another value in one part; then every seal and link from there on as a writer would have made them.
+      for frame in try specimen.frames where frame.number >= number {
+        let previous = try frames(of: bytes).last { $0.number < frame.number }?.checksum
+        if frame.number == number { bytes[Int(frame.payloadOffset) + 400] ^= 1 }
+        bytes = try resealed(bytes, frame) { $0.previous = previous ?? 0 }
+      }
+      #expect(try frames(of: bytes).count == specimen.frames.count)
+      let store = try specimen.open(specimen.disk(bytes))
+      #expect(try store.contents() == specimen.history[1])
+      #expect(store.store.recovery.discardedByteCount > 0)
+      try store.close()
     }
   }
 

@@ -142,6 +142,22 @@ struct StoreFailureTests {
     try store.close()
   }
 
+  @Test("a commit that failed and could not be erased has an unknown outcome, because the next open may find it")
+  func failedErasure() throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    // The frame is written, and then the device is gone.
+    disk.inject(SimulatedFault([.map], call: 1))
+    disk.inject(SimulatedFault([.write], call: 2, repeats: true, leavesPartOfWrite: false))
+    #expect(thrownCase { try store.put("b", [2]) } == "outcomeUnknown")
+    #expect(thrownCase { try store.put("c", [3]) } == "outcomeUnknown")
+    #expect(try store.contents() == ["a": [1]])
+    try store.close()
+    #expect(try KeyValueStore(path, disk: disk.killed(), options: .small()).contents() == ["a": [1], "b": [2]])
+    #expect(try KeyValueStore(path, disk: disk.crashed(seed: 1, policy: .none), options: .small()).contents() == ["a": [1]])
+  }
+
   @Test("a checkpoint that finds no room is made later, and no memory is lost on the way")
   func failedCheckpoint() throws {
     for room in [5000, 300 << 10] {

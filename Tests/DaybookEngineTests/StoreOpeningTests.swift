@@ -44,6 +44,29 @@ struct StoreOpeningTests {
     thread?.join()
   }
 
+  @Test("who waited for the lock of a file that lost its name opens the file that has the name now")
+  func movedName() throws {
+    let disk = newDisk()
+    for (name, value) in [(path, 1), ("/d/successor", 2)] as [(String, UInt8)] {
+      let store = try KeyValueStore(name, disk: disk, options: .small(seed: UInt64(value)))
+      try store.put("a", [value])
+      try store.close()
+    }
+    let other = try disk.open(path, .readWrite)
+    #expect(try other.tryLock(.writer, .exclusive))
+    let thread = BackgroundThread(name: "other") {
+      SystemClock.sleep(nanoseconds: 30_000_000)
+      try? disk.rename("/d/successor", to: path)
+      other.close()
+    }
+    var options = StoreOptions.small()
+    options.lockTimeoutNanoseconds = 20_000_000_000
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    thread?.join()
+    #expect(try store.value("a") == [2])
+    try store.close()
+  }
+
   @Test("several who create the same database at once end with one, and lose no commit")
   func createRace() throws {
     for seed in 0..<20 as Range<UInt64> {
@@ -153,6 +176,54 @@ struct StoreOpeningTests {
       try file.write(view, at: Int(store.store.tail.offset))
     }
     #expect(try shown()["b"] == [2])
+  }
+
+  @Test("a commit that a checkpoint overtook is shown to readers once it is durable, not passed over")
+  func overtakenCommit() throws {
+    let disk = newDisk()
+    let writer = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    for number in 0..<20 { try writer.put("key \(number)", filler(number, 100)) }
+    // While the checkpoint syncs its pages, a commit is written that nobody has synced when its frame follows.
+    let ticket = Locked<Store.Ticket?>(nil)
+    disk.observe { [unowned disk] call throws(DiskFailure) in
+      guard call.operation == .sync else { return }
+      disk.observe(nil)
+      ticket.withLock { ticket in
+        guard let transaction = try? writer.store.beginTransaction() else { return }
+        try? KeyValueTransaction(transaction).put("overtaken", [1])
+        ticket = try? writer.store.commit(transaction)
+      }
+    }
+    try writer.store.checkpoint()
+    let written = try #require(ticket.withLock { $0 })
+    let reader = try KeyValueStore(path, disk: disk, options: .small().readOnly)
+    #expect(try reader.value("overtaken") == nil)
+    try writer.store.wait(written)
+    try writer.put("later", [2])
+    try writer.put("last", [3])
+    #expect(try reader.store.refresh())
+    #expect(try reader.value("later") == [2])
+    #expect(try reader.value("overtaken") == [1])
+    try reader.checkThoroughly()
+    try reader.close()
+    try writer.close()
+  }
+
+  @Test("closing cuts off the zeros behind the log, but not under a reader, who has them mapped")
+  func trimming() throws {
+    let disk = newDisk()
+    for hasReader in [true, false] {
+      let writer = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+      try writer.put("a", [1])
+      writer.store.prepareZeros()
+      let before = disk.bytes(of: path)?.count ?? 0
+      let reader = hasReader ? try KeyValueStore(path, disk: disk, options: .small().readOnly) : nil
+      try writer.close()
+      let bytes = try #require(disk.bytes(of: path))
+      let end = try #require(try frames(of: bytes).last?.next)
+      #expect(before > Int(end) && bytes.count == (hasReader ? before : Int(end)))
+      try reader?.close()
+    }
   }
 
   @Test("closing is allowed twice and from two threads; using it afterwards throws")

@@ -170,8 +170,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
     value.truncate(to: 0)
     value.append(uint64: entry.sequence)
     value.append(uint32: entry.ordinal)
-    try changes.put(identity.name, value.view, in: &zone.tombstones)
-    try journal(entry, isDeleted: true, &zone, changes)
+    if !isMutant("leave-no-tombstone") {
+      try changes.put(identity.name, value.view, in: &zone.tombstones)
+      try journal(entry, isDeleted: true, &zone, changes)
+    }
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -274,7 +276,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
       var cursor = changes.reader.cursor(in: zone.tombstones)
       var isValid = try cursor.first()
       while isValid {
-        if cursor.value.count == 12, cursor.value.uint64(at: 0) <= horizon {
+        if cursor.value.count == 12, cursor.value.uint64(at: 0) <= horizon || isMutant("drop-tombstones-early") {
           cursor.key(into: key)
           found.append((key.view.array, cursor.value.uint64(at: 0), cursor.value.uint32(at: 8)))
         }

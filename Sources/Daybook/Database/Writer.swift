@@ -76,7 +76,7 @@ final class WriteContext {
     if let origin { store.payload.append(utf8: origin.rawValue) }
     try end(operation, OperationKind.commitInfo)
     preambleCount = store.ordinal
-    guard drawsLineage else { return }
+    guard drawsLineage, !isMutant("forget-lineage") else { return }
     // Zero stands for "no commit yet".
     lineage = database.options.random() | 1
     operation = store.beginOperation()

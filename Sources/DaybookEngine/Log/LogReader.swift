@@ -27,6 +27,8 @@
 
   func payloadHolds(_ header: FrameHeader) -> Bool {
     guard let payload = payload(of: header) else { return false }
+    if isMutant("accept-payload-checksum") { return true }
+    let salt = isMutant("ignore-salt") ? bytes.uint64(at: Int(header.offset) + 8) : salt
     return XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: header.offset)) == header.payloadChecksum
   }
 

@@ -49,6 +49,20 @@ struct RecoveryPlan {
   /// A note told of a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }
+
+  /// A plan of a log that a writer goes on with meanwhile.
+  ///
+  /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
+  /// look like rot. But a frame that covers another was written when that one was whole: so it holds at a second look, or
+  /// it is rotten indeed.
+  static func besideWriter(_ look: () -> RecoveryPlan) -> RecoveryPlan {
+    var plan = look()
+    while case .rotten(let lost) = plan.ending {
+      plan = look()
+      if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound { break }
+    }
+    return plan
+  }
 }
 
 extension LogReader {
@@ -190,7 +204,7 @@ private struct LogWalk {
   /// The header at the present offset, if it continues this log.
   private func expectedHeader() -> FrameHeader? {
     guard let header = log.header(at: offset), header.number == number,
-      previous == nil || header.previous == previous
+      previous == nil || header.previous == previous || isMutant("ignore-previous-link")
     else { return nil }
     return header
   }
@@ -213,7 +227,7 @@ private struct LogWalk {
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count)
     else { return false }
-    return PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum
+    return PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum || isMutant("ignore-parts-checksum")
   }
 
   private mutating func accept(_ header: FrameHeader) {
@@ -265,7 +279,7 @@ private struct LogWalk {
       position = header.end <= log.end ? header.next : header.offset + 8
       guard header.number > lostNumber || header.number == number else { continue }
       plan.discardsFrames = true
-      if header.durableThrough >= lostNumber { isRotten = true }
+      if header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { isRotten = true }
       if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
     }
     plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn

@@ -48,7 +48,7 @@ extension Page {
   /// Checks a page that came from disk: checksum, layout, order, children. About half a microsecond.
   func verify(salt: UInt64, offset: UInt64) -> PageFault.Reason? {
     let stored = unsafe base.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
-    if stored != checksum(salt: salt, offset: offset) { return .checksum }
+    if stored != checksum(salt: salt, offset: offset), !isMutant("accept-page-checksum") { return .checksum }
     if let reason = verifyStructure(isInFile: true) { return reason }
     if isBranch {
       for index in -1..<cellCount where !Page.lies(child(index), before: offset) { return .child }

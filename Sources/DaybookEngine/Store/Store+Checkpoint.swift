@@ -31,9 +31,10 @@ extension Store {
       guard version.end > freezeOffset else { return }
       // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
       // when there are no pages whose sync would see to it.
-      try syncThrough(version.frameNumber)
+      if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
       var walk = CheckpointWalk(roots: version.roots.array)
       while try writePages(&walk) {
+        if isMutant("publish-checkpoint-early") { continue }
         do { try backgroundFile.sync(.full) } catch {
           die(error)
           throw .outcomeUnknown(error)

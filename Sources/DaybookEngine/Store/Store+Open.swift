@@ -37,7 +37,7 @@ extension Store {
         try? disk.remove(temporary)
         throw error
       }
-      try disk.syncDirectory(holding: path)
+      if !isMutant("skip-directory-sync-at-creation") { try disk.syncDirectory(holding: path) }
     } catch { throw .disk(error) }
   }
 
@@ -57,7 +57,9 @@ extension Store {
           isLeftover = true
         }
         // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
-        if try file.tryLock(.writer, .exclusive), try disk.identity(of: temporary) == file.identity {
+        if try file.tryLock(.writer, .exclusive),
+          try disk.identity(of: temporary) == file.identity || isMutant("skip-inode-check-at-creation")
+        {
           if !isLeftover { return file }
           defer { file.close() }
           try disk.remove(temporary)
@@ -127,11 +129,13 @@ extension Store {
       let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       defer { if isAlone { file.unlock(.writer) } }
       let log = try log(of: file, header)
-      var plan = log.plan()
+      var plan = isAlone ? log.plan() : RecoveryPlan.besideWriter { log.plan() }
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, on this description, then show it.
-        if plan.hasUnprovenTruth { try mapped { () throws(DiskFailure) in try file.sync(.full) } }
-      } else {
+        if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
+          try mapped { () throws(DiskFailure) in try file.sync(.full) }
+        }
+      } else if !isMutant("read-beyond-proof") {
         plan.cut(to: log)
       }
       let store = try Store(
@@ -160,13 +164,13 @@ extension Store {
         throw .alreadyOpen(path: path)
       }
       do {
-        while try !file.tryLock(.writer, .exclusive) {
+        while try !file.tryLock(.writer, .exclusive), !isMutant("ignore-file-lock") {
           if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds {
             throw StoreError.locked(path: path)
           }
           SystemClock.sleep(nanoseconds: 5_000_000)
         }
-        if try disk.identity(of: path) == file.identity { return (file, claim) }
+        if try disk.identity(of: path) == file.identity || isMutant("skip-inode-check") { return (file, claim) }
       } catch {
         file.close()
         claim.release()
@@ -282,16 +286,16 @@ extension Store {
       var mustSync = false
       if plan.ending != .clean, plan.end < log.end {
         if plan.discardsFrames { try saveDiscarded(plan, log: log) }
-        try writeZeros(from: plan.end, through: log.end)
+        if !isMutant("keep-stale-bytes") { try writeZeros(from: plan.end, through: log.end) }
         mustSync = true
       }
       if !plan.isClosed, let first = plan.firstUnproven {
-        try rewrite(from: first, through: plan, log: log)
+        if !isMutant("skip-recovery-rewrite") { try rewrite(from: first, through: plan, log: log) }
         mustSync = true
       }
       if mustSync {
-        try file.sync(.full)
-        try disk.syncDirectory(holding: path)
+        if !isMutant("skip-recovery-sync") { try file.sync(.full) }
+        if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
         hasSyncedDirectory = true
       }
       zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
@@ -446,7 +450,7 @@ extension Store {
     }
     do {
       // Nobody maps the zeros that are cut off, unless a reader is there.
-      if try file.tryLock(.readers, .exclusive) {
+      if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {
         defer { file.unlock(.readers) }
         let end = Int(closed.next) + (hasMetFullDisk ? options.reserveByteCount : 0)
         if try file.byteCount() > end { try file.truncate(to: end) }
@@ -521,7 +525,9 @@ extension LogReader {
       guard header.kind == .commit else { continue }
       if header.sequence > plan.lastSequence { return }
       var frames: [FrameHeader] = []
-      if header.hasParts, let payload = payload(of: header), let list = PartList(payload) {
+      if isMutant("replay-unnamed-parts") {
+        frames = parts
+      } else if header.hasParts, let payload = payload(of: header), let list = PartList(payload) {
         frames = Array(parts.drop { $0.number != list.firstNumber })
       }
       parts.removeAll()

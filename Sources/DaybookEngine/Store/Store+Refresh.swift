@@ -23,10 +23,10 @@ extension Store {
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
     guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
-    var plan = log.plan(
-      continuing: CheckpointContents(
-        freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-        freezePrevious: tail.previous, pageCount: 0, roots: []))
+    let place = CheckpointContents(
+      freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
+      freezePrevious: tail.previous, pageCount: 0, roots: [])
+    var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
       plan.cut(to: log)
@@ -90,6 +90,8 @@ extension Store {
       guard let header = log.header(at: offset) else { return }
       offset = header.next
       guard header.kind == .commit else { continue }
+      // Commits that nothing proves yet may stand before the end of a checkpoint: they come with a later refresh.
+      if header.sequence > plan.lastSequence { return }
       tail.offset = header.next
       tail.number = header.number + 1
       tail.previous = header.checksum

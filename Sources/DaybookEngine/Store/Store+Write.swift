@@ -47,7 +47,7 @@ extension Store {
     tail.sequence = header.sequence
     enqueue(head)
     var shown: UInt64?
-    if options.durability == .relaxed {
+    if options.durability == .relaxed || isMutant("acknowledge-before-sync") {
       syncMonitor.lock()
       shown = publishPending(regardless: true)
       syncMonitor.unlock()
@@ -69,7 +69,9 @@ extension Store {
 
   /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.
   package func wait(_ ticket: Ticket) throws(StoreError) {
-    if options.durability != .relaxed { try syncThrough(ticket.frameNumber) }
+    if options.durability != .relaxed {
+      try syncThrough(isMutant("acknowledge-before-sync") ? ticket.frameNumber - 1 : ticket.frameNumber)
+    }
     if !options.hasBackgroundThread && ticket.didCommit { maintain() }
   }
 
@@ -95,10 +97,10 @@ extension Store {
       syncMonitor.unlock()
       var failure: DiskFailure?
       do {
-        if needsDirectory { try disk.syncDirectory(holding: path) }
-        try file.sync(options.durability == .barrier ? .barrier : .full)
+        if needsDirectory, !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
+        if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
       } catch let diskFailure { failure = diskFailure }
-      if let failure { die(failure) }
+      if let failure, !isMutant("retry-failed-sync") { die(failure) }
       syncMonitor.lock()
       isSyncing = false
       if failure == nil && !isDead.load(ordering: .acquiring) {
@@ -139,7 +141,7 @@ extension Store {
     try checkAlive()
     var header = FrameHeader(
       kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
-      durableThrough: durableThrough.load(ordering: .acquiring),
+      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durableThrough.load(ordering: .acquiring),
       newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
       olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
     header.hasParts = hasParts
@@ -158,6 +160,8 @@ extension Store {
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
       eraseUnfinished(from: header.offset, through: writtenEnd)
+      // What could not be erased may be found whole by the next open: then nobody can say that it failed.
+      try checkAlive()
       throw .disk(error)
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
@@ -185,6 +189,7 @@ extension Store {
   /// that a whole frame whose transaction was told that it failed does not come back from the disk after a crash; through
   /// the background's description, because the commit path's reports a write-back error only once.
   private func eraseUnfinished(from offset: UInt64, through end: UInt64) {
+    if isMutant("keep-failed-write") { return }
     do {
       let byteCount = try file.byteCount()
       if byteCount > Int(offset) {

@@ -217,7 +217,7 @@ import Synchronization
       var heldCount = 0
       waitingPages.removeAll { page in
         if page.death > published { return false }
-        if isPinned(pinned, page.birth, page.death) {
+        if isPinned(pinned, page.birth, page.death), !isMutant("reuse-pinned-page") {
           heldCount += 1
           return false
         }

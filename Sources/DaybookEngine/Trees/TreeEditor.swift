@@ -110,7 +110,9 @@
   /// A page that may be changed in place: this one, if this edit made it, else a copy.
   @inline(__always)
   func writable(_ reference: UInt64) throws(PageFault) -> UInt64 {
-    if reference & PageSource.memoryTag != 0 && DirtyPage(reference).mark >= mark { return reference }
+    if reference & PageSource.memoryTag != 0, DirtyPage(reference).mark >= mark || isMutant("change-published-page") {
+      return reference
+    }
     return try copyForWriting(reference)
   }
 

@@ -4,8 +4,8 @@ import Foundation
 /// All commands, in the order of the help.
 enum Commands {
   static let all: [Command] = [
-    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, log, pages,
-    demo, demoWriter, help, completions,
+    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, log,
+    pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
   ]
 }
 

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Tests that must fail: runs the tests with one mistake after the other in the library, and says which test noticed.
+#
+#     Scripts/mutants.sh              all mistakes; about 6 minutes on two cores
+#     Scripts/mutants.sh NAME …       only these
+#     Scripts/mutants.sh list         what there is
+#
+# The mistakes stand in the code as `isMutant("NAME")` (Sources/DaybookEngine/Platform/Mutant.swift): one build has them all, and
+# DAYBOOK_MUTANT wakes one. No other build has any. A run first takes the tests that are likely to notice, then all; it
+# ends at the first failure. A test process that dies or hangs (DAYBOOK_MUTANT_SECONDS, 300) has noticed, too, and
+# is told apart. The exit status is 1 when a mistake survives all tests.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+limit=${DAYBOOK_MUTANT_SECONDS:-300}
+
+# NAME, the suites that are likely to notice, what is wrong.
+catalogue() {
+  cat <<'END'
+skip-commit-sync                 CrashTests             a commit is acknowledged without a sync
+acknowledge-before-sync          CrashTests             a commit is acknowledged, and synced with the next one
+retry-failed-sync                StoreFailureTests      a failed sync is tried again
+prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
+skip-directory-sync              Create|CrashTests      the first commit of an open does not sync the directory
+skip-directory-sync-at-creation  RecordCrashTests       a new file's name is not synced
+skip-directory-sync-in-recovery  CreateTests            recovery does not sync the directory
+skip-recovery-sync               CrashTests             recovery does not sync what it wrote
+skip-recovery-rewrite            StoreFailureTests      recovery takes frames for durable because it can read them
+show-unproven-frames             StoreOpeningTests      a reader alone shows frames that nobody made durable
+read-beyond-proof                StoreOpeningTests      a reader beside a writer shows what is not proven durable
+accept-file-header-checksum      RecoveryTests          the first page of the file is not verified
+accept-frame-header-checksum     RecoveryTests          headers of frames are not verified
+accept-payload-checksum          RecoveryTests          payloads of frames are not verified
+accept-page-checksum             TreeDamage|Recovery    pages are not verified
+accept-body-checksum             FormatTests            bodies of records are not verified
+ignore-previous-link             RecoveryTests          a frame need not continue the one before it
+ignore-salt                      RecoveryTests          frames of another file pass
+ignore-parts-checksum            RecoveryTests          a commit takes any parts that stand before it
+replay-unnamed-parts             CrashTests             replay takes parts that no commit names
+call-rot-torn                    RecoveryTests          damaged acknowledged commits are thrown away
+keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
+keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
+reuse-pinned-page                StoreThread|StoreModel a page that a snapshot holds is used for something else
+change-published-page            StoreModelTests        a page that readers see is changed in place
+publish-checkpoint-early         CrashTests             a checkpoint's pages are not synced before its frame
+checkpoint-before-commits        StoreFailureTests      a checkpoint holds commits that are not synced yet
+leave-no-tombstone               DeleteTests            a delete leaves no tombstone
+drop-tombstones-early            ZoneTests|ChangeFeed   tombstones beyond the horizon are forgotten, too
+skip-inode-check                 StoreOpeningTests      who got the lock does not look whether the name moved
+skip-inode-check-at-creation     Create|StoreOpening    two creators may both think that they made the file
+ignore-file-lock                 StoreOpeningTests      a second process writes
+trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
+forget-lineage                   ForkTests              commits belong to no lineage
+accept-forked-token              ForkTests              tokens of another lineage pass
+END
+}
+
+if [ "${1:-}" = list ]; then
+  catalogue
+  exit
+fi
+names=("$@")
+[ ${#names[@]} -eq 0 ] && mapfile -t names < <(catalogue | awk '{ print $1 }')
+
+# The catalogue and the code say the same.
+difference=$(diff <(catalogue | awk '{ print $1 }' | sort) \
+  <(grep -rhoE 'isMutant\("[a-z-]+"\)' Sources --include='*.swift' --exclude=Mutant.swift | sed 's/.*"\(.*\)".*/\1/' | sort -u))
+[ -z "$difference" ] || { echo "the catalogue (<) and the code (>) differ:"; echo "$difference"; exit 2; }
+
+scratch=(--scratch-path .build/mutants -Xswiftc -DMUTANTS)
+swift build --build-tests "${scratch[@]}" >/dev/null || exit 2
+work=$(mktemp -d)
+tests=
+trap '[ -n "$tests" ] && kill -9 -- "-$tests" 2>/dev/null; rm -rf "$work"' EXIT
+
+# Runs some tests until the first failure. Leaves in `verdict` what noticed; empty when nothing did.
+look() { # MUTANT ARGUMENT …
+  local mutant=$1 start=$SECONDS status failed
+  shift
+  verdict=
+  # A process group of its own, so that children of tests end with it.
+  DAYBOOK_MUTANT=$mutant setsid swift test --skip-build "${scratch[@]}" "$@" >"$work/log" 2>&1 &
+  tests=$!
+  while kill -0 "$tests" 2>/dev/null; do
+    if grep -qE '✘ Test .* recorded an issue' "$work/log"; then break; fi
+    if [ $((SECONDS - start)) -ge "$limit" ]; then
+      verdict="a hang: tests that run after $limit s"
+      break
+    fi
+    sleep 0.3
+  done
+  kill -9 -- "-$tests" 2>/dev/null
+  wait "$tests" 2>/dev/null
+  status=$?
+  tests=
+  failed=$(grep -m1 -E '✘ Test .* recorded an issue' "$work/log" |
+    sed -E 's/.*✘ Test (.*) recorded an issue.* at ([A-Za-z+]+\.swift:[0-9]+).*/\1 (\2)/')
+  if [ -n "$failed" ]; then
+    verdict=$failed
+  elif [ -z "$verdict" ] && [ "$status" != 0 ]; then
+    verdict="the death of the test process: $(grep -m1 -E 'Fatal error|signal|crash' "$work/log" | cut -c1-100)"
+  fi
+  if [ -z "$verdict" ] && ! grep -qE 'Test run with [1-9][0-9]* tests?' "$work/log"; then
+    echo "mutant $mutant: no test was run"
+    tail -n 5 "$work/log"
+    exit 2
+  fi
+}
+
+# Where they fail without a mistake, their failing says nothing.
+if [ $# = 0 ]; then
+  look none
+  [ -z "$verdict" ] || { echo "the tests fail without a mistake: $verdict"; exit 2; }
+fi
+caught=0 survived=()
+for name in "${names[@]}"; do
+  suites=$(catalogue | awk -v n="$name" '$1 == n { print $2 }')
+  [ -n "$suites" ] || { echo "there is no mutant $name"; exit 2; }
+  start=$SECONDS
+  look "$name" --filter "$suites"
+  [ -n "$verdict" ] || look "$name"
+  if [ -n "$verdict" ]; then
+    caught=$((caught + 1))
+    echo "mutant $name caught by $verdict, after $((SECONDS - start)) s"
+  else
+    survived+=("$name")
+    echo "mutant $name SURVIVED all tests"
+  fi
+done
+echo "${#names[@]} mutants, $caught caught, ${#survived[@]} survived${survived[*]:+: ${survived[*]}}"
+[ ${#survived[@]} = 0 ]
