@@ -20,7 +20,9 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   case kill, powerLoss
   /// The process dies so many calls of the disk later, in the middle of whatever it does then.
   case dieSoon(calls: Int)
-  // `compact` and `backup` belong here, and into `CrashOperation.exhaustive`, as soon as the database can do them.
+  /// Copies the database into another file, in place of the copy before.
+  case backup
+  // `compact` belongs here, and into `CrashOperation.exhaustive`, as soon as the database can do it.
 
   package var description: String {
     switch self {
@@ -37,6 +39,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case .close: "close"
     case .kill: "kill"
     case .powerLoss: "power loss"
+    case .backup: "backup"
     case .dieSoon(let calls): "die at call \(calls) from here"
     }
   }
@@ -49,6 +52,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     ("deleteZone", .deleteZone(0)),
     ("checkpoint", .checkpoint),
     ("close", .close),
+    ("backup", .backup),
     ("kill", .kill),
   ]
 
@@ -70,6 +74,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case 91..<93: return .kill
     case 93: return .powerLoss
     case 94..<96: return .dieSoon(calls: number(1..<9))
+    case 96: return .backup
     default: return .close
     }
   }

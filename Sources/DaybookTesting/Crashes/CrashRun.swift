@@ -11,6 +11,7 @@ import DaybookEngine
 /// Always true: at each call of the disk `expectation` says what a crash before that call may leave.
 @safe package final class CrashRun: @unchecked Sendable {
   static let path = "a.daybook"
+  static let copyPath = "b.daybook"
   let settings: CrashSettings
   let operations: [CrashOperation]
   private(set) var disk: SimulatedDisk
@@ -187,6 +188,7 @@ import DaybookEngine
         database = nil
         try open()
       }
+    case .backup: try backUp()
     case .kill:
       move(to: disk.killed())
       try open()
@@ -196,6 +198,17 @@ import DaybookEngine
       move(to: disk.crashed(seed: settings.seed &+ UInt64(callCount)))
       try open()
     }
+  }
+
+  private func backUp() throws {
+    let state = expectation.history[expectation.history.count - 1]
+    expectation.copy = nil
+    expectation.copies.append(state)
+    let isMade = try failing { database in
+      if try disk.exists(Self.copyPath) { try disk.remove(Self.copyPath) }
+      try database.backup(to: Self.copyPath, disk: disk)
+    }
+    if isMade { expectation.copy = state }
   }
 
   private func save(_ names: [String], _ zone: String, _ byteCount: Int) throws {

@@ -112,6 +112,9 @@ package struct CrashExpectation: Sendable {
   package var mustExist: Bool { wasCreated || acknowledged > 0 }
   /// Tokens that an application keeps.
   var tokens: [HeldToken] = []
+  /// What may stand under the name of the backup, and what must: the state when the last one returned.
+  var copies: [CrashState] = []
+  var copy: CrashState?
   /// Those of commits that a crash took.
   var lostTokens: [ChangeToken] = []
 

@@ -35,6 +35,7 @@ struct CrashVerifier {
     do { database = try open(image, 1000) } catch { throw CrashDeviation("open throws \(error)") }
     image.observe(nil)
     let (sequence, state) = try compare(database, exactly: nil)
+    try verifyCopy(image)
     if thoroughly {
       try expectClean(database)
       // What was shown once stays, also when the power fails right now.
@@ -73,6 +74,25 @@ struct CrashVerifier {
     if let lost = database.lastRecovery.lostSequences { throw CrashDeviation("a crash was taken for rot: \(lost)") }
     try checkTokens(database, found)
     return (found, state)
+  }
+
+  /// Under the name of the backup stands a whole copy of some moment, or nothing; once it was made, that one.
+  private func verifyCopy(_ image: SimulatedDisk) throws {
+    guard try image.exists(CrashRun.copyPath) else {
+      if expectation.copy != nil { throw CrashDeviation("the backup is gone") }
+      return
+    }
+    var options = settings.options(open: 1003)
+    options.isReadOnly = true
+    let copy: Database
+    do { copy = try Database.open(at: CrashRun.copyPath, options: options, disk: image) } catch {
+      throw CrashDeviation("opening the backup throws \(error)")
+    }
+    let state = try CrashState.read(copy).state
+    let allowed = expectation.copy.map { [$0] } ?? expectation.copies
+    guard copy.lastRecovery.wasClosed, allowed.contains(state) else {
+      throw CrashDeviation("the backup shows \(state)")
+    }
   }
 
   private func checkTokens(_ database: Database, _ sequence: Int) throws {
