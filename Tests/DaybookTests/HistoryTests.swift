@@ -72,4 +72,27 @@ struct HistoryTests {
     #expect(try snapshot.history(of: Record.ID("a")).count == 1)
     #expect(try database.history(of: Record.ID("a")).count == 2)
   }
+
+  @Test("in a forged file versions that overlap are damage, so that a history is never longer than its file")
+  func overlappingVersions() throws {
+    let database = try Database.scratch()
+    let record = try database.put("a", ["n": 1])
+    var bytes = record.body.withBytes { $0.array }
+    let transaction = try database.store.beginTransaction()
+    func write(_ kind: UInt8, _ payload: [UInt8]) throws {
+      let operation = transaction.beginOperation()
+      transaction.payload.append(payload)
+      try transaction.endOperation(operation, kind: kind)
+    }
+    try write(OperationKind.commitInfo, [UInt8](repeating: 0, count: 8))
+    // The link leads to bytes that begin before this operation and end inside it.
+    let link = ByteBuffer(capacity: 16)
+    link.append(uint64: transaction.logEnd - 8)
+    link.append(uint32: 100)
+    bytes.replaceSubrange(RecordBody.previousOffset..<RecordBody.previousOffset + 12, with: link.view.array)
+    try write(OperationKind.saveRecord, bytes)
+    try database.store.wait(database.store.commit(transaction))
+    #expect(try database.record(record.id) != nil)
+    #expect(failure { try database.history(of: record.id) }?.code == .corrupted)
+  }
 }

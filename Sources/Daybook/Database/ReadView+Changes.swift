@@ -110,6 +110,7 @@ extension ReadView {
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
     var cursor = reader.cursor(in: zone.journal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
+    var remaining = logEnd
     while isValid {
       cursor.touchAhead(placeAt: 1)
       cursor.key(into: key)
@@ -121,6 +122,8 @@ extension ReadView {
         result.moreComing = true
         break
       }
+      guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
+      remaining -= UInt64(entry.place.byteCount)
       if entry.isDeleted {
         let tombstone = try tombstone(at: entry.place)
         result.deleted.append(.init(id: tombstone.id, type: tombstone.type))
@@ -247,8 +250,8 @@ extension ReadView {
       default:
         throw failure(.operation(offset: place.offset))
       }
-      // Links lead towards the beginning of the log; anything else would go round for ever.
-      guard previous.byteCount == 0 || previous.offset < place.offset else {
+      // Links lead towards the beginning of the log, and versions do not overlap: a walk reads no more than the file.
+      guard previous.byteCount == 0 || previous.ends(before: place) else {
         throw failure(.operation(offset: place.offset))
       }
       place = previous
@@ -271,11 +274,17 @@ extension ReadView {
         if older.tag == tag { return Record(body: older) }
         previous = older.previousPlace
       }
-      guard previous.offset < place.offset else { return nil }
+      guard previous.ends(before: place) else { return nil }
       place = previous
       steps += 1
     }
     return nil
+  }
+}
+
+extension Place {
+  fileprivate func ends(before other: Place) -> Bool {
+    offset < other.offset && UInt64(byteCount) <= other.offset - offset
   }
 }
 

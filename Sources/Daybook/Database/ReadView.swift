@@ -197,6 +197,15 @@ struct ReadView {
     return result
   }
 
+  /// Where the log of this version ends. Bodies do not overlap, so no more bytes than this can be read as records of one
+  /// page; in a forged file they may, and lead a small file to huge answers.
+  var logEnd: UInt64 {
+    switch source {
+    case .pin(let pin): pin.end
+    case .transaction(let transaction, _): transaction.logEnd
+    }
+  }
+
   /// Calls `body` with every record of a zone in the order of names, or of one type, from behind `name` on.
   /// Ends early when `body` returns false.
   func forEachRecord(
@@ -212,6 +221,7 @@ struct ReadView {
       try start.withView { (view) throws(PageFault) in try cursor.seek(view) }
     }
     let key = ByteBuffer(capacity: 256)
+    var remaining = logEnd
     while isValid {
       var place: Place?
       cursor.key(into: key)
@@ -226,6 +236,8 @@ struct ReadView {
         place = RecordEntry(cursor.value)?.place
       }
       guard let place else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
+      guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
+      remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
       // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
       let isNamed = body.withBytes {

@@ -164,6 +164,9 @@
 
   // MARK: reading what the transaction wrote
 
+  /// Where the log would end if the transaction were written now.
+  package var logEnd: UInt64 { frameStart + UInt64(buffer.count) }
+
   /// The bytes of an operation, wherever it is now; verified when they come from the file.
   package func operation(at place: Place) throws(StoreError) -> ByteView {
     if place.offset >= frameStart {
