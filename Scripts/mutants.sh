@@ -96,7 +96,7 @@ look() { # MUTANT ARGUMENT …
     sed -E 's/.*✘ Test (.*) recorded an issue.* at ([A-Za-z+]+\.swift:[0-9]+).*/\1 (\2)/')
   if [ -n "$failed" ]; then
     verdict=$failed
-  elif [ -z "$verdict" ] && [ "$status" != 0 ]; then
+  elif [ -z "$verdict" ] && [ "$status" != 0 ] && grep -qE '◇ (Suite|Test ")' "$work/log"; then
     verdict="the death of the test process: $(grep -m1 -E 'Fatal error|signal|crash' "$work/log" | cut -c1-100)"
   fi
   if [ -z "$verdict" ] && ! grep -qE 'Test run with [1-9][0-9]* tests?' "$work/log"; then
