@@ -149,7 +149,6 @@ enum FuzzOpen {
     private mutating func inspect(_ database: Database) {
       _ = attempt("statistics", { try database.statistics() })
       _ = attempt("trees", { try database.trees() })
-      _ = attempt("live bytes", { try database.liveByteCount() })
       var frameCount = 0
       do {
         try database.frames { _ in

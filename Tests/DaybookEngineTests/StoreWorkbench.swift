@@ -68,6 +68,11 @@ extension KeyValueTransaction {
 }
 
 extension KeyValueStore {
+  /// What a pin on the current store has under a key.
+  func get(_ key: ByteView, _ pin: Store.Pin, into buffer: ByteBuffer) throws(StoreError) -> ByteView? {
+    try KeyValueStore.get(key, store, pin, into: buffer)
+  }
+
   func put(_ key: String, _ value: [UInt8]) throws { try write { try $0.put(key, value) } }
 
   func value(_ key: String) throws -> [UInt8]? {
@@ -187,6 +192,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .alreadyOpen: return "alreadyOpen"
     case .readOnly: return "readOnly"
     case .closed: return "closed"
+    case .superseded: return "superseded"
     case .outcomeUnknown: return "outcomeUnknown"
     case .tooLarge: return "tooLarge"
     case .snapshotTooOld: return "snapshotTooOld"

@@ -255,7 +255,7 @@ struct TreeDamageTests {
       let survey = try TreeSurvey(root, editor.source, end: editor.end)
       #expect(survey.keys == rest.map { Array($0.utf8) })
     }
-    #expect(root == .empty)
+    #expect(root.isEmpty)
   }
 
   /// A small file of pages made by hand.
@@ -369,7 +369,7 @@ struct SharedPageTests {
     let root = UInt64(2 * Page.byteCount + levelCount * Page.byteCount)
     let payload = ByteBuffer()
     payload.append(zeros: FileHeader.meaningfulByteCount)
-    for number in [4096, 1, 0, 0, UInt64(levelCount + 1), 1, root, 1] as [UInt64] { payload.append(uint64: number) }
+    for number in [4096, 1, 0, 0, UInt64(levelCount + 1), 0, 1, root, 1, 1] as [UInt64] { payload.append(uint64: number) }
     frame(.checkpoint, number: 2, checkpoint: UInt64(file.count), payload.view.array)
     return Forgery.sealed(file.view.array)
   }

@@ -122,11 +122,13 @@ struct FormatDump {
     try number(8, "  after commit")
     try number(8, "  after the header with checksum", radix: 16)
     try number(8, "pages of all trees")
+    try number(8, "bytes that they name")
     let count = Int(try number(8, "roots"))
     let names = ["catalog", "zones by sequence", "metadata", "lineages", "settings"]
     for index in 0..<count {
       try number(8, "root \(index)" + (index < names.count ? ", \(names[index])" : "") + ", page")
       try number(8, "  records")
+      try number(8, "  pages")
     }
   }
 
@@ -279,6 +281,7 @@ struct FormatDump {
     for index in 0..<count {
       try number(8, "  \(index < names.count ? names[index] : "root \(index)"), page")
       try number(8, "    records")
+      try number(8, "    pages")
     }
     try number(8, "  epoch", radix: 16)
     try number(4, "  capabilities")
@@ -286,6 +289,7 @@ struct FormatDump {
     try number(1, "  reason")
     try number(2, "  zero")
     try number(8, "  last sequence")
+    try number(8, "  bytes of its records")
   }
 
   /// The values of ordinary trees are told apart by their length.

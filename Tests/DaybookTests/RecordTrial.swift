@@ -80,6 +80,7 @@ final class RecordTrial {
       case 91..<94: try synchronize()
       case 94..<96: try reopen()
       case 96..<98: try lose(crashes: chance(1, in: 2), mayGoBack: syncMayHaveFailed)
+      case 98: try compact()
       default: try compareAll()
       }
       if stepCount >= nextCheck {
@@ -515,6 +516,19 @@ final class RecordTrial {
     stepCount += 1
     try database.sync()
     raiseFloor()
+  }
+
+  /// The same records in a new file; older versions of them are gone.
+  private func compact() throws {
+    if syncMayHaveFailed { return try lose(crashes: chance(1, in: 2), mayGoBack: true) }
+    stepCount += 1
+    try database.compact()
+    for (zone, trees) in model.zones {
+      for (name, row) in trees.rows { model.zones[zone]?.rows[name]?.versions = [row.current] }
+    }
+    keepState()
+    raiseFloor()
+    try compareAll()
   }
 
   /// Other options, on whatever disk there is now.

@@ -21,13 +21,15 @@ extension Database {
   ) throws(DatabaseError) {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      let store = view.store
       try Database.makeCopy(at: target, of: store.header, options: options, disk: disk) { copy in
-        var copier = LogCopier(copy, .backup)
+        var copier = LogCopier(copy.store, options: copy.options, .backup)
         do throws(StoreError) {
-          try store.forEachCommit(through: pin) { sequence in
-            progress?(Int(clamping: sequence - 1), Int(clamping: pin.sequence)) ?? true
-          } _: { (sequence, operations) throws(StoreError) in
-            try copier.copy(operations, sequence: sequence)
+          try store.forEachCommit(through: pin) { (sequence) throws(StoreError) in
+            let goesOn = progress?(Int(clamping: sequence - 1), Int(clamping: pin.sequence)) ?? true
+            if !goesOn { throw .refused(reason: "the copy was cancelled") }
+          } _: { (commit) throws(StoreError) in
+            try copier.copy(commit)
           }
         } catch { throw DatabaseError(error, path: path) }
       }
@@ -44,10 +46,11 @@ extension Database {
     options.isReadOnly = false
     // Nothing counts before the rename, and closing makes everything durable.
     options.durability = .relaxed
+    options.compaction.isAutomatic = false
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
-        try removeLeftover(temporary, disk: disk)
+        try Store.removeUnlocked(temporary, disk: disk)
       } catch { throw .disk(error) }
       try Store.create(temporary, disk: disk, options: options.storeOptions, copying: original)
     } catch { throw DatabaseError(error, path: target) }
@@ -68,16 +71,5 @@ extension Database {
       try? disk.remove(temporary)
       throw error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error)
     }
-  }
-
-  /// Removes what a copy that died has left, unless somebody is writing it right now.
-  private static func removeLeftover(_ path: String, disk: any Disk) throws(DiskFailure) {
-    guard try disk.exists(path) else { return }
-    let file = try disk.open(path, .readWrite)
-    defer { file.close() }
-    guard try file.tryLock(.writer, .exclusive), try disk.identity(of: path) == file.identity else {
-      throw DiskFailure(.create, path: path, kind: .exists, code: 17)
-    }
-    try disk.remove(path)
   }
 }

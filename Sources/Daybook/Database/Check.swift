@@ -50,6 +50,7 @@ extension Database {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       var report = CheckReport()
+      let store = view.store
       if let lost = store.recovery.lostSequences {
         report.add("commits \(lost.lowerBound) to \(lost.upperBound) were acknowledged and are damaged", at: pin.end)
       }
@@ -68,7 +69,8 @@ extension Database {
       guard report.isClean else { return report }
       var checker = RecordChecker(view: view, depth: depth)
       checker.run(&report)
-      if depth == .deep, report.isClean { compareWithLog(pin, &report) }
+      compareLiveBytes(view, pin, &report)
+      if depth == .deep, report.isClean { compareWithLog(store, pin, &report) }
       return report
     }
   }
@@ -90,8 +92,16 @@ extension Database {
     return report
   }
 
+  private func compareLiveBytes(_ view: ReadView, _ pin: Store.Pin, _ report: inout CheckReport) {
+    do {
+      let counted = try view.countOperationBytes()
+      if counted == pin.operationByteCount { return }
+      report.add("the trees name \(counted) bytes of the log, the store counts \(pin.operationByteCount)")
+    } catch { report.add(error.description) }
+  }
+
   /// Replays the log into trees of its own and compares them with the live ones.
-  private func compareWithLog(_ pin: Store.Pin, _ report: inout CheckReport) {
+  private func compareWithLog(_ store: Store, _ pin: Store.Pin, _ report: inout CheckReport) {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
       Roots.lineages: "the lineages", Roots.settings: "the settings",

@@ -8,16 +8,17 @@ import DaybookEngine
 /// One-shot reads: each pins the newest version for as long as it takes.
 extension Database {
   @inline(__always)
-  func view(_ pin: Store.Pin) -> ReadView {
+  func view(_ store: Store, _ pin: Store.Pin) -> ReadView {
     ReadView(store: store, services: services, source: .pin(pin), path: path)
   }
 
   @inline(__always)
   func reading<R>(_ body: (ReadView) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    let store: Store
     let pin: Store.Pin
-    do { pin = try store.beginRead() } catch { throw DatabaseError(error, path: path) }
+    do { (store, pin) = try stores.beginRead() } catch { throw DatabaseError(error, path: path) }
     defer { store.endRead(pin) }
-    return try body(view(pin))
+    return try body(view(store, pin))
   }
 
   /// The database at this moment, for as long as the value lives.

@@ -12,7 +12,7 @@ extension Database {
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(origin, body)
-    try wait(ticket)
+    try ticket.wait(path)
     return try result.get()
   }
 
@@ -23,8 +23,8 @@ extension Database {
   ) async throws -> R {
     try await queues.write { [self] in
       try perform(origin, body)
-    } wait: { [self] ticket in
-      try wait(ticket)
+    } wait: { [path] ticket in
+      try ticket.wait(path)
     }
   }
 
@@ -32,9 +32,11 @@ extension Database {
   /// may have read what others wrote just before.
   private func perform<R>(
     _ origin: Origin?, _ body: (borrowing Transaction) throws -> R
-  ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: Store.Ticket) {
+  ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     let transaction: StoreTransaction
-    do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
+    do { transaction = try stores.beginTransaction() } catch { throw DatabaseError(error, path: path) }
+    // The store of this transaction: a compaction may make another one current before its sync returns.
+    let store = transaction.store
     let context = WriteContext(self, transaction, origin: origin)
     // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
     let value: R
@@ -43,13 +45,13 @@ extension Database {
       value = try body(lent)
     } catch {
       context.isEnded = true
-      return (.failure(error), store.abort(transaction))
+      return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     context.isEnded = true
-    return (.success(value), try commit(context))
+    return (.success(value), WriteTicket(store: store, ticket: try commit(context, store)))
   }
 
-  private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {
+  private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
     guard context.hasChanges else { return store.abort(context.store) }
     // The notice is queued before the turn is given back, so that notices stand in the order of commits.
     hub.enqueue(context.notice, isComplete: context.collectsNotice)
@@ -59,8 +61,14 @@ extension Database {
       throw DatabaseError(error, path: path)
     }
   }
+}
 
-  private func wait(_ ticket: Store.Ticket) throws(DatabaseError) {
+/// What a write waits for, and where.
+struct WriteTicket: Sendable {
+  let store: Store
+  let ticket: Store.Ticket
+
+  func wait(_ path: String) throws(DatabaseError) {
     do { try store.wait(ticket) } catch { throw DatabaseError(error, path: path) }
   }
 }

@@ -24,12 +24,16 @@ public final class Database: Sendable {
   public let path: String
   /// The options it was opened with.
   public let options: Options
-  package let store: Store
-  let applier: RecordApplier
+  /// The store of the file: another one after a compaction.
+  let stores: StoreSwitch
+  package var store: Store {
+    @inline(__always) get { stores.store }
+  }
   let writer: Writer
   let hub: CommitHub
   let services = RecordServices()
   let queues = WorkQueues()
+  let compactor: Compactor?
 
   /// Opens the database at a path, and creates it when there is none.
   ///
@@ -64,11 +68,14 @@ public final class Database: Sendable {
     let hub = CommitHub()
     var storeOptions = options.storeOptions
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
-    let applier = RecordApplier()
+    let due = CompactionSignal()
+    if options.compaction.isAutomatic, !options.isReadOnly, options.hasBackgroundThread {
+      storeOptions.onCompactionDue = { due.send() }
+    }
     do throws(StoreError) {
       if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
-      let store = try Store.open(path, disk: disk, options: storeOptions, applier: applier)
-      return Database(path: path, options: options, store: store, applier: applier, hub: hub)
+      let store = try Store.open(path, disk: disk, options: storeOptions, applier: RecordApplier())
+      return Database(path: path, options: options, store: store, due: due, hub: hub)
     } catch { throw DatabaseError(error, path: path) }
   }
 
@@ -83,35 +90,44 @@ public final class Database: Sendable {
     }
   }
 
-  private init(path: String, options: Options, store: Store, applier: RecordApplier, hub: CommitHub) {
+  private init(path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub) {
     self.path = path
     self.options = options
-    self.store = store
-    self.applier = applier
     self.hub = hub
+    stores = StoreSwitch(store)
     writer = Writer(options: options)
+    compactor = options.isReadOnly ? nil : Compactor(stores, options: options, signal: due)
   }
 
   deinit {
     hub.finish()
+    compactor?.stop()
     // Errors of an unasked close have nobody to go to; what was acknowledged is safe either way.
-    try? store.close()
+    try? stores.close()
   }
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
   public func close() throws(DatabaseError) {
     hub.finish()
-    do { try store.close() } catch { throw DatabaseError(error, path: path) }
+    compactor?.stop()
+    do { try stores.close() } catch { throw DatabaseError(error, path: path) }
   }
 
   /// Makes every commit so far durable, also at ``Options/Durability/relaxed``.
   public func sync() throws(DatabaseError) {
-    do { try store.sync() } catch { throw DatabaseError(error, path: path) }
+    do { try stores.sync() } catch { throw DatabaseError(error, path: path) }
   }
 
   /// The identity of this database: the same in every copy of the file.
   public var id: UUID {
     ReadView.uuid(of: store.header)
+  }
+}
+
+extension Store {
+  /// The applier of a database's store. Safe: `Database` and its imager open every store with one.
+  var records: RecordApplier {
+    @inline(__always) get { unsafe unsafeDowncast(applier, to: RecordApplier.self) }
   }
 }

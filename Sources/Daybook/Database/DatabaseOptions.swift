@@ -31,6 +31,16 @@ extension Database {
       public init() {}
     }
 
+    /// When the file is made anew with only what lives in it.
+    public struct Compaction: Sendable, Hashable {
+      /// In the background, when the file is larger than twice what lives in it and 64 MB.
+      public var isAutomatic = true
+      /// How fast a compaction may write; nil for as fast as the disk.
+      public var bytesPerSecond: Int?
+      /// The defaults.
+      public init() {}
+    }
+
     /// What a commit waits for.
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
@@ -39,6 +49,8 @@ extension Database {
     public var lockTimeout = Duration.seconds(5)
     /// When a checkpoint is made.
     public var checkpoint = Checkpoint()
+    /// When the file is compacted.
+    public var compaction = Compaction()
     /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
     public var padding = false
     /// Memory that long-lived snapshots may hold back; past it the oldest throws `snapshotTooOld`.

@@ -45,7 +45,7 @@ extension DatabaseError {
       self.init(.locked, "The database is open for writing in this process already.", facts: .init(path: path), cause: error)
     case .readOnly:
       self.init(.readOnly, facts: .init(path: path), cause: error)
-    case .closed:
+    case .closed, .superseded:
       self.init(.closed, facts: .init(path: path), cause: error)
     case .outcomeUnknown(let failure):
       self.init(

@@ -7,6 +7,11 @@ import DaybookEngine
 
 /// A look inside, for the tool: the frames of the log, the pages of the trees, what lives and what is dead.
 extension Database {
+  /// Pins what readers see, for looking at trees directly; give it back with `endRead`.
+  package func pinned() throws(DatabaseError) -> (store: Store, pin: Store.Pin) {
+    do { return try stores.beginRead() } catch { throw DatabaseError(error, path: path) }
+  }
+
   /// One frame of the log.
   package struct FrameInfo: Sendable {
     package var offset: UInt64
@@ -26,8 +31,7 @@ extension Database {
 
   /// Calls `body` with each frame in the order of the log; false ends the walk.
   package func frames(_ body: (FrameInfo) throws -> Bool) throws {
-    let pin: Store.Pin
-    do { pin = try store.beginRead() } catch { throw DatabaseError(error, path: path) }
+    let (store, pin) = try pinned()
     defer { store.endRead(pin) }
     try store.forEachFrame(pin) { header, operations in
       var info = FrameInfo(
@@ -62,6 +66,7 @@ extension Database {
   package func trees() throws(DatabaseError) -> [TreeInfo] {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      let store = view.store
       var result: [TreeInfo] = []
       func add(_ name: String, _ zone: Zone.ID?, _ root: TreeRoot) throws(DatabaseError) {
         guard root.reference != 0 else { return }
@@ -84,37 +89,38 @@ extension Database {
       return result
     }
   }
+}
 
-  /// How many bytes of the file are needed: header, pages of the trees, bodies that trees name.
+extension ReadView {
+  /// Bytes of the operations that the trees name, counted one by one: what the store keeps count of.
   /// - Complexity: visits every record's entry, not its body.
-  package func liveByteCount() throws(DatabaseError) -> Int {
-    try reading { (view) throws(DatabaseError) in
-      guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
-      var total = FileHeader.byteCount + Int(clamping: pin.pageCount) * 4096
-      for zone in try view.zones() {
-        guard let trees = try view.zone(zone.id) else { continue }
-        total += try view.mapped { () throws(PageFault) in
-          var sum = 0
-          var cursor = view.reader.cursor(in: trees.journal)
-          var isValid = try cursor.first()
-          while isValid {
-            if let entry = JournalEntry(cursor.value) { sum += Int(entry.place.byteCount) }
-            isValid = try cursor.next()
-          }
-          return sum
-        }
+  func countOperationBytes() throws(DatabaseError) -> Int {
+    var total = 0
+    for zone in try zones() {
+      guard let trees = try self.zone(zone.id) else { continue }
+      var sum = 0
+      try forEachValue(in: trees.journal) { if let entry = JournalEntry($0) { sum += Int(entry.place.byteCount) } }
+      if sum != trees.liveByteCount {
+        throw DatabaseError(
+          .corrupted, "A zone's trees name another number of bytes than the zone counts.",
+          facts: .init(zone: zone.id, expected: "\(trees.liveByteCount)", found: "\(sum)"))
       }
-      total += try view.mapped { () throws(PageFault) in
-        var sum = 0
-        var cursor = view.reader.cursor(in: view.root(Roots.metadata))
-        var isValid = try cursor.first()
-        while isValid {
-          if cursor.value.count == Place.encodedByteCount { sum += Int(cursor.value.uint32(at: 8)) }
-          isValid = try cursor.next()
-        }
-        return sum
+      total += sum
+    }
+    try forEachValue(in: root(Roots.metadata)) {
+      if $0.count == Place.encodedByteCount { total += Int($0.uint32(at: 8)) }
+    }
+    return total
+  }
+
+  private func forEachValue(in root: TreeRoot, _ body: (ByteView) -> Void) throws(DatabaseError) {
+    try mapped { () throws(PageFault) in
+      var cursor = reader.cursor(in: root)
+      var isValid = try cursor.first()
+      while isValid {
+        body(cursor.value)
+        isValid = try cursor.next()
       }
-      return total
     }
   }
 }

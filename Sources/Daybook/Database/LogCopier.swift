@@ -13,58 +13,88 @@ import DaybookEngine
 struct LogCopier {
   enum Purpose { case backup, salvage }
 
-  private let database: Database
+  private let store: Store
+  private let options: Database.Options
   private let purpose: Purpose
   private let payload = ByteBuffer(capacity: 4096)
   private var hasLineage = false
   var report = Database.SalvageReport()
 
-  init(_ database: Database, _ purpose: Purpose) {
-    self.database = database
+  init(_ store: Store, options: Database.Options, _ purpose: Purpose) {
+    self.store = store
+    self.options = options
     self.purpose = purpose
   }
 
-  private var store: Store { database.store }
-
   /// Copies one commit of a sound log. Its sequence is the same in the copy.
-  mutating func copy(_ operations: [ByteView], sequence: UInt64) throws(StoreError) {
-    let skipped = report.skippedOperationCount
-    let copied = try copy(SalvageReader.Commit(sequence: sequence, operations: operations, isWhole: true))
-    guard report.skippedOperationCount == skipped, copied == sequence else { throw .log(.inconsistent) }
-  }
-
-  /// Copies what makes sense of a commit; returns its sequence in the copy.
-  @discardableResult
-  mutating func copy(_ commit: SalvageReader.Commit) throws(StoreError) -> UInt64 {
+  mutating func copy(_ commit: CommitReader) throws(StoreError) {
+    if commit.isImage { return try copyImage(commit) }
     let transaction = try store.beginTransaction()
     do throws(StoreError) {
-      if purpose == .salvage { try copyInfo(of: commit, transaction) }
+      for index in 0..<commit.count {
+        let (kind, payload) = try commit.operation(index)
+        guard try copy(payload, kind, transaction) else { throw .log(.inconsistent) }
+      }
+    } catch {
+      store.abort(transaction)
+      throw error
+    }
+    guard try store.commit(transaction).sequence == commit.sequence else { throw .log(.inconsistent) }
+  }
+
+  /// An image may be larger than the memory of a transaction. It holds no links, and its applier checks it.
+  private func copyImage(_ commit: CommitReader) throws(StoreError) {
+    let writer = try ImageWriter(store, sequence: commit.sequence, pace: Pace(bytesPerSecond: nil) { true })
+    do throws(StoreError) {
+      for index in 0..<commit.count {
+        let (kind, payload) = try commit.operation(index)
+        if kind == OperationKind.imageStamps { try writer.rest() }
+        try writer.append(payload, kind: kind)
+      }
+    } catch {
+      writer.abort()
+      throw error
+    }
+    try writer.finish()
+  }
+
+  /// Copies what makes sense of a commit of a damaged log.
+  mutating func copy(_ commit: SalvageReader.Commit) throws(StoreError) {
+    let transaction = try store.beginTransaction()
+    do throws(StoreError) {
+      try copyInfo(of: commit, transaction)
       for operation in commit.operations {
-        let kind = Operation.kind(operation)
-        let bytes = Operation.payload(operation)
-        let isCopied: Bool
-        switch kind {
-        case OperationKind.saveRecord: isCopied = try copyRecord(bytes, transaction)
-        case OperationKind.deleteRecord: isCopied = try copyTombstone(bytes, transaction)
-        case OperationKind.saveZone: isCopied = try copyZone(bytes, transaction)
-        case OperationKind.deleteZone: isCopied = try copyZoneDeletion(bytes, transaction)
-        case OperationKind.setMetadata, OperationKind.deleteMetadata:
-          isCopied = try copyMetadata(bytes, kind, transaction)
-        case OperationKind.commitInfo, OperationKind.lineage, OperationKind.raiseHorizon:
-          // Of the old file's history: what was salvaged has one of its own.
-          if purpose == .backup { try append(bytes, kind, transaction) }
-          isCopied = true
-        default: isCopied = false
-        }
+        // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
+        if commit.isImage, Operation.kind(operation) == OperationKind.deleteRecord { continue }
+        let isCopied = try copy(Operation.payload(operation), Operation.kind(operation), transaction)
         if !isCopied { report.skippedOperationCount += 1 }
       }
     } catch {
       store.abort(transaction)
       throw error
     }
-    let ticket = try store.commit(transaction)
+    _ = try store.commit(transaction)
     if commit.isWhole { report.commitCount += 1 }
-    return ticket.sequence
+  }
+
+  /// Copies one operation; false when it makes no sense.
+  private mutating func copy(
+    _ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    switch kind {
+    case OperationKind.saveRecord: return try copyRecord(bytes, transaction)
+    case OperationKind.deleteRecord: return try copyTombstone(bytes, transaction)
+    case OperationKind.saveZone: return try copyZone(bytes, transaction)
+    case OperationKind.deleteZone: return try copyZoneDeletion(bytes, transaction)
+    case OperationKind.setMetadata, OperationKind.deleteMetadata: return try copyMetadata(bytes, kind, transaction)
+    case OperationKind.commitInfo, OperationKind.lineage, OperationKind.raiseHorizon:
+      // Of the old file's history: what was salvaged has one of its own.
+      if purpose == .backup { try append(bytes, kind, transaction) }
+      return true
+    case OperationKind.imageStamps where purpose == .salvage: return true
+    case OperationKind.imageZone where purpose == .salvage: return try copyImageZone(bytes, transaction)
+    default: return false
+    }
   }
 
   // MARK: operations
@@ -82,18 +112,18 @@ struct LogCopier {
     if let info = commit.operations.first, Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
       payload.append(Operation.payload(info))
     } else {
-      payload.append(uint64: database.options.now().timeIntervalSinceReferenceDate.bitPattern)
+      payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     }
     try append(payload.view, OperationKind.commitInfo, transaction)
     if hasLineage { return }
     hasLineage = true
     payload.truncate(to: 0)
-    payload.append(uint64: database.options.random() | 1)
+    payload.append(uint64: options.random() | 1)
     try append(payload.view, OperationKind.lineage, transaction)
   }
 
   private func zone(_ key: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> ZoneTrees? {
-    do { return try database.applier.zone(key, transaction) } catch { throw .log(error) }
+    do { return try store.records.zone(key, transaction) } catch { throw .log(error) }
   }
 
   private func place(of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction) throws(StoreError) -> Place? {
@@ -156,6 +186,18 @@ struct LogCopier {
     return true
   }
 
+  /// A zone of an image becomes one that was saved; one that was deleted before is forgotten.
+  private func copyImageZone(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard bytes.count > 24, (try? Zone.ID(key: bytes.dropFirst(24))) != nil else { return false }
+    if bytes[12] != 0 { return true }
+    payload.truncate(to: 0)
+    payload.append(bytes.prefix(12))
+    payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
+    payload.append(bytes.dropFirst(24))
+    try append(payload.view, OperationKind.saveZone, transaction)
+    return true
+  }
+
   private func copyZoneDeletion(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard bytes.count > 9, try zone(bytes.dropFirst(9), transaction) != nil else { return false }
     try append(bytes, OperationKind.deleteZone, transaction)
@@ -178,9 +220,9 @@ struct LogCopier {
 
   private mutating func makeZone(_ key: ByteView, _ id: Zone.ID, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)
-    payload.append(uint64: database.options.random())
+    payload.append(uint64: options.random())
     payload.append(uint32: UInt32(truncatingIfNeeded: Zone(id).capabilities.rawValue))
-    payload.append(uint64: database.options.now().timeIntervalSinceReferenceDate.bitPattern)
+    payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     payload.append(key)
     try append(payload.view, OperationKind.saveZone, transaction)
     if !report.remadeZones.contains(id) { report.remadeZones.append(id) }
@@ -192,7 +234,7 @@ struct LogCopier {
     let operation = try transaction.operation(at: previous)
     guard let old = try? RecordBody(copying: Operation.payload(operation)) else { return }
     let tombstone = Tombstone(
-      id: body.id, type: old.type, tag: old.tag, date: database.options.now(), previousOffset: previous.offset,
+      id: body.id, type: old.type, tag: old.tag, date: options.now(), previousOffset: previous.offset,
       previousByteCount: previous.byteCount)
     let start = transaction.beginOperation()
     tombstone.append(to: transaction.payload)

@@ -12,10 +12,11 @@ final class RecordApplier: Applier, @unchecked Sendable {
   private let openKey = ByteBuffer(capacity: 256)
   @safe @exclusivity(unchecked) private(set) var openZone: ZoneTrees?
   @safe @exclusivity(unchecked) private var isOpenZoneChanged = false
-  private let key = ByteBuffer(capacity: 512)
-  private let value = ByteBuffer(capacity: 256)
+  let key = ByteBuffer(capacity: 512)
+  let value = ByteBuffer(capacity: 256)
   private let old = ByteBuffer(capacity: 64)
   private let rest = ByteBuffer(capacity: 64)
+  let image = ImageApplier()
 
   init() {}
 
@@ -29,7 +30,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   private func load(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) -> ZoneTrees? {
-    try flush(changes)
+    try flushZone(changes)
     var zone: ZoneTrees?
     let cell: CatalogValue?
     do { cell = try changes.reader.catalogValue(zoneKey, in: changes.roots[Roots.catalog]) } catch {
@@ -49,12 +50,23 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   /// Opens the zone for changing it.
-  private func open(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) {
+  func open(_ zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     if openZone != nil, UTF8Order.equal(openKey.view, zoneKey) { return }
     _ = try load(zoneKey, changes)
   }
 
   func flush(_ changes: StoreTransaction) throws(LogFault) {
+    try image.putJournal(changes, self)
+    try flushZone(changes)
+  }
+
+  /// The pages of the trees are about to move into the file: what an image has gathered stays.
+  func letGo(_ changes: StoreTransaction) throws(LogFault) {
+    try flushZone(changes)
+    openZone = nil
+  }
+
+  private func flushZone(_ changes: StoreTransaction) throws(LogFault) {
     guard isOpenZoneChanged, let openZone else { return }
     openZone.encode(into: value, rest: rest)
     try changes.put(openKey.view, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
@@ -64,10 +76,11 @@ final class RecordApplier: Applier, @unchecked Sendable {
   func forget() {
     openZone = nil
     isOpenZoneChanged = false
+    image.forget()
   }
 
   /// Moves the zone to `sequence` in the order of last changes.
-  private func touch(_ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+  func touch(_ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
     guard var zone = openZone, zone.lastSequence != sequence else { return }
     if zone.lastSequence != 0 {
       setZoneSequenceKey(zone.lastSequence)
@@ -92,18 +105,23 @@ final class RecordApplier: Applier, @unchecked Sendable {
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
     let payload = Operation.payload(operation)
-    switch Operation.kind(operation) {
+    let kind = Operation.kind(operation)
+    if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
+    // The image is over: what comes next expects its journal.
+    if image.hasJournal, kind != OperationKind.imageStamps { try image.putJournal(changes, self) }
+    switch kind {
     case OperationKind.saveRecord:
       try saveRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
     case OperationKind.deleteRecord:
       try deleteRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
+    case OperationKind.imageStamps:
+      guard image.take(stamps: payload) else { throw .operation }
+    case OperationKind.imageZone:
+      try saveZone(image: payload, changes)
     case OperationKind.commitInfo:
       guard payload.count >= 8 else { throw .operation }
     case OperationKind.lineage:
-      guard payload.count == 8 else { throw .operation }
-      key.truncate(to: 0)
-      key.append(uint64: sequence.byteSwapped)
-      try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
+      try saveLineage(payload, sequence, changes)
     case OperationKind.saveZone:
       try saveZone(payload, sequence, changes)
     case OperationKind.deleteZone:
@@ -115,36 +133,57 @@ final class RecordApplier: Applier, @unchecked Sendable {
       value.append(uint32: place.byteCount)
       let metadataKey = payload.slice(2..<2 + Int(payload.uint16(at: 0)))
       guard metadataKey.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
-      try changes.put(metadataKey, value.view, in: &changes.roots[Roots.metadata])
+      old.truncate(to: 0)
+      try changes.put(metadataKey, value.view, in: &changes.roots[Roots.metadata], old: old)
+      changes.liveByteCount &+= Int(place.byteCount) &- oldPlaceByteCount
     case OperationKind.deleteMetadata:
       guard payload.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
-      try changes.remove(payload, from: &changes.roots[Roots.metadata])
+      old.truncate(to: 0)
+      try changes.remove(payload, from: &changes.roots[Roots.metadata], old: old)
+      changes.liveByteCount &-= oldPlaceByteCount
     case OperationKind.raiseHorizon:
       guard payload.count == 8 else { throw .operation }
       try raiseHorizon(payload, changes)
     default:
-      throw .unknownOperation(kind: Operation.kind(operation))
+      throw .unknownOperation(kind: kind)
     }
+  }
+
+  /// Of a metadata entry that was replaced or removed.
+  private var oldPlaceByteCount: Int {
+    old.count == Place.encodedByteCount ? Int(old.view.uint32(at: 8)) : 0
+  }
+
+  /// The zone that is open names other bodies now.
+  @inline(__always)
+  func count(_ byteCount: Int, in zone: inout ZoneTrees, _ changes: StoreTransaction) {
+    zone.liveByteCount &+= byteCount
+    changes.liveByteCount &+= byteCount
+  }
+
+  func saveLineage(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count == 8 else { throw .operation }
+    key.truncate(to: 0)
+    key.append(uint64: sequence.byteSwapped)
+    try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
   }
 
   private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
     guard let identity = BodyIdentity.body(body) else { throw .operation }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    count(Int(entry.place.byteCount), in: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
+      count(-Int(oldEntry.place.byteCount), in: &zone, changes)
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
       if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
-      key.truncate(to: 0)
-      key.append(identity.type)
-      key.append(0)
-      key.append(identity.name)
-      try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
+      try putType(identity, in: &zone, changes)
     }
     try journal(entry, isDeleted: false, &zone, changes)
     openZone = zone
@@ -159,24 +198,47 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let old = try changes.value(identity.name, in: zone.byName), let oldEntry = RecordEntry(old) else {
       throw .inconsistent
     }
+    count(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), in: &zone, changes)
     JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.journal)
     try changes.remove(identity.name, from: &zone.byName)
-    key.truncate(to: 0)
-    key.append(identity.type)
-    key.append(0)
-    key.append(identity.name)
+    setTypeKey(identity)
     try changes.remove(key.view, from: &zone.byType)
-    value.truncate(to: 0)
-    value.append(uint64: entry.sequence)
-    value.append(uint32: entry.ordinal)
     if !isMutant("leave-no-tombstone") {
-      try changes.put(identity.name, value.view, in: &zone.tombstones)
+      try putTombstone(identity.name, entry, in: &zone, changes)
       try journal(entry, isDeleted: true, &zone, changes)
     }
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
+  }
+
+  func setOpenZone(_ zone: ZoneTrees) {
+    openZone = zone
+    isOpenZoneChanged = true
+  }
+
+  private func setTypeKey(_ identity: BodyIdentity) {
+    key.truncate(to: 0)
+    key.append(identity.type)
+    key.append(0)
+    key.append(identity.name)
+  }
+
+  func putType(
+    _ identity: BodyIdentity, in zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    setTypeKey(identity)
+    try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
+  }
+
+  func putTombstone(
+    _ name: ByteView, _ entry: RecordEntry, in zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    value.truncate(to: 0)
+    value.append(uint64: entry.sequence)
+    value.append(uint32: entry.ordinal)
+    try changes.put(name, value.view, in: &zone.tombstones)
   }
 
   private func journal(
@@ -196,9 +258,19 @@ final class RecordApplier: Applier, @unchecked Sendable {
   ) throws(LogFault) {
     guard let tombstone = try changes.value(name, in: zone.tombstones) else { return }
     guard tombstone.count == 12 else { throw .inconsistent }
-    JournalKey.set(key, sequence: tombstone.uint64(at: 0), ordinal: tombstone.uint32(at: 8))
-    try changes.remove(key.view, from: &zone.journal)
+    try forgetJournaled(tombstone.uint64(at: 0), tombstone.uint32(at: 8), &zone, changes)
     try changes.remove(name, from: &zone.tombstones)
+  }
+
+  /// Takes a tombstone out of the journal.
+  private func forgetJournaled(
+    _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+    old.truncate(to: 0)
+    try changes.remove(key.view, from: &zone.journal, old: old)
+    guard let entry = JournalEntry(old.view), entry.isDeleted else { throw .inconsistent }
+    count(-Int(entry.place.byteCount), in: &zone, changes)
   }
 
   private func saveZone(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
@@ -224,6 +296,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     for root in [zone.byName, zone.journal, zone.byType, zone.tombstones] { changes.editor.drop(root) }
+    changes.liveByteCount &-= zone.liveByteCount
     let last = zone.lastSequence
     let epoch = zone.epoch
     zone = ZoneTrees()
@@ -260,8 +333,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   private func forgetTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
     guard var zone = openZone else { return }
     for (name, sequence, ordinal) in try tombstones(of: zone, through: horizon, changes) {
-      JournalKey.set(key, sequence: sequence, ordinal: ordinal)
-      try changes.remove(key.view, from: &zone.journal)
+      try forgetJournaled(sequence, ordinal, &zone, changes)
       try name.withView { (view) throws(LogFault) in _ = try changes.remove(view, from: &zone.tombstones) }
     }
     openZone = zone

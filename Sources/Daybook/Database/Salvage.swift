@@ -53,7 +53,7 @@ extension Database {
     do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(error, path: source) }
     var report = SalvageReport()
     try makeCopy(at: target, of: nil, options: options, disk: disk) { database in
-      var copier = LogCopier(database, .salvage)
+      var copier = LogCopier(database.store, options: database.options, .salvage)
       do throws(StoreError) {
         try reader.forEachCommit { done in
           progress?(Int(clamping: done), Int(clamping: reader.byteCount)) ?? true

@@ -11,26 +11,28 @@ import DaybookEngine
 /// `snapshotTooOld`. It may move to another thread, but one thread at a time reads through it.
 public struct Snapshot: ~Copyable, Sendable {
   private let database: Database
+  /// The store that it reads: after a compaction another than the database's.
+  private let store: Store
   private let pin: Store.Pin
 
   init(_ database: Database) throws(DatabaseError) {
     self.database = database
     do {
-      pin = try database.store.beginRead()
-      database.store.rest(pin)
+      (store, pin) = try database.stores.beginRead()
+      store.rest(pin)
     } catch { throw DatabaseError(error, path: database.path) }
   }
 
-  deinit { database.store.endRead(pin) }
+  deinit { store.endRead(pin) }
 
   /// The last commit that the snapshot holds.
   public var sequence: UInt64 { pin.sequence }
 
   /// Looks at the version while nobody can take it away.
   func reading<R>(_ body: (ReadView) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-    do { try database.store.resume(pin) } catch { throw DatabaseError(error, path: database.path) }
-    defer { database.store.rest(pin) }
-    return try body(database.view(pin))
+    do { try store.resume(pin) } catch { throw DatabaseError(error, path: database.path) }
+    defer { store.rest(pin) }
+    return try body(database.view(store, pin))
   }
 
   /// The record with this ID; nil when there is none.

@@ -33,6 +33,9 @@ extension Database {
     public var logByteCount: Int
     /// Pages of all trees.
     public var pageCount: Int
+    /// Bytes of the file that are needed: its header, the pages of the trees, bodies and tombstones of records, metadata.
+    /// The rest is history, or is dead, and a compaction leaves it out.
+    public var liveByteCount: Int
     /// Records in all zones.
     public var recordCount: Int
     /// Zones, the default zone included.
@@ -55,16 +58,19 @@ extension Database {
 
   /// Numbers about the database; costs one visit a zone.
   public func statistics() throws(DatabaseError) -> Statistics {
-    let fileByteCount: Int
-    do { fileByteCount = try store.fileByteCount() } catch { throw DatabaseError(error, path: path) }
-    return try reading { (view) throws(DatabaseError) in
+    try reading { (view) throws(DatabaseError) in
+      let fileByteCount: Int
+      do throws(StoreError) { fileByteCount = try view.store.fileByteCount() } catch {
+        throw DatabaseError(error, path: path)
+      }
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       let zones = try view.zones()
       var recordCount = 0
       for zone in zones { recordCount += try view.recordCount(in: zone.id, ofType: nil) }
       return Statistics(
         fileByteCount: fileByteCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
-        pageCount: Int(clamping: pin.pageCount), recordCount: recordCount, zoneCount: zones.count,
+        pageCount: Int(clamping: pin.pageCount), liveByteCount: pin.liveByteCount, recordCount: recordCount,
+        zoneCount: zones.count,
         lastRecovery: lastRecovery)
     }
   }

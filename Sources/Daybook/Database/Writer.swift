@@ -51,7 +51,7 @@ final class WriteContext {
     self.store = store
     self.origin = origin
     view = ReadView(
-      store: database.store, services: database.services, source: .transaction(store, database.applier),
+      store: store.store, services: database.services, source: .transaction(store, store.store.records),
       path: database.path)
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
@@ -62,7 +62,7 @@ final class WriteContext {
     collectsNotice = database.hub.hasSubscribers
   }
 
-  var applier: RecordApplier { database.applier }
+  var applier: RecordApplier { store.store.records }
   var limits: Limits { database.options.limits }
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
@@ -173,8 +173,8 @@ final class WorkQueues: Sendable {
 
   /// `turn` does the transaction and says what to wait for; its result is told when `wait` has returned.
   func write<R: Sendable>(
-    turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: Store.Ticket),
-    wait: @escaping @Sendable (Store.Ticket) throws -> Void
+    turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: WriteTicket),
+    wait: @escaping @Sendable (WriteTicket) throws -> Void
   ) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       turns.async { [syncs] in

@@ -44,6 +44,10 @@ enum OperationKind {
   static let deleteMetadata: UInt8 = 8
   /// {u64 sequence}: tombstones at or below it are forgotten, and tokens below it expire.
   static let raiseHorizon: UInt8 = 9
+  /// n × {u64 sequence, u32 ordinal}: the next n operations stand for those of older commits. Only in an image.
+  static let imageStamps: UInt8 = 10
+  /// {u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, zone key}: a zone as it was.
+  static let imageZone: UInt8 = 11
 
   /// Whether a transaction with such an operation must leave the reserve to those that only delete.
   @inline(__always)
@@ -109,11 +113,12 @@ enum JournalKey {
 
 /// One zone's trees and state: the value of its catalog cell.
 ///
-/// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence.
+/// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, u64 bytes
+/// of the bodies and tombstones that the trees name.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
   static let rootCount = 4
-  static let restByteCount = 24
+  static let restByteCount = 32
 
   var byName = TreeRoot.empty
   var journal = TreeRoot.empty
@@ -126,6 +131,8 @@ struct ZoneTrees {
   var deletionReason: UInt8 = 0
   /// The commit that changed the zone last.
   var lastSequence: UInt64 = 0
+  /// Bytes of the bodies and tombstones that the trees name.
+  var liveByteCount = 0
 
   init() {}
 
@@ -143,6 +150,7 @@ struct ZoneTrees {
     isDeleted = rest[12] != 0
     deletionReason = rest[13]
     lastSequence = rest.uint64(at: 16)
+    liveByteCount = Int(clamping: rest.uint64(at: 24))
   }
 
   func encode(into buffer: ByteBuffer, rest: ByteBuffer) {
@@ -153,6 +161,7 @@ struct ZoneTrees {
     rest.append(deletionReason)
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
+    rest.append(uint64: UInt64(max(0, liveByteCount)))
     CatalogValue.encode(roots: [byName, journal, byType, tombstones], rest: rest.view, into: buffer)
   }
 }

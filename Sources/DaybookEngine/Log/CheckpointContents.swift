@@ -7,42 +7,45 @@
 ///         64     8  freeze: commit sequence of the last commit that the roots contain
 ///         72     8  freeze: header checksum of the frame before it
 ///         80     8  pages of all trees
-///         88     8  root count
-///         96  16×n  roots: {u64 page, u64 records}
+///         88     8  bytes of the operations that the trees name
+///         96     8  root count
+///        104  24×n  roots: {u64 page, u64 records, u64 pages}
 struct CheckpointContents: Equatable {
   var freezeOffset: UInt64
   var freezeNumber: UInt64
   var freezeSequence: UInt64
   var freezePrevious: UInt64
   var pageCount: UInt64
+  var liveByteCount: Int
   var roots: [TreeRoot]
 
   init(
     freezeOffset: UInt64, freezeNumber: UInt64, freezeSequence: UInt64, freezePrevious: UInt64, pageCount: UInt64,
-    roots: [TreeRoot]
+    liveByteCount: Int, roots: [TreeRoot]
   ) {
     self.freezeOffset = freezeOffset
     self.freezeNumber = freezeNumber
     self.freezeSequence = freezeSequence
     self.freezePrevious = freezePrevious
     self.pageCount = pageCount
+    self.liveByteCount = liveByteCount
     self.roots = roots
   }
 
   /// Reads the payload of the checkpoint frame at `offset`; nil when it says what no checkpoint there can say.
   init?(_ payload: ByteView, at offset: UInt64) {
-    guard payload.count >= 96 else { return nil }
+    guard payload.count >= 104 else { return nil }
     freezeOffset = payload.uint64(at: 48)
     freezeNumber = payload.uint64(at: 56)
     freezeSequence = payload.uint64(at: 64)
     freezePrevious = payload.uint64(at: 72)
     pageCount = payload.uint64(at: 80)
-    let count = payload.uint64(at: 88)
-    guard count <= UInt64(RootSet.count), payload.count == 96 + Int(count) * 16 else { return nil }
+    liveByteCount = Int(clamping: payload.uint64(at: 88))
+    let count = payload.uint64(at: 96)
+    guard count <= UInt64(RootSet.count), payload.count == 104 + Int(count) * TreeRoot.encodedByteCount else { return nil }
     roots = []
     for index in 0..<Int(count) {
-      let field = 96 + index * 16
-      roots.append(TreeRoot(reference: payload.uint64(at: field), count: payload.uint64(at: field + 8)))
+      roots.append(TreeRoot(payload, at: 104 + index * TreeRoot.encodedByteCount))
     }
     guard freezeOffset <= offset, freezeNumber > 0, freezeNumber < FrameHeader.limit,
       freezeSequence < FrameHeader.limit, pageCount < FrameHeader.limit >> 20
@@ -60,11 +63,9 @@ struct CheckpointContents: Equatable {
     buffer.append(uint64: freezeSequence)
     buffer.append(uint64: freezePrevious)
     buffer.append(uint64: pageCount)
+    buffer.append(uint64: UInt64(max(0, liveByteCount)))
     buffer.append(uint64: UInt64(roots.count))
-    for root in roots {
-      buffer.append(uint64: root.reference)
-      buffer.append(uint64: root.count)
-    }
+    for root in roots { root.append(to: buffer) }
   }
 }
 

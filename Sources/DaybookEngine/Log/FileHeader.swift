@@ -34,7 +34,10 @@ package struct FileHeader: Sendable, Equatable {
   }
 
   /// The header of a new database, or of a copy.
-  package init(random: inout some RandomNumberGenerator, copying original: FileHeader? = nil) {
+  /// - Parameter addend: how many generations the copy is younger than its original.
+  package init(
+    random: inout some RandomNumberGenerator, copying original: FileHeader? = nil, generations addend: UInt64 = 0
+  ) {
     formatVersion = FileHeader.formatVersion
     pageByteCount = UInt32(Page.byteCount)
     uuidHigh = random.next()
@@ -48,7 +51,7 @@ package struct FileHeader: Sendable, Equatable {
     guard let original else { return }
     uuidHigh = original.uuidHigh
     uuidLow = original.uuidLow
-    generation = original.generation
+    generation = original.generation &+ addend
   }
 
   package init(_ bytes: ByteView) throws(Fault) {

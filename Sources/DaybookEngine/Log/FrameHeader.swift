@@ -2,9 +2,10 @@
 ///
 ///     offset  size  field
 ///          0     4  magic "DBf1"
-///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note
+///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note, 7 superseded
 ///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts;
-///                    2 = the next frame starts at a multiple of 4096
+///                    2 = the next frame starts at a multiple of 4096;
+///                    4 = an image: the first commit of a compacted file, with the sequence of the commit that it shows
 ///          6     2  zero
 ///          8     8  salt of the file
 ///         16     8  this frame's own offset in the file
@@ -26,7 +27,7 @@ package struct FrameHeader: Sendable, Equatable {
 
   package enum Kind: UInt8, Sendable {
     case commit = 1
-    case part, pages, checkpoint, closed, note
+    case part, pages, checkpoint, closed, note, superseded
 
     package var name: String {
       switch self {
@@ -36,6 +37,7 @@ package struct FrameHeader: Sendable, Equatable {
       case .checkpoint: "checkpoint"
       case .closed: "closed"
       case .note: "note"
+      case .superseded: "superseded"
       }
     }
     /// Whether losing the frame loses data.
@@ -47,6 +49,8 @@ package struct FrameHeader: Sendable, Equatable {
   package var hasParts = false
   /// Zeros follow up to a multiple of 4096, so that no later write touches a sector of this frame.
   package var fillsSectors = false
+  /// Stands for all commits up to its sequence; only the first commit of a file can be one.
+  package var isImage = false
   package var offset: UInt64
   package var number: UInt64
   package var sequence: UInt64
@@ -87,6 +91,7 @@ package struct FrameHeader: Sendable, Equatable {
     self.kind = kind
     hasParts = bytes[5] & 1 != 0
     fillsSectors = bytes[5] & 2 != 0
+    isImage = bytes[5] & 4 != 0
     self.offset = offset
     number = bytes.uint64(at: 24)
     sequence = bytes.uint64(at: 32)
@@ -110,7 +115,8 @@ package struct FrameHeader: Sendable, Equatable {
     payloadByteCount = UInt64(payload.count)
     payloadChecksum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
     frame.set(uint32: FrameHeader.magic, at: 0)
-    frame.set(uint32: UInt32(kind.rawValue) | (hasParts ? 1 << 8 : 0) | (fillsSectors ? 1 << 9 : 0), at: 4)
+    let flags: UInt32 = (hasParts ? 1 : 0) | (fillsSectors ? 2 : 0) | (isImage ? 4 : 0)
+    frame.set(uint32: UInt32(kind.rawValue) | flags << 8, at: 4)
     frame.set(uint64: salt, at: 8)
     frame.set(uint64: offset, at: 16)
     frame.set(uint64: number, at: 24)

@@ -178,18 +178,15 @@ private struct LogWalk {
           plan.discardsFrames = log.nextHeader(from: offset + 8) != nil
           break
         }
-        if header.kind == .commit {
-          stop(lostNumber: header.number, from: header.end <= log.end ? header.next : offset + 8)
-          break
-        }
+        stop(lostNumber: header.number, from: header.end <= log.end ? header.next : offset + 8)
+        break
       }
       guard let next = log.nextHeader(from: offset + 8), next.number > number else {
         // From the last frame that counts: damaged ones that were stepped over at the very end go as well.
         if plan.end < log.end, log.hasContent(in: plan.end..<log.end) { plan.ending = .torn }
         break
       }
-      let isAdjacent = next.kind == .commit ? next.sequence == sequence + 1 : next.sequence == sequence
-      if isAdjacent {
+      if next.kind == .commit ? follows(next) : next.sequence == sequence {
         stepOver(to: next.offset, number: next.number, previous: nil)
       } else {
         stop(lostNumber: number, from: next.offset)
@@ -214,12 +211,17 @@ private struct LogWalk {
     switch header.kind {
     case .pages:
       return header.sequence == sequence && header.end <= log.end
-    case .part, .checkpoint, .closed, .note:
+    case .part, .checkpoint, .closed, .note, .superseded:
       return header.sequence == sequence && log.payloadHolds(header)
     case .commit:
-      guard header.sequence == sequence + 1, log.payloadHolds(header) else { return false }
+      guard follows(header), log.payloadHolds(header) else { return false }
       return !header.hasParts || partsHold(of: header)
     }
+  }
+
+  /// Whether a commit is the next one. An image stands for all up to its own sequence.
+  private func follows(_ commit: FrameHeader) -> Bool {
+    commit.sequence == sequence + 1 || commit.isImage && sequence == 0
   }
 
   private func partsHold(of commit: FrameHeader) -> Bool {
@@ -246,7 +248,8 @@ private struct LogWalk {
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
     case .pages:
       plan.pageFrameByteCount += header.next - header.offset
-    case .closed:
+    case .closed, .superseded:
+      // `superseded` means nothing to whoever finds it under the file's name: the rename did not happen.
       break
     }
     unproven.append((header.offset, header.number, header.kind))

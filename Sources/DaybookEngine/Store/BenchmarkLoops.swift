@@ -87,11 +87,11 @@ package struct BenchmarkLoops: Sendable {
     let key = ByteBuffer(capacity: 64)
     let target = ByteBuffer(capacity: 256)
     var sum: UInt64 = 0
-    let pin = try store.store.beginRead()
-    defer { store.store.endRead(pin) }
+    let (current, pin) = try store.stores.beginRead()
+    defer { current.endRead(pin) }
     for step in 0..<count {
       workload.makeKey(workload.pick(step, among: keyCount, round: round), into: key)
-      if let value = try store.get(key.view, pin, into: target) { sum &+= BenchmarkWorkload.sum(of: value) }
+      if let value = try KeyValueStore.get(key.view, current, pin, into: target) { sum &+= BenchmarkWorkload.sum(of: value) }
     }
     return sum
   }

@@ -58,9 +58,9 @@ extension Forgery {
     if let last = plan.last, last.end > log.end { throw Finding("\(name): the last frame lies beyond the file") }
     var expected = plan.startSequence
     do throws(LogFault) {
-      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
-        if sequence != expected + 1 { throw .inconsistent }
-        expected = sequence
+      try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
+        if commit.sequence != expected + 1, !(commit.isImage && expected == 0) { throw .inconsistent }
+        expected = commit.sequence
         for (_, operation) in operations { _ = Operation.kind(operation) }
       }
     } catch .inconsistent {

@@ -66,7 +66,10 @@ final class Keeper: @unchecked Sendable {
       if now.contains(.stop) { return }
       asked.store(0, ordering: .relaxed)
       if now.contains(.zeros) { store.prepareZeros() }
-      if now.contains(.checkpoint) { store.tryCheckpoint() }
+      if now.contains(.checkpoint) {
+        store.tryCheckpoint()
+        store.askForCompaction()
+      }
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
         if time - lastSync >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
@@ -80,6 +83,7 @@ final class Keeper: @unchecked Sendable {
         let number = store.writtenNumber.load(ordering: .acquiring)
         if number == lastNumber {
           store.appendNote()
+          store.askForCompaction()
         } else {
           ask(.note)
         }
@@ -113,6 +117,19 @@ extension Store {
   private var wantsCheckpoint: Bool {
     replayByteCount > logBudgetByteCount / 2
       || editor.pages.usedPageCount * Page.byteCount > options.checkpointMemoryByteCount / 2
+  }
+
+  /// The file is much larger than what lives in it.
+  package var isCompactionDue: Bool {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    let live = FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
+    return isUsable && Int(tail.offset) - 2 * live > Store.deadByteCountLimit
+  }
+  private static let deadByteCountLimit = 64 << 20
+
+  func askForCompaction() {
+    if let ask = options.onCompactionDue, isCompactionDue { ask() }
   }
 
   var unsyncedByteCount: Int {

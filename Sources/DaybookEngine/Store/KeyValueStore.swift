@@ -5,6 +5,7 @@
 package final class KeyValueApplier: Applier {
   package enum Kind { package static let put: UInt8 = 1, delete: UInt8 = 2 }
   private let placeBuffer = ByteBuffer(capacity: 64)
+  private let old = ByteBuffer(capacity: 64)
 
   package init() {}
 
@@ -20,16 +21,25 @@ package final class KeyValueApplier: Applier {
       placeBuffer.truncate(to: 0)
       placeBuffer.append(uint64: place.offset)
       placeBuffer.append(uint32: place.byteCount)
-      try changes.put(key, placeBuffer.view, in: &changes.roots[0])
+      old.truncate(to: 0)
+      try changes.put(key, placeBuffer.view, in: &changes.roots[0], old: old)
+      changes.liveByteCount &+= Int(place.byteCount) &- oldByteCount
     case Kind.delete:
       guard payload.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
-      try changes.remove(payload, from: &changes.roots[0])
+      old.truncate(to: 0)
+      try changes.remove(payload, from: &changes.roots[0], old: old)
+      changes.liveByteCount &-= oldByteCount
     default:
       throw .unknownOperation(kind: Operation.kind(operation))
     }
   }
 
+  private var oldByteCount: Int {
+    old.count == Place.encodedByteCount ? Int(old.view.uint32(at: 8)) : 0
+  }
+
   package func flush(_ changes: StoreTransaction) throws(LogFault) {}
+  package func letGo(_ changes: StoreTransaction) throws(LogFault) {}
   package func forget() {}
 
   static func key(ofPut payload: ByteView) -> ByteView? {
@@ -41,7 +51,10 @@ package final class KeyValueApplier: Applier {
 
 /// A database of raw keys and values: `open`, `write`, `get`, `scan`.
 package final class KeyValueStore: Sendable {
-  package let store: Store
+  package let stores: StoreSwitch
+  package var store: Store {
+    @inline(__always) get { stores.store }
+  }
 
   package init(_ path: String, disk: any Disk, options: StoreOptions = StoreOptions()) throws(StoreError) {
     do { try KeyValueStore.createIfMissing(path, disk: disk, options: options) } catch .disk(let failure)
@@ -49,7 +62,7 @@ package final class KeyValueStore: Sendable {
     {
       // Somebody else was faster; theirs is as good.
     }
-    store = try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())
+    stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier()))
   }
 
   private static func createIfMissing(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
@@ -58,12 +71,14 @@ package final class KeyValueStore: Sendable {
     try Store.create(path, disk: disk, options: options)
   }
 
-  package func close() throws(StoreError) { try store.close() }
+  package func close() throws(StoreError) { try stores.close() }
 
   /// A transaction: what `body` puts and deletes becomes durable together, or not at all.
   @discardableResult
   package func write(_ body: (borrowing KeyValueTransaction) throws -> Void) throws -> UInt64 {
-    let transaction = try store.beginTransaction()
+    let transaction = try stores.beginTransaction()
+    // The store of this transaction; another may be current before its sync returns.
+    let store = transaction.store
     do { try body(KeyValueTransaction(transaction)) } catch {
       let ticket = store.abort(transaction)
       try store.wait(ticket)
@@ -77,22 +92,24 @@ package final class KeyValueStore: Sendable {
   /// Copies a value into `target`, verified; nil when there is none. Own snapshot.
   @inline(__always)
   package func get(_ key: ByteView, into target: ByteBuffer) throws(StoreError) -> ByteView? {
-    let pin = try store.beginRead()
+    let (store, pin) = try stores.beginRead()
     defer { store.endRead(pin) }
-    return try get(key, pin, into: target)
+    return try KeyValueStore.get(key, store, pin, into: target)
   }
 
   @inline(__always)
-  package func get(_ key: ByteView, _ pin: Store.Pin, into target: ByteBuffer) throws(StoreError) -> ByteView? {
+  package static func get(
+    _ key: ByteView, _ store: Store, _ pin: Store.Pin, into target: ByteBuffer
+  ) throws(StoreError) -> ByteView? {
     let value: ByteView?
     do { value = try pin.reader.value(key, in: pin.root(0)) } catch { throw .page(error) }
     guard let value else { return nil }
-    return try copyValue(at: value, end: pin.end, keyByteCount: key.count, into: target)
+    return try copyValue(at: value, store, end: pin.end, keyByteCount: key.count, into: target)
   }
 
   @inline(__always)
-  func copyValue(
-    at value: ByteView, end: UInt64, keyByteCount: Int, into target: ByteBuffer
+  static func copyValue(
+    at value: ByteView, _ store: Store, end: UInt64, keyByteCount: Int, into target: ByteBuffer
   ) throws(StoreError) -> ByteView {
     let place = try KeyValueStore.place(value)
     target.truncate(to: 0)
@@ -113,7 +130,7 @@ package final class KeyValueStore: Sendable {
 
   package var count: UInt64 {
     get throws(StoreError) {
-      let pin = try store.beginRead()
+      let (store, pin) = try stores.beginRead()
       defer { store.endRead(pin) }
       return pin.root(0).count
     }
@@ -121,7 +138,7 @@ package final class KeyValueStore: Sendable {
 
   /// Calls `body` with each key and value in key order; the views are valid during the call.
   package func scan(_ body: (ByteView, ByteView) throws -> Void) throws {
-    let pin = try store.beginRead()
+    let (store, pin) = try stores.beginRead()
     defer { store.endRead(pin) }
     var cursor = pin.reader.cursor(in: pin.root(0))
     let buffer = ByteBuffer()
@@ -130,10 +147,57 @@ package final class KeyValueStore: Sendable {
     while isValid {
       cursor.touchAhead(placeAt: 0)
       cursor.key(into: key)
-      let value = try copyValue(at: cursor.value, end: pin.end, keyByteCount: key.count, into: buffer)
+      let value = try KeyValueStore.copyValue(at: cursor.value, store, end: pin.end, keyByteCount: key.count, into: buffer)
       try body(key.view, value)
       isValid = try cursor.next()
     }
+  }
+}
+
+extension KeyValueStore {
+  /// Puts a file with only what lives in this one's place, while reads and writes go on.
+  package func compact(bytesPerSecond: Int? = nil, shouldGoOn: @escaping () -> Bool = { true }) throws(StoreError) {
+    stores.replacing.lock()
+    defer { stores.replacing.unlock() }
+    try store.compact(KeyValueImager(), in: stores, pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
+  }
+}
+
+struct KeyValueImager: Imager {
+  func makeApplier() -> any Applier { KeyValueApplier() }
+
+  func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
+    let buffer = ByteBuffer()
+    var cursor = pin.reader.cursor(in: pin.root(0))
+    var isValid = try moved { () throws(PageFault) in try cursor.first() }
+    while isValid {
+      cursor.touchAhead(placeAt: 0)
+      let place = try KeyValueStore.place(cursor.value)
+      let operation = try source.copyOperation(at: place, end: pin.end, into: buffer)
+      try writer.append(Operation.payload(operation), kind: KeyValueApplier.Kind.put)
+      try writer.rest()
+      isValid = try moved { () throws(PageFault) in try cursor.next() }
+    }
+  }
+
+  private func moved(_ body: () throws(PageFault) -> Bool) throws(StoreError) -> Bool {
+    do { return try body() } catch { throw .page(error) }
+  }
+
+  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+    let transaction = try target.beginTransaction()
+    do throws(StoreError) {
+      for index in 0..<commit.count {
+        let (kind, payload) = try commit.operation(index)
+        let start = transaction.beginOperation()
+        transaction.payload.append(payload)
+        try transaction.endOperation(start, kind: kind)
+      }
+    } catch {
+      target.abort(transaction)
+      throw error
+    }
+    return try target.commit(transaction).sequence
   }
 }
 

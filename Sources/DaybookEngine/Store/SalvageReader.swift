@@ -36,16 +36,21 @@
     /// Valid during the visit.
     package let operations: [ByteView]
     package let isWhole: Bool
+    /// Its tombstones are of records that are nowhere in the file.
+    package let isImage: Bool
 
-    package init(sequence: UInt64, operations: [ByteView], isWhole: Bool) {
+    package init(sequence: UInt64, operations: [ByteView], isWhole: Bool, isImage: Bool = false) {
       self.sequence = sequence
       self.operations = operations
       self.isWhole = isWhole
+      self.isImage = isImage
     }
   }
 
   private let file: any DiskFile
   private let log: LogReader
+  /// Of the file's header: a compacted file begins with an image.
+  private let generation: UInt64
   package private(set) var losses = Losses()
   package var byteCount: UInt64 { log.end }
 
@@ -62,12 +67,15 @@
       try file.map(through: byteCount)
       // Safe: mapped on the line above, and the file stays open as long as this object.
       let bytes = unsafe ByteView(file.base, count: byteCount)
-      do { log = LogReader(bytes, salt: try FileHeader(bytes).salt) } catch {
+      let header: FileHeader
+      do { header = try FileHeader(bytes) } catch {
         if case .formatTooNew = error { throw StoreError.header(error) }
-        guard let salt = SalvageReader.saltOfCheckpoint(in: bytes) else { throw StoreError.header(error) }
-        log = LogReader(bytes, salt: salt)
+        guard let copy = SalvageReader.headerOfCheckpoint(in: bytes) else { throw StoreError.header(error) }
+        header = copy
         losses.usedHeaderCopy = true
       }
+      log = LogReader(bytes, salt: header.salt)
+      generation = header.generation
     } catch let error as StoreError {
       throw error
     } catch {
@@ -77,17 +85,17 @@
 
   deinit { file.close() }
 
-  /// The salt in the first copy of the header whose checkpoint frame holds with it.
-  private static func saltOfCheckpoint(in bytes: ByteView) -> UInt64? {
+  /// The first copy of the header whose checkpoint frame holds with its salt.
+  private static func headerOfCheckpoint(in bytes: ByteView) -> FileHeader? {
     var offset = FileHeader.byteCount
     while offset + FrameHeader.byteCount + FileHeader.meaningfulByteCount <= bytes.count {
       defer { offset += 8 }
       guard bytes.uint32(at: offset) == FrameHeader.magic, bytes[offset + 4] == FrameHeader.Kind.checkpoint.rawValue
       else { continue }
       let copy = bytes.slice(offset + FrameHeader.byteCount..<offset + FrameHeader.byteCount + FileHeader.meaningfulByteCount)
-      guard let salt = try? FileHeader(meaningful: copy).salt else { continue }
-      let log = LogReader(bytes, salt: salt)
-      if let header = log.header(at: UInt64(offset)), log.payloadHolds(header) { return salt }
+      guard let found = try? FileHeader(meaningful: copy) else { continue }
+      let log = LogReader(bytes, salt: found.salt)
+      if let header = log.header(at: UInt64(offset)), log.payloadHolds(header) { return found }
     }
     return nil
   }
@@ -120,23 +128,26 @@
       }
       walk.number = header.number
       switch header.kind {
-      case .part: walk.parts.append(header)
+      case .part:
+        walk.parts.append(header)
+        walk.imagePieces.append(pieces(of: header))
       case .commit:
         if holds(header, walk.parts) {
-          noteLost(through: header.sequence - 1, &walk)
+          if !header.isImage { noteLost(through: header.sequence - 1, &walk) }
           try visitWhole(header, walk.parts, visit)
         } else if header.number > provenThrough {
           losses.hasTornTail = true
           return
         } else {
           noteLost(through: header.sequence, &walk)
-          let range = Int(header.payloadOffset)..<Int(min(header.end, log.end))
-          // The parts of a commit whose list of parts is gone may be those of a transaction that never ended.
-          try visitPieces(range, startsWithParts: header.hasParts, header.sequence, visit)
+          for range in piecesBefore(header, walk) + [pieces(of: header)] {
+            try visitPieces(range, header.sequence, isImage: header.isImage, visit)
+          }
         }
         walk.sequence = max(walk.sequence, header.sequence)
         walk.parts.removeAll()
-      case .pages, .checkpoint, .closed, .note:
+        walk.imagePieces.removeAll()
+      case .pages, .checkpoint, .closed, .note, .superseded:
         noteLost(through: header.sequence, &walk)
       }
     }
@@ -150,7 +161,25 @@
   private struct Walk {
     var number: UInt64 = 0
     var sequence: UInt64 = 0
+    /// Since the last commit.
     var parts: [FrameHeader] = []
+    /// Stretches that belong to the image, if this file has one.
+    var imagePieces: [Range<Int>] = []
+  }
+
+  /// Where the operations of a frame stand.
+  private func pieces(of header: FrameHeader) -> Range<Int> {
+    let end = Int(min(header.end, log.end))
+    return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
+  }
+
+  /// What belongs to a damaged commit besides its own frame: all before an image; of another commit the parts that it
+  /// names. If its list of parts is gone, they may be those of a transaction that never ended.
+  private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
+    if commit.isImage { return walk.imagePieces }
+    guard commit.hasParts, log.payloadHolds(commit), let payload = log.payload(of: commit), let list = PartList(payload)
+    else { return [] }
+    return walk.parts.filter { $0.number >= list.firstNumber }.map { pieces(of: $0) }
   }
 
   /// The next frame that holds and was written after frame `number`.
@@ -203,6 +232,7 @@
   private func visitWhole(
     _ commit: FrameHeader, _ parts: [FrameHeader], _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
+    if commit.isImage { return try visitImage(commit, parts, visit) }
     let frames = commit.hasParts ? Array(named(by: commit, parts) ?? []) + [commit] : [commit]
     let operations: [(Place, ByteView)]
     do { operations = try log.operations(of: frames) } catch {
@@ -213,6 +243,21 @@
     try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: true))
   }
 
+  /// An image may be larger than what one transaction can hold: it comes frame by frame, the last one as the whole.
+  private func visitImage(
+    _ commit: FrameHeader, _ parts: [FrameHeader], _ visit: (Commit) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for frame in (commit.hasParts ? Array(named(by: commit, parts) ?? []) : []) + [commit] {
+      let operations: [(Place, ByteView)]
+      do { operations = try log.operations(of: [frame]) } catch {
+        losses.add(commit.sequence...commit.sequence)
+        return
+      }
+      let isLast = frame.number == commit.number
+      try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: isLast, isImage: true))
+    }
+  }
+
   // MARK: pieces
 
   /// A gap in the frame numbers. Where exactly one frame is missing and the sequences say that it was a commit, its
@@ -220,22 +265,32 @@
   private func visitGap(
     _ gap: Range<UInt64>, before next: FrameHeader, _ walk: inout Walk, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
-    defer { walk.parts.removeAll() }
     let lost = next.kind == .commit ? next.sequence - 1 : next.sequence
     let isOneCommit = next.number == walk.number + 2 && lost == walk.sequence + 1
+    let isImage = generation > 1 && walk.sequence == 0
     noteLost(through: lost, &walk)
     let start = gap.lowerBound + UInt64(FrameHeader.byteCount)
-    guard isOneCommit, start < gap.upperBound else { return }
-    try visitPieces(Int(start)..<Int(gap.upperBound), startsWithParts: !walk.parts.isEmpty, lost, visit)
+    let list = walk.parts.isEmpty ? 0 : PartList.encodedByteCount
+    let range = Int(start)..<max(Int(start), Int(gap.upperBound))
+    if isImage {
+      walk.imagePieces.append(range)
+      // The image's own last frame is lost.
+      if lost > 0 {
+        for range in walk.imagePieces { try visitPieces(range, lost, isImage: true, visit) }
+        walk.imagePieces.removeAll()
+      }
+    } else if isOneCommit {
+      try visitPieces(range.dropFirst(list), lost, visit)
+    }
   }
 
   private func visitPieces(
-    _ range: Range<Int>, startsWithParts: Bool, _ sequence: UInt64, _ visit: (Commit) throws(StoreError) -> Void
+    _ range: Range<Int>, _ sequence: UInt64, isImage: Bool = false, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let operations = operationsThatHold(in: startsWithParts ? range.dropFirst(PartList.encodedByteCount) : range)
+    let operations = operationsThatHold(in: range)
     if operations.isEmpty { return }
-    losses.partialSequences.append(sequence)
-    try visit(Commit(sequence: sequence, operations: operations, isWhole: false))
+    if losses.partialSequences.last != sequence { losses.partialSequences.append(sequence) }
+    try visit(Commit(sequence: sequence, operations: operations, isWhole: false, isImage: isImage))
   }
 
   /// Operations that match their own checksums, wherever they begin. A checksum knows its place, so nothing but an

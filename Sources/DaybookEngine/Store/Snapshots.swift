@@ -16,6 +16,8 @@ struct StateRecord {
   var frameNumber: UInt64
   /// Pages of all trees, for the log budget.
   var pageCount: UInt64
+  /// Bytes of the operations that the trees name.
+  var liveByteCount: Int
   var roots: RootSet
 }
 
@@ -145,6 +147,15 @@ struct StateRecord {
       if word > SnapshotSlots.revoked && word & 1 == 0 { return true }
     }
     return false
+  }
+
+  /// Whether no version is pinned, by a reader or by a resting snapshot.
+  var isUnused: Bool {
+    for slot in 0..<usedSlotCount {
+      let word = unsafe slots[slot * SnapshotSlots.strideWords].load(ordering: .sequentiallyConsistent)
+      if word > SnapshotSlots.revoked { return false }
+    }
+    return true
   }
 
   /// Revokes the resting snapshot of the oldest version below `limit`; false when there is none any more. A snapshot that

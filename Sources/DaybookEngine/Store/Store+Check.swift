@@ -24,6 +24,8 @@ package struct StoreCheck: Sendable {
   package var isClean: Bool { findings.isEmpty }
   /// Each page has one place; in a forged file many branches may lead to one, and following all of them has no end.
   var visited: Set<UInt64> = []
+  /// Pages of trees whose roots stand in a catalog.
+  var nestedPageCount = 0
   package init() {}
 }
 
@@ -37,6 +39,10 @@ extension Store {
     source.forgetChecks(below: pin.end)
     for index in 0..<RootSet.count {
       checkTree(pin.root(index), end: pin.end, name: "tree \(index)", into: &result)
+    }
+    if result.isClean, UInt64(result.pageCount) != pin.pageCount {
+      result.findings.append(
+        .init(offset: nil, message: "the trees have \(result.pageCount) pages, the store counts \(pin.pageCount)"))
     }
     return result
   }
@@ -103,12 +109,18 @@ extension Store {
       if root.count != 0 { result.findings.append(.init(offset: nil, message: "\(name) is empty but counts records")) }
       return
     }
+    let before = result
     let found = checkPage(
       root.reference, level: nil, lower: nil, upper: nil, end: end, name: name, depth: 0, isInCatalog: isInCatalog,
       into: &result)
     if let found, found != root.count {
       result.findings.append(
         .init(offset: nil, message: "\(name) holds \(found) records, its root says \(root.count)"))
+    }
+    let own = result.pageCount - before.pageCount - (result.nestedPageCount - before.nestedPageCount)
+    if isInCatalog { result.nestedPageCount += own }
+    if found != nil, UInt64(own) != root.pageCount {
+      result.findings.append(.init(offset: nil, message: "\(name) has \(own) pages, its root says \(root.pageCount)"))
     }
   }
 

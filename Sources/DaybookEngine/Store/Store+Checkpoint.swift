@@ -12,16 +12,8 @@ extension Store {
   /// Once the store closes, only `close` itself makes one.
   package func checkpoint(isClosing: Bool = false) throws(StoreError) {
     if source.firstFault.withLock({ $0 }) != nil { return try tellOfDamagedPage() }
-    turn.lock()
-    while isCheckpointing { turn.wait() }
-    isCheckpointing = true
-    turn.unlock()
-    defer {
-      turn.withLock {
-        isCheckpointing = false
-        turn.broadcast()
-      }
-    }
+    holdCheckpoints()
+    defer { allowCheckpoints() }
     // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
     if !isClosing && isClosed.load(ordering: .sequentiallyConsistent) { return }
     guard let (slot, state) = slots.claim() else { return }
@@ -51,6 +43,21 @@ extension Store {
     giveTurn()
   }
 
+  /// Waits until no checkpoint is under way, and keeps others from beginning.
+  func holdCheckpoints() {
+    turn.lock()
+    while isCheckpointing { turn.wait() }
+    isCheckpointing = true
+    turn.unlock()
+  }
+
+  func allowCheckpoints() {
+    turn.withLock {
+      isCheckpointing = false
+      turn.broadcast()
+    }
+  }
+
   /// Waits until no checkpoint is under way.
   func waitForCheckpoint() {
     turn.lock()
@@ -75,6 +82,11 @@ extension Store {
   private func writePages(_ walk: inout CheckpointWalk) throws(StoreError) -> Bool {
     waitForBackgroundTurn()
     defer { giveTurn() }
+    return try appendPages(&walk)
+  }
+
+  /// One frame of pages. Called with the turn.
+  func appendPages(_ walk: inout CheckpointWalk) throws(StoreError) -> Bool {
     let frame = ByteBuffer(capacity: FrameHeader.byteCount + (Store.pagesPerFrame + 2) * Page.byteCount)
     frame.append(zeros: FrameHeader.byteCount)
     // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
@@ -103,11 +115,12 @@ extension Store {
   private func writeCheckpointFrame(_ version: StateRecord) throws(StoreError) {
     let contents = CheckpointContents(
       freezeOffset: version.end, freezeNumber: version.nextNumber, freezeSequence: version.sequence,
-      freezePrevious: version.previous, pageCount: version.pageCount,
+      freezePrevious: version.previous, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
       roots: version.roots.array.map { root in
         let isDirty = root.reference & PageSource.memoryTag != 0
         return TreeRoot(
-          reference: isDirty ? DirtyPage(root.reference).fileOffset : root.reference, count: root.count)
+          reference: isDirty ? DirtyPage(root.reference).fileOffset : root.reference, count: root.count,
+          pageCount: root.pageCount)
       })
     let frame = ByteBuffer(capacity: 512)
     frame.append(zeros: FrameHeader.byteCount)
@@ -175,6 +188,7 @@ extension Store {
     while !tryTurn(isUrgent: replayByteCountIsUrgent) { SystemClock.sleep(nanoseconds: 200_000) }
   }
 
+  /// Takes the turn; whoever holds it gives it soon.
   func takeTurnForBackground() { while !tryTurn(isUrgent: true) {} }
 
   private var replayByteCountIsUrgent: Bool {

@@ -1,31 +1,89 @@
-/// Reading the whole log of an open store, commit by commit: what a backup copies.
+/// Reading the log of an open store, commit by commit: what a backup copies, and a compaction in the end.
 extension Store {
   /// Visits every commit up to a pinned version, oldest first. The bytes of a log never change, so writers go on meanwhile.
   /// - Parameters:
-  ///   - progress: called with the sequence that comes next; false ends the walk with `.refused`.
-  ///   - visit: gets the commit's operations; they are valid during the call.
+  ///   - progress: called with the sequence that comes next; what it throws ends the walk.
+  ///   - visit: gets the commit; its operations are valid during the call.
   /// - Throws: `.rotten` where acknowledged commits are damaged: a copy of the rest is no backup.
   package func forEachCommit(
-    through pin: Pin, progress: (UInt64) -> Bool,
-    _ visit: (_ sequence: UInt64, _ operations: [ByteView]) throws(StoreError) -> Void
+    through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
+    _ visit: (CommitReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try forEachCommit(pin, { $0.planFromStart() }, progress, visit)
+  }
+
+  /// The same for what came behind a place that was reached before.
+  func forEachCommit(
+    from position: CopyPosition, through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
+    _ visit: (CommitReader) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let place = CheckpointContents(
+      freezeOffset: position.end, freezeNumber: position.nextNumber, freezeSequence: position.sequence,
+      freezePrevious: position.previous, pageCount: 0, liveByteCount: 0, roots: [])
+    try forEachCommit(pin, { $0.plan(continuing: place) }, progress, visit)
+  }
+
+  private func forEachCommit(
+    _ pin: Pin, _ makePlan: (LogReader) -> RecoveryPlan, _ progress: (UInt64) throws(StoreError) -> Void,
+    _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     // Safe: everything below the end of a pinned version is mapped and stays so.
     let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
-    let plan = log.planFromStart()
+    let plan = makePlan(log)
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     guard plan.lastSequence >= pin.sequence else {
       throw .rotten(lost: plan.lastSequence + 1...pin.sequence)
     }
     var failure: StoreError?
     do throws(LogFault) {
-      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
-        guard failure == nil, sequence <= pin.sequence else { return }
+      try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
+        guard failure == nil, commit.sequence <= pin.sequence else { return }
         do throws(StoreError) {
-          guard progress(sequence) else { throw .refused(reason: "the copy was cancelled") }
-          try visit(sequence, operations.map { $0.1 })
+          try progress(commit.sequence)
+          try visit(CommitReader(store: self, end: pin.end, header: commit, operations: operations))
         } catch { failure = error }
       }
     } catch { throw .log(error) }
     if let failure { throw failure }
+  }
+}
+
+/// One commit of a log that is being copied. Each operation is verified in the copy that is handed out: a checksum that
+/// the new file computes is never put on bytes that have changed meanwhile.
+@safe package struct CommitReader {
+  let store: Store
+  let end: UInt64
+  let header: FrameHeader
+  let operations: [(Place, ByteView)]
+  private let buffer = ByteBuffer(capacity: 4096)
+
+  init(store: Store, end: UInt64, header: FrameHeader, operations: [(Place, ByteView)]) {
+    self.store = store
+    self.end = end
+    self.header = header
+    self.operations = operations
+  }
+
+  package var sequence: UInt64 { header.sequence }
+  package var isImage: Bool { header.isImage }
+  package var count: Int { operations.count }
+
+  /// Kind and payload of an operation; the payload is valid until the next call.
+  package func operation(_ index: Int) throws(StoreError) -> (kind: UInt8, payload: ByteView) {
+    let bytes = try store.copyOperation(at: operations[index].0, end: end, into: buffer)
+    return (Operation.kind(bytes), Operation.payload(bytes))
+  }
+}
+
+extension Store {
+  /// Copies an operation into a buffer and verifies the copy.
+  package func copyOperation(at place: Place, end: UInt64, into buffer: ByteBuffer) throws(StoreError) -> ByteView {
+    try Store.checkPlace(place, end: end)
+    buffer.truncate(to: 0)
+    buffer.reserve(Int(place.byteCount))
+    // Safe: the line above made room.
+    unsafe try copyOperation(at: place, end: end, to: buffer.base)
+    buffer.count = Int(place.byteCount)
+    return buffer.view
   }
 }

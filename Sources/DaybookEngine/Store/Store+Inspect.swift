@@ -1,7 +1,6 @@
 /// What tools look at: frames one by one, pages tree by tree, how many bytes live.
 extension Store {
   package func fileByteCount() throws(StoreError) -> Int {
-    if isClosed.load(ordering: .acquiring) { throw .closed }
     do { return try file.byteCount() } catch { throw .disk(error) }
   }
 

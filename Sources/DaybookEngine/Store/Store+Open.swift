@@ -10,9 +10,12 @@ extension Store {
   /// The temporary file has one name for all who create this database, and whoever holds its writer's lock goes on. With
   /// names of their own, the slower of two creators would rename its empty file over the database in which the faster one
   /// has committed by then.
-  /// - Parameter original: the database of which the file will be a copy: it has the same UUID, and a salt of its own.
+  /// - Parameters:
+  ///   - original: the database of which the file will be a copy: it has the same UUID, and a salt of its own.
+  ///   - generations: how many generations younger it is.
   package static func create(
-    _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil
+    _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
+    generations: UInt64 = 0
   ) throws(StoreError) {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let temporary = path + ".new"
@@ -24,7 +27,7 @@ extension Store {
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
       // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
-      let header = FileHeader(random: &generator, copying: original).encoded()
+      let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
       do throws(DiskFailure) {
         // Looked at again with the lock: another creator may have finished meanwhile.
         if try disk.exists(path) { throw exists }
@@ -79,16 +82,17 @@ extension Store {
   }
 
   /// Opens an existing database.
+  /// - Parameter name: the name that the file will have, when it has another one so far.
   package static func open(
-    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, as name: String? = nil, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
     options.isReadOnly
       ? try openForReading(path, disk: disk, options: options, applier: applier)
-      : try openForWriting(path, disk: disk, options: options, applier: applier)
+      : try openForWriting(path, as: name ?? path, disk: disk, options: options, applier: applier)
   }
 
   private static func openForWriting(
-    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, as name: String, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
     let (file, claim) = try lockForWriting(path, disk: disk, options: options)
     var background: (any DiskFile)?
@@ -99,7 +103,7 @@ extension Store {
       let log = try log(of: file, header)
       let plan = options.rebuildsTrees ? log.planFromStart() : log.plan()
       let store = try Store(
-        path: path, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
+        path: name, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
         applier: applier, plan: plan)
       if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
       let used = try store.load(plan, log: log)
@@ -108,6 +112,7 @@ extension Store {
       try store.mend(used, log: log)
       store.startWriting(used)
       store.writerClaim = claim
+      try? removeLeftover(of: name, disk: disk)
       return store
     } catch {
       file.close()
@@ -258,10 +263,10 @@ extension Store {
   /// Applies the commits of a plan to its checkpoint's trees, in one edit that nobody sees before it ends.
   func replay(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
     let transaction = reusableTransaction
-    transaction.prepareReplay(roots: RootSet(plan.checkpoint?.roots ?? []), end: plan.end)
+    transaction.prepareReplay(plan)
     do throws(LogFault) {
-      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
-        try transaction.replay(operations, sequence: sequence)
+      try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
+        try transaction.replay(operations, sequence: commit.sequence)
       }
       try applier.flush(transaction)
     } catch {
@@ -275,7 +280,8 @@ extension Store {
     head = StateRecord(
       version: 2, sequence: plan.lastSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
       pageFrameByteCount: plan.pageFrameByteCount, frameNumber: plan.durableNumber,
-      pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)), roots: transaction.roots)
+      pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)),
+      liveByteCount: transaction.liveByteCount, roots: transaction.roots)
   }
 
   // MARK: mending
@@ -460,10 +466,11 @@ extension Store {
 }
 
 extension StoreTransaction {
-  func prepareReplay(roots: RootSet, end: UInt64) {
-    self.roots = roots
+  func prepareReplay(_ plan: RecoveryPlan) {
+    roots = RootSet(plan.checkpoint?.roots ?? [])
+    liveByteCount = plan.checkpoint?.liveByteCount ?? 0
     editor.version = 2
-    editor.end = end
+    editor.end = plan.end
     startReplay()
   }
 }
@@ -510,7 +517,7 @@ extension LogReader {
 
   /// Calls `body` with the operations of each commit of a plan up to its last sequence, rolled back savepoints left out.
   func forEachCommit(
-    of plan: RecoveryPlan, _ body: (UInt64, [(Place, ByteView)]) throws(LogFault) -> Void
+    of plan: RecoveryPlan, _ body: (FrameHeader, [(Place, ByteView)]) throws(LogFault) -> Void
   ) throws(LogFault) {
     var offset = plan.startOffset
     var parts: [FrameHeader] = []
@@ -531,7 +538,7 @@ extension LogReader {
         frames = Array(parts.drop { $0.number != list.firstNumber })
       }
       parts.removeAll()
-      try body(header.sequence, try operations(of: frames + [header]))
+      try body(header, try operations(of: frames + [header]))
     }
   }
 

@@ -13,6 +13,12 @@ extension Store {
       @inline(__always) get { TreeReader(source: source, end: state.record.end) }
     }
     package var pageCount: UInt64 { state.record.pageCount }
+    /// Bytes of the file that are needed: the header, the pages of the trees, and the operations that they name.
+    package var liveByteCount: Int {
+      FileHeader.byteCount + Int(clamping: state.record.pageCount) * Page.byteCount + operationByteCount
+    }
+    /// Bytes of the operations that the trees name.
+    package var operationByteCount: Int { state.record.liveByteCount }
   }
 
   /// Pins the newest version: about 6 ns.
@@ -22,13 +28,16 @@ extension Store {
     // In this order: `close` says that it closes, then looks whether a slot is taken.
     if isClosed.load(ordering: .sequentiallyConsistent) {
       slots.release(slot)
-      throw .closed
+      throw closedError
     }
     return Pin(slot: slot, state: state, source: source)
   }
 
   @inline(__always)
-  package func endRead(_ pin: Pin) { slots.release(pin.slot) }
+  package func endRead(_ pin: Pin) {
+    slots.release(pin.slot)
+    if isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+  }
 
   /// A long-lived snapshot pauses; from here on it may be revoked.
   package func rest(_ pin: Pin) { slots.rest(pin.slot, pin.state) }
@@ -36,10 +45,14 @@ extension Store {
   /// It goes on reading; throws when it was revoked, and then must only be ended.
   package func resume(_ pin: Pin) throws(StoreError) {
     if !slots.resume(pin.slot, pin.state) { throw .snapshotTooOld }
-    if isClosed.load(ordering: .sequentiallyConsistent) {
+    if isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
       rest(pin)
       throw .closed
     }
+  }
+
+  private var closesSnapshots: Bool {
+    !isSuperseded.load(ordering: .acquiring) || isFinished.load(ordering: .acquiring)
   }
 
   /// Throws when no operation can lie at a place. Trees of a forged file name places beyond its end: nothing is allocated for

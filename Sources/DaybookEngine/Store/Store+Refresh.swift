@@ -25,7 +25,7 @@ extension Store {
     guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
     let place = CheckpointContents(
       freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-      freezePrevious: tail.previous, pageCount: 0, roots: [])
+      freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
     var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
@@ -46,8 +46,8 @@ extension Store {
     let end = max(plan.end, head.end)
     editor.end = end
     do throws(LogFault) {
-      try log.forEachCommit(of: plan) { (sequence, operations) throws(LogFault) in
-        try transaction.replay(operations, sequence: sequence)
+      try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
+        try transaction.replay(operations, sequence: commit.sequence)
       }
       try applier.flush(transaction)
     } catch {
@@ -62,7 +62,7 @@ extension Store {
     head = StateRecord(
       version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
-      roots: transaction.roots)
+      liveByteCount: transaction.liveByteCount, roots: transaction.roots)
     enqueue(head)
     syncMonitor.lock()
     let shown = publishPending(regardless: true)

@@ -43,7 +43,8 @@ extension Store {
     head = StateRecord(
       version: version, sequence: header.sequence, end: tail.offset, nextNumber: tail.number,
       previous: tail.previous, pageFrameByteCount: tail.pageFrameByteCount, frameNumber: header.number,
-      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), roots: transaction.roots)
+      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+      roots: transaction.roots)
     tail.sequence = header.sequence
     enqueue(head)
     var shown: UInt64?
@@ -135,7 +136,7 @@ extension Store {
   /// Seals a frame and writes it at the end of the log. Called with the turn.
   /// - Parameter keepsReserve: the reserve must stand behind the frame afterwards, or there is no room for it.
   func append(
-    _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false,
+    _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
     keepsReserve: Bool = true, through target: (any DiskFile)? = nil
   ) throws(StoreError) -> FrameHeader {
     try checkAlive()
@@ -145,6 +146,7 @@ extension Store {
       newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
       olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
     header.hasParts = hasParts
+    header.isImage = isImage
     header.fillsSectors = options.startsBatchesOnFreshSector
     header.seal(into: frame, salt: self.header.salt)
     let byteCount = frame.count

@@ -13,6 +13,7 @@ import Synchronization
 /// Always true: what is published is durable (except at `.relaxed`); a failed sync is final; nothing of the file is
 /// changed once a commit depends on it.
 @safe package final class Store: @unchecked Sendable {
+  /// The name under which users know the file.
   package let path: String
   package let header: FileHeader
   package let options: StoreOptions
@@ -22,7 +23,7 @@ import Synchronization
   let file: any DiskFile
   /// Pages, zeros and checkpoints.
   let backgroundFile: any DiskFile
-  let applier: any Applier
+  package let applier: any Applier
   let slots: SnapshotSlots
   package internal(set) var recovery = RecoveryReport()
   let openingProcess = processID()
@@ -69,7 +70,12 @@ import Synchronization
   let syncedOffset = Atomic<UInt64>(0)
   let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
+  /// Nobody begins to read or write any more.
   let isClosed = Atomic<Bool>(false)
+  /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
+  let isSuperseded = Atomic<Bool>(false)
+  let isFinished = Atomic<Bool>(false)
+  let hasReleasedFiles = Atomic<Bool>(false)
   /// Held while the store closes, so that a second `close` returns after the first.
   let closing = Monitor()
   /// Set when the file must not be written, whatever the options say.
@@ -105,7 +111,7 @@ import Synchronization
     head = StateRecord(
       version: 1, sequence: plan.startSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
       pageFrameByteCount: plan.pageFrameByteCount, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
-      roots: RootSet(plan.checkpoint?.roots ?? []))
+      liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
   }
 
   deinit {
@@ -146,12 +152,14 @@ import Synchronization
   }
 
   func checkUsable() throws(StoreError) {
-    if isClosed.load(ordering: .acquiring) { throw .closed }
+    if isClosed.load(ordering: .acquiring) { throw closedError }
     if options.isReadOnly { throw .readOnly }
     if let lost { throw .rotten(lost: lost) }
     if openingProcess != processID() { throw .forked }
     try checkAlive()
   }
+
+  var closedError: StoreError { isSuperseded.load(ordering: .acquiring) ? .superseded : .closed }
 
   func checkAlive() throws(StoreError) {
     if isDead.load(ordering: .acquiring), let cause = deathCause.withLock({ $0 }) { throw .outcomeUnknown(cause) }
@@ -327,6 +335,9 @@ package protocol Applier: AnyObject, Sendable {
   ) throws(LogFault)
   /// Puts what `apply` has kept for itself into the trees.
   func flush(_ changes: StoreTransaction) throws(LogFault)
+  /// Puts roots that `apply` keeps open into the trees and lets go of them: pages of this transaction are about to move
+  /// into the file. What it has gathered besides, it keeps.
+  func letGo(_ changes: StoreTransaction) throws(LogFault)
   /// Forgets what `apply` has kept for itself: the transaction went back.
   func forget()
 }

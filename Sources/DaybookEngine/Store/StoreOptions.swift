@@ -39,6 +39,8 @@ package struct StoreOptions: Sendable {
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
   package var onPublish: (@Sendable (UInt64) -> Void)?
+  /// Called on a background thread when the file is much larger than what lives in it. Must not block.
+  package var onCompactionDue: (@Sendable () -> Void)?
   package init() {}
 }
 
@@ -57,6 +59,8 @@ package enum StoreError: Error, Sendable {
   case alreadyOpen(path: String)
   case readOnly
   case closed
+  /// Another file has taken this one's place, and its store this store's.
+  case superseded
   /// A sync failed; whether the last commits survive is unknown until the file is opened again.
   case outcomeUnknown(DiskFailure)
   case tooLarge(byteCount: Int, limit: Int)

@@ -5,15 +5,19 @@
 ///
 /// Always true: `frameStart + index in buffer` is where a byte will be in the file.
 @safe package final class StoreTransaction {
-  unowned let store: Store
+  package unowned let store: Store
   // What every operation needs of the store, without asking an unowned object for it.
   private let applier: any Applier
   private let salt: UInt64
   private let limits: Limits
   package let editor: TreeEditor
   @safe @exclusivity(unchecked) package var roots = RootSet()
+  /// Bytes of the operations that the trees name. The applier keeps count: it knows what an operation replaces.
+  @safe @exclusivity(unchecked) package var liveByteCount = 0
   /// The sequence that the commit will have.
   @safe @exclusivity(unchecked) package private(set) var sequence: UInt64 = 0
+  /// It stands for all commits up to its sequence.
+  @safe @exclusivity(unchecked) private var isImage = false
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
   let buffer: ByteBuffer
   @safe @exclusivity(unchecked) private(set) var frameStart: UInt64 = 0
@@ -45,13 +49,16 @@
 
   /// The trees as this transaction has changed them so far.
   package var reader: TreeReader { TreeReader(source: store.source, end: editor.end) }
-  package var hasOperations: Bool { ordinal > 0 }
+  /// Whether there is anything to commit. An image is a commit also when nothing lives.
+  package var hasOperations: Bool { ordinal > 0 || isImage }
 
   func begin() {
     // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
     applier.forget()
     roots = store.head.roots
+    liveByteCount = store.head.liveByteCount
     sequence = store.tail.sequence + 1
+    isImage = false
     ordinal = 0
     parts.removeAll()
     failure = nil
@@ -61,6 +68,13 @@
     editor.version = store.head.version + 1
     editor.end = store.tail.offset
     base = editor.beginEdit()
+  }
+
+  /// Makes this transaction, the first of its file, stand for all commits up to `sequence`.
+  func becomeImage(of sequence: UInt64) {
+    precondition(self.sequence == 1 && ordinal == 0, "an image is the first commit of its file")
+    self.sequence = sequence
+    isImage = true
   }
 
   private func startBuffer() {
@@ -120,7 +134,7 @@
 
   private func checkMemory() throws(StoreError) {
     // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
-    if editor.created.count > limits.pageCount {
+    if editor.created.count > limits.pageCount, !isImage {
       let error = StoreError.tooLarge(
         byteCount: editor.created.count * DirtyPages.byteCountPerPage,
         limit: limits.pageCount * DirtyPages.byteCountPerPage)
@@ -132,15 +146,37 @@
   /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
   private func flushPart() throws(StoreError) {
     do {
-      let header = try store.append(.part, buffer, sequence: sequence - 1, hasParts: !parts.isEmpty, keepsReserve: addsData)
+      let header = try store.append(
+        .part, buffer, sequence: store.tail.sequence, hasParts: !parts.isEmpty, keepsReserve: addsData)
       parts.append(header)
     } catch {
       failure = error
       throw error
     }
+    moveToTail()
+  }
+
+  private func moveToTail() {
     frameStart = store.tail.offset
     editor.end = store.tail.offset
     startBuffer()
+  }
+
+  /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them, and is
+  /// false when there are none left. Only where nobody else reads the store, and nothing will be rolled back but all.
+  func spill(_ appendPages: (inout CheckpointWalk) throws(StoreError) -> Bool) throws(StoreError) {
+    if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try flushPart() }
+    do { try applier.letGo(self) } catch {
+      failure = .log(error)
+      throw .log(error)
+    }
+    var walk = CheckpointWalk(roots: roots.array)
+    while try appendPages(&walk) {}
+    for index in 0..<RootSet.count where roots[index].reference & PageSource.memoryTag != 0 {
+      roots[index].reference = DirtyPage(roots[index].reference).fileOffset
+    }
+    editor.freeCreated()
+    moveToTail()
   }
 
   // MARK: changing trees, for appliers
@@ -154,8 +190,10 @@
   }
 
   @discardableResult
-  package func remove(_ key: ByteView, from root: inout TreeRoot) throws(LogFault) -> Bool {
-    do { return try editor.remove(key, from: &root) } catch { throw .page(error) }
+  package func remove(
+    _ key: ByteView, from root: inout TreeRoot, old: ByteBuffer? = nil
+  ) throws(LogFault) -> Bool {
+    do { return try editor.remove(key, from: &root, old: old) } catch { throw .page(error) }
   }
 
   package func value(_ key: ByteView, in root: TreeRoot) throws(LogFault) -> ByteView? {
@@ -186,6 +224,7 @@
   package struct Savepoint {
     let editor: TreeEditor.Savepoint
     let roots: RootSet
+    let liveByteCount: Int
     let ordinal: UInt32
     let partCount: Int
     let bufferCount: Int
@@ -195,7 +234,8 @@
     if let failure { throw failure }
     do { try applier.flush(self) } catch { throw .log(error) }
     return Savepoint(
-      editor: editor.beginEdit(), roots: roots, ordinal: ordinal, partCount: parts.count, bufferCount: buffer.count)
+      editor: editor.beginEdit(), roots: roots, liveByteCount: liveByteCount, ordinal: ordinal, partCount: parts.count,
+      bufferCount: buffer.count)
   }
 
   /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
@@ -203,6 +243,7 @@
     applier.forget()
     editor.rollBack(to: savepoint.editor)
     roots = savepoint.roots
+    liveByteCount = savepoint.liveByteCount
     if case .disk = failure {} else { failure = nil }
     if parts.count == savepoint.partCount {
       buffer.truncate(to: savepoint.bufferCount)
@@ -233,7 +274,7 @@
       buffer.set(uint64: PartList.checksum(parts.map(\.payloadChecksum)), at: FrameHeader.byteCount + 24)
     }
     return try store.append(
-      .commit, buffer, sequence: sequence, hasParts: !parts.isEmpty, keepsReserve: addsData)
+      .commit, buffer, sequence: sequence, hasParts: !parts.isEmpty, isImage: isImage, keepsReserve: addsData)
   }
 
   // MARK: replay

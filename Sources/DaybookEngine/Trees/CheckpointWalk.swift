@@ -62,7 +62,7 @@ struct CheckpointWalk {
 ///     offset  size  field
 ///          0     1  root count
 ///          1     7  zero
-///          8  16×n  roots: {u64 page, u64 records}
+///          8  24×n  roots: {u64 page, u64 records, u64 pages}
 ///        ...        the owner's bytes
 @safe package struct CatalogValue {
   package let bytes: ByteView
@@ -75,8 +75,7 @@ struct CheckpointWalk {
   }
 
   package func root(_ index: Int) -> TreeRoot {
-    let offset = 8 + index * TreeRoot.encodedByteCount
-    return TreeRoot(reference: bytes.uint64(at: offset), count: bytes.uint64(at: offset + 8))
+    TreeRoot(bytes, at: 8 + index * TreeRoot.encodedByteCount)
   }
 
   /// What follows the roots.
@@ -86,10 +85,7 @@ struct CheckpointWalk {
     buffer.truncate(to: 0)
     buffer.append(UInt8(roots.count))
     buffer.append(zeros: 7)
-    for root in roots {
-      buffer.append(uint64: root.reference)
-      buffer.append(uint64: root.count)
-    }
+    for root in roots { root.append(to: buffer) }
     buffer.append(rest)
   }
 

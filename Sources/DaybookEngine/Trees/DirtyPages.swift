@@ -21,9 +21,7 @@
   @safe @exclusivity(unchecked) private var free: [UInt64] = []
   @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
 
-  deinit {
-    while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }
-  }
+  deinit { releaseAll() }
 
   /// A page of uninitialised memory; the tagged reference to it.
   func allocate(birth: UInt64, mark: UInt64) -> UInt64 {
@@ -36,6 +34,13 @@
     meta.fileOffset = 0
     meta.isRetired = false
     return reference
+  }
+
+  /// Gives all memory back; no page may be looked at any more.
+  func releaseAll() {
+    while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }
+    free = []
+    usedPageCount = 0
   }
 
   func deallocate(_ reference: UInt64) {

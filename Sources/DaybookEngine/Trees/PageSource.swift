@@ -80,16 +80,33 @@ import Synchronization
   }
 }
 
-/// The root of a tree: a page reference (zero for an empty tree) and the number of records in it.
+/// The root of a tree: a page reference (zero for an empty tree), the number of records in it, and of its pages.
 package struct TreeRoot: Sendable, Equatable {
   package var reference: UInt64
   package var count: UInt64
-  package init(reference: UInt64 = 0, count: UInt64 = 0) {
+  /// Kept exact by `put` and `remove`, so that a dropped tree need not be walked to know what it took.
+  package var pageCount: UInt64
+  package init(reference: UInt64 = 0, count: UInt64 = 0, pageCount: UInt64 = 0) {
     self.reference = reference
     self.count = count
+    self.pageCount = pageCount
   }
   package static let empty = TreeRoot()
-  package static let encodedByteCount = 16
+  package static let encodedByteCount = 24
+  package var isEmpty: Bool { reference == 0 && count == 0 }
+
+  /// Reads what `append` wrote.
+  init(_ bytes: ByteView, at offset: Int) {
+    reference = bytes.uint64(at: offset)
+    count = bytes.uint64(at: offset + 8)
+    pageCount = bytes.uint64(at: offset + 16)
+  }
+
+  func append(to buffer: ByteBuffer) {
+    buffer.append(uint64: reference)
+    buffer.append(uint64: count)
+    buffer.append(uint64: pageCount)
+  }
 }
 
 /// Looks things up in the trees of one version.

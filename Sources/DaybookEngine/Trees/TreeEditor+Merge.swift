@@ -47,7 +47,9 @@ extension TreeEditor {
       let page = try page(root.reference)
       if isChildless(page) {
         retire(root.reference)
-        root = .empty
+        // Its page count falls with the balance of the edit.
+        root.reference = 0
+        root.count = 0
       } else if page.isBranch && page.cellCount == 0 {
         let child = page.leftmostChild
         retire(root.reference)
@@ -128,7 +130,8 @@ extension TreeEditor {
   // MARK: ranges
 
   /// Removes every key in `lower ..< upper` (nil bounds are open); returns how many there were.
-  /// - Complexity: pages along both edges of the range; what lies between is not read.
+  /// - Complexity: pages along both edges of the range; what lies between is not read, so the root's page count is only an
+  ///   upper bound afterwards.
   @discardableResult
   package func removeRange(
     from lower: ByteView?, to upper: ByteView?, in root: inout TreeRoot
@@ -143,6 +146,7 @@ extension TreeEditor {
       if let upper { try settle(upper, &root) }
     }
     try shrinkRoot(&root)
+    if root.reference == 0 { root.pageCount = 0 }
     return before &- root.count
   }
 

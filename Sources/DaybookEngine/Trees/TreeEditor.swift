@@ -98,6 +98,14 @@
     return result
   }
 
+  /// Frees the pages of this edit: all of them are in the file, and nobody else has seen them.
+  func freeCreated() {
+    for reference in created { pages.deallocate(reference) }
+    created.removeAll(keepingCapacity: true)
+    retired.removeAll(keepingCapacity: true)
+    mark &+= 1
+  }
+
   // MARK: pages
 
   func allocate() -> UInt64 {
@@ -151,6 +159,8 @@
 
   /// Lets go of a whole tree without walking it.
   package func drop(_ root: TreeRoot) {
+    // A forged root may claim anything.
+    pageBalance &-= Int(clamping: root.pageCount)
     if root.reference & PageSource.memoryTag != 0 {
       retired.append(Retired(reference: root.reference, birth: 0, death: version, isWholeTree: true))
     }
@@ -173,9 +183,11 @@
       let page = DirtyPage(reference).page
       page.initialize(kind: asCatalog ? Page.Kind.catalogLeaf : Page.Kind.leaf, level: 0, prefix: key.prefix(0))
       _ = page.insert(at: 0, suffix: key, value: value, scratch: scratch)
-      root = TreeRoot(reference: reference, count: 1)
+      root = TreeRoot(reference: reference, count: 1, pageCount: 1)
       return true
     }
+    let balance = pageBalance
+    defer { root.pageCount &+= UInt64(bitPattern: Int64(pageBalance &- balance)) }
     let leaf = try descendForWriting(key, in: &root)
     // A checkpoint follows the roots that a catalog's leaves hold, and takes other values for bytes.
     guard (leaf.kind == Page.Kind.catalogLeaf) == asCatalog else {
@@ -243,17 +255,23 @@
   // MARK: remove
 
   /// Removes a key; false when the tree does not hold it, and then nothing is copied.
+  /// - Parameter old: takes the bytes of the value that goes.
   @discardableResult
-  package func remove(_ key: ByteView, from root: inout TreeRoot) throws(PageFault) -> Bool {
+  package func remove(
+    _ key: ByteView, from root: inout TreeRoot, old: ByteBuffer? = nil
+  ) throws(PageFault) -> Bool {
     do {
       if try reader.value(key, in: root) == nil { return false }
     } catch {
       isFaulty = true
       throw error
     }
+    let balance = pageBalance
+    defer { root.pageCount &+= UInt64(bitPattern: Int64(pageBalance &- balance)) }
     let leaf = try descendForWriting(key, in: &root)
     let (index, isFound) = leaf.search(key)
     precondition(isFound, "a key that was just found is still there")
+    old?.append(leaf.value(index))
     leaf.remove(at: index)
     root.count &-= 1
     addToCounts(-1)

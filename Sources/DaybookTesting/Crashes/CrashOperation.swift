@@ -22,7 +22,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   case dieSoon(calls: Int)
   /// Copies the database into another file, in place of the copy before.
   case backup
-  // `compact` belongs here, and into `CrashOperation.exhaustive`, as soon as the database can do it.
+  /// Puts a file with only what lives in the place of the database's.
+  case compact
 
   package var description: String {
     switch self {
@@ -40,6 +41,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case .kill: "kill"
     case .powerLoss: "power loss"
     case .backup: "backup"
+    case .compact: "compact"
     case .dieSoon(let calls): "die at call \(calls) from here"
     }
   }
@@ -53,6 +55,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     ("checkpoint", .checkpoint),
     ("close", .close),
     ("backup", .backup),
+    ("compact", .compact),
     ("kill", .kill),
   ]
 
@@ -75,6 +78,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case 93: return .powerLoss
     case 94..<96: return .dieSoon(calls: number(1..<9))
     case 96: return .backup
+    case 97: return .compact
     default: return .close
     }
   }

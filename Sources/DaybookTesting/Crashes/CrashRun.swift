@@ -189,6 +189,8 @@ import DaybookEngine
         try open()
       }
     case .backup: try backUp()
+    case .compact:
+      if try failing({ try $0.compact() }) { expectation.acknowledged = expectation.history.count - 1 }
     case .kill:
       move(to: disk.killed())
       try open()

@@ -34,6 +34,10 @@ struct CrashVerifier {
     let database: Database
     do { database = try open(image, 1000) } catch { throw CrashDeviation("open throws \(error)") }
     image.observe(nil)
+    let unfinished = Store.unfinishedPath(of: CrashRun.path)
+    for leftover in [unfinished, unfinished + ".new"] where try image.exists(leftover) {
+      throw CrashDeviation("\(leftover) was left behind")
+    }
     let (sequence, state) = try compare(database, exactly: nil)
     try verifyCopy(image)
     if thoroughly {

@@ -7,7 +7,7 @@ extension Database {
   /// Reads the catalog (root 0) and the zone's tree of names (its first); FORMAT.md has both.
   /// - Throws: `corrupted` when a page of these trees is damaged.
   func forEachName(in zone: Zone.ID, after name: String?, _ body: (String) throws -> Void) throws {
-    let pin = try store.beginRead()
+    let (store, pin) = try pinned()
     defer { store.endRead(pin) }
     let start: [UInt8] = if let name { Array(name.utf8) + [0] } else { [] }
     let cell = try reading { () throws(PageFault) in

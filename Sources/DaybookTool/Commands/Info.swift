@@ -27,7 +27,6 @@ private struct DatabaseFacts {
   let id: String
   let formatVersion: Int
   let statistics: Database.Statistics
-  let liveByteCount: Int
   let zones: [(id: Zone.ID, recordCount: Int)]
   let types: [(type: String, zone: Zone.ID, recordCount: Int)]
   let checkpoints: [Database.FrameInfo]
@@ -38,7 +37,6 @@ private struct DatabaseFacts {
     id = database.id.uuidString
     formatVersion = Int(database.store.header.formatVersion)
     statistics = try database.statistics()
-    liveByteCount = min(try database.liveByteCount(), statistics.fileByteCount)
     zones = try database.zones().map { ($0.id, try database.recordCount(in: $0.id)) }
     types = try zones.flatMap { zone in
       try database.recordTypes(in: zone.id).map { ($0.type, zone.id, $0.count) }
@@ -52,6 +50,7 @@ private struct DatabaseFacts {
     recovery = database.lastRecovery
   }
 
+  var liveByteCount: Int { statistics.liveByteCount }
   /// Bytes behind the log's end, written ahead for the next commits.
   var preparedByteCount: Int { max(0, statistics.fileByteCount - statistics.logByteCount) }
   var deadByteCount: Int { max(0, statistics.fileByteCount - preparedByteCount - liveByteCount) }

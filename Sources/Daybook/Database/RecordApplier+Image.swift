@@ -1,0 +1,151 @@
+import DaybookEngine
+
+/// Operations of an image: records as a compaction writes them, in the order of their names, each with the sequence and
+/// ordinal that it had in the old file.
+///
+///     imageZone ─► stamps for n ─► n × (record | tombstone | lineage) ─► stamps …
+///
+/// Names come in order, sequences do not. So journal entries are gathered, sorted, and put into their tree when the zone
+/// ends: ascending inserts fill pages and touch each once.
+final class ImageApplier {
+  /// One journal entry to be.
+  private struct Entry {
+    var sequence: UInt64
+    var offset: UInt64
+    var ordinal: UInt32
+    /// The highest bit says that it is a tombstone; operations are shorter than that.
+    var byteCount: UInt32
+    static let deleted: UInt32 = 1 << 31
+  }
+
+  private static let stampByteCount = 12
+
+  private let stamps = ByteBuffer(capacity: 4096)
+  private var position = 0
+  private var journal: [Entry] = []
+  /// The zone that they belong to.
+  private let zoneKey = ByteBuffer(capacity: 256)
+
+  var hasStamps: Bool {
+    @inline(__always) get { position < stamps.count }
+  }
+  var hasJournal: Bool {
+    @inline(__always) get { !journal.isEmpty }
+  }
+
+  func forget() {
+    stamps.truncate(to: 0)
+    position = 0
+    journal = []
+  }
+
+  /// False when the bytes are no stamps.
+  func take(stamps bytes: ByteView) -> Bool {
+    guard bytes.count > 0, bytes.count % ImageApplier.stampByteCount == 0 else { return false }
+    stamps.truncate(to: 0)
+    stamps.append(bytes)
+    position = 0
+    return true
+  }
+
+  func nextStamp() -> (sequence: UInt64, ordinal: UInt32) {
+    defer { position += ImageApplier.stampByteCount }
+    return (stamps.view.uint64(at: position), stamps.view.uint32(at: position + 8))
+  }
+
+  /// Whether entries of another zone wait.
+  func waits(forOtherThan key: ByteView) -> Bool { !journal.isEmpty && !UTF8Order.equal(zoneKey.view, key) }
+
+  func append(_ entry: RecordEntry, isDeleted: Bool, zone key: ByteView) {
+    if journal.isEmpty {
+      zoneKey.truncate(to: 0)
+      zoneKey.append(key)
+    }
+    journal.append(
+      Entry(
+        sequence: entry.sequence, offset: entry.place.offset, ordinal: entry.ordinal,
+        byteCount: entry.place.byteCount | (isDeleted ? Entry.deleted : 0)))
+  }
+
+  /// Puts what was gathered into the zone's journal, in order.
+  func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier) throws(LogFault) {
+    if journal.isEmpty { return }
+    try applier.open(zoneKey.view, changes)
+    guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
+    journal.sort { ($0.sequence, $0.ordinal) < ($1.sequence, $1.ordinal) }
+    let key = ByteBuffer(capacity: JournalKey.byteCount)
+    let value = ByteBuffer(capacity: JournalEntry.byteCount)
+    for entry in journal {
+      JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      value.truncate(to: 0)
+      value.append(entry.byteCount & Entry.deleted == 0 ? 0 : 1)
+      value.append(uint64: entry.offset)
+      value.append(uint32: entry.byteCount & ~Entry.deleted)
+      guard try changes.put(key.view, value.view, in: &zone.journal) else { throw .inconsistent }
+    }
+    journal = []
+    applier.setOpenZone(zone)
+  }
+}
+
+extension RecordApplier {
+  /// Applies an operation for which a stamp is waiting.
+  func applyStamped(
+    _ kind: UInt8, _ payload: ByteView, _ place: Place, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    let stamp = image.nextStamp()
+    let entry = RecordEntry(place: place, sequence: stamp.sequence, ordinal: stamp.ordinal)
+    guard place.byteCount < 1 << 31 else { throw .operation }
+    switch kind {
+    case OperationKind.saveRecord: try saveRecord(image: payload, entry, changes)
+    case OperationKind.deleteRecord: try deleteRecord(image: payload, entry, changes)
+    case OperationKind.lineage: try saveLineage(payload, stamp.sequence, changes)
+    default: throw .inconsistent
+    }
+  }
+
+  /// A record that no tree holds yet.
+  private func saveRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+    guard let identity = BodyIdentity.body(body) else { throw .operation }
+    if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
+    try open(identity.zoneKey, changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    value.truncate(to: 0)
+    entry.append(to: value)
+    guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
+    try putType(identity, in: &zone, changes)
+    count(Int(entry.place.byteCount), in: &zone, changes)
+    image.append(entry, isDeleted: false, zone: identity.zoneKey)
+    setOpenZone(zone)
+  }
+
+  /// The tombstone of a record that no tree holds.
+  private func deleteRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+    guard let identity = BodyIdentity.tombstone(body) else { throw .operation }
+    if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
+    try open(identity.zoneKey, changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    try putTombstone(identity.name, entry, in: &zone, changes)
+    count(Int(entry.place.byteCount), in: &zone, changes)
+    image.append(entry, isDeleted: true, zone: identity.zoneKey)
+    setOpenZone(zone)
+  }
+
+  /// A zone as the old file had it, before any of its records.
+  func saveZone(image payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count > 24 else { throw .operation }
+    let zoneKey = payload.dropFirst(24)
+    guard zoneKey.count <= TreeLimits.maximumKeyByteCount - 8 else { throw .operation }
+    try flush(changes)
+    try open(zoneKey, changes)
+    // The default zone is there before it was ever written to.
+    guard openZone == nil || openZone?.lastSequence == 0 else { throw .inconsistent }
+    var zone = ZoneTrees()
+    zone.epoch = payload.uint64(at: 0)
+    zone.capabilities = payload.uint32(at: 8)
+    zone.isDeleted = payload[12] != 0
+    zone.deletionReason = payload[13]
+    setOpenZone(zone)
+    try touch(payload.uint64(at: 16), changes)
+  }
+}

@@ -1,0 +1,196 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Writes what lives in a database as one image: horizon, metadata, lineages, then zone by zone the records and the
+/// tombstones in the order of their names.
+///
+/// A record keeps the sequence and ordinal of the commit that made it, and loses the link to its older version, which stays
+/// in the old file. Every body is verified in the copy that is written.
+struct RecordImager: Imager {
+  let options: Database.Options
+  let progress: ((_ done: Int, _ total: Int) -> Bool)?
+  /// Operations that share one operation of stamps.
+  private static let groupCount = 128
+
+  func makeApplier() -> any Applier { RecordApplier() }
+
+  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+    var copier = LogCopier(target, options: options, .backup)
+    try copier.copy(commit)
+    return commit.sequence
+  }
+
+  func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
+    var image = Image(source: source, pin: pin, writer: writer, progress: progress)
+    try image.writeInfo(date: options.now())
+    try image.writeSettings()
+    try image.writeLineages()
+    let zones = try image.zones()
+    image.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
+    for zone in zones { try image.write(zone.trees, key: zone.key) }
+  }
+
+  /// One image being written.
+  private struct Image {
+    let source: Store
+    let pin: Store.Pin
+    let writer: ImageWriter
+    let progress: ((_ done: Int, _ total: Int) -> Bool)?
+    var done = 0
+    var total = 0
+    private let payload = ByteBuffer(capacity: 4096)
+    private let operation = ByteBuffer(capacity: 4096)
+    private let stamps = ByteBuffer(capacity: 4096)
+    private var group: [Place] = []
+
+    init(
+      source: Store, pin: Store.Pin, writer: ImageWriter, progress: ((_ done: Int, _ total: Int) -> Bool)?
+    ) {
+      self.source = source
+      self.pin = pin
+      self.writer = writer
+      self.progress = progress
+    }
+
+    /// Visits the cells of a tree; `body` gets a cursor that stands on one.
+    private func forEach(in root: TreeRoot, _ body: (inout Cursor) throws(StoreError) -> Void) throws(StoreError) {
+      var cursor = pin.reader.cursor(in: root)
+      var isValid: Bool
+      do { isValid = try cursor.first() } catch { throw .page(error) }
+      while isValid {
+        try body(&cursor)
+        do { isValid = try cursor.next() } catch { throw .page(error) }
+      }
+    }
+
+    mutating func writeInfo(date: Date) throws(StoreError) {
+      payload.truncate(to: 0)
+      payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+      try writer.append(payload.view, kind: OperationKind.commitInfo)
+    }
+
+    func writeSettings() throws(StoreError) {
+      try forEach(in: pin.root(Roots.settings)) { (cursor) throws(StoreError) in
+        // The horizon is the only setting.
+        guard cursor.value.count == 8 else { throw .log(.inconsistent) }
+        try writer.append(cursor.value, kind: OperationKind.raiseHorizon)
+      }
+      try forEach(in: pin.root(Roots.metadata)) { (cursor) throws(StoreError) in
+        guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
+        let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
+        let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
+        guard Operation.kind(bytes) == OperationKind.setMetadata else { throw .operation(offset: place.offset) }
+        try writer.append(Operation.payload(bytes), kind: OperationKind.setMetadata)
+        try writer.rest()
+      }
+    }
+
+    func writeLineages() throws(StoreError) {
+      let key = ByteBuffer(capacity: 16)
+      try forEach(in: pin.root(Roots.lineages)) { (cursor) throws(StoreError) in
+        cursor.key(into: key)
+        guard key.count == 8, cursor.value.count == 8 else { throw .log(.inconsistent) }
+        stamps.truncate(to: 0)
+        stamps.append(uint64: key.view.bigEndianUInt64(at: 0))
+        stamps.append(uint32: 0)
+        try writer.append(stamps.view, kind: OperationKind.imageStamps)
+        try writer.append(cursor.value, kind: OperationKind.lineage)
+      }
+    }
+
+    func zones() throws(StoreError) -> [(key: [UInt8], trees: ZoneTrees)] {
+      var result: [(key: [UInt8], trees: ZoneTrees)] = []
+      let key = ByteBuffer(capacity: 256)
+      try forEach(in: pin.root(Roots.catalog)) { (cursor) throws(StoreError) in
+        cursor.key(into: key)
+        guard let trees = ZoneTrees(cursor.value) else { throw .log(.inconsistent) }
+        result.append((key.view.array, trees))
+      }
+      return result
+    }
+
+    mutating func write(_ trees: ZoneTrees, key zoneKey: [UInt8]) throws(StoreError) {
+      payload.truncate(to: 0)
+      payload.append(uint64: trees.epoch)
+      payload.append(uint32: trees.capabilities)
+      payload.append(trees.isDeleted ? 1 : 0)
+      payload.append(trees.deletionReason)
+      payload.append(uint16: 0)
+      payload.append(uint64: trees.lastSequence)
+      zoneKey.withView { payload.append($0) }
+      try writer.append(payload.view, kind: OperationKind.imageZone)
+      try writer.rest()
+      try writeRecords(trees)
+      try writeTombstones(trees)
+    }
+
+    private mutating func writeRecords(_ trees: ZoneTrees) throws(StoreError) {
+      var cursor = pin.reader.cursor(in: trees.byName)
+      var isValid: Bool
+      do { isValid = try cursor.first() } catch { throw .page(error) }
+      while isValid {
+        cursor.touchAhead(placeAt: 0)
+        guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
+        try add(entry.place, entry.sequence, entry.ordinal, OperationKind.saveRecord, RecordBody.previousOffset)
+        done += 1
+        do { isValid = try cursor.next() } catch { throw .page(error) }
+      }
+      try writeGroup(OperationKind.saveRecord, RecordBody.previousOffset)
+    }
+
+    private mutating func writeTombstones(_ trees: ZoneTrees) throws(StoreError) {
+      let key = ByteBuffer(capacity: JournalKey.byteCount)
+      var cursor = pin.reader.cursor(in: trees.tombstones)
+      var isValid: Bool
+      do { isValid = try cursor.first() } catch { throw .page(error) }
+      while isValid {
+        guard cursor.value.count == 12 else { throw .log(.inconsistent) }
+        let sequence = cursor.value.uint64(at: 0)
+        let ordinal = cursor.value.uint32(at: 8)
+        JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+        let entry: JournalEntry?
+        do { entry = try pin.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) } } catch {
+          throw .page(error)
+        }
+        guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
+        if !isMutant("compact-tombstones-away") {
+          try add(entry.place, sequence, ordinal, OperationKind.deleteRecord, Tombstone.previousOffset)
+        }
+        do { isValid = try cursor.next() } catch { throw .page(error) }
+      }
+      try writeGroup(OperationKind.deleteRecord, Tombstone.previousOffset)
+    }
+
+    private mutating func add(
+      _ place: Place, _ sequence: UInt64, _ ordinal: UInt32, _ kind: UInt8, _ linkOffset: Int
+    ) throws(StoreError) {
+      if group.isEmpty { stamps.truncate(to: 0) }
+      group.append(place)
+      stamps.append(uint64: sequence)
+      stamps.append(uint32: ordinal)
+      if group.count == RecordImager.groupCount { try writeGroup(kind, linkOffset) }
+    }
+
+    private mutating func writeGroup(_ kind: UInt8, _ linkOffset: Int) throws(StoreError) {
+      if group.isEmpty { return }
+      try writer.append(stamps.view, kind: OperationKind.imageStamps)
+      for place in group {
+        let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
+        guard Operation.kind(bytes) == kind, Operation.payload(bytes).count >= linkOffset + 12 else {
+          throw .operation(offset: place.offset)
+        }
+        // The older version stays behind.
+        operation.set(uint64: 0, at: Operation.headerByteCount + linkOffset)
+        operation.set(uint32: 0, at: Operation.headerByteCount + linkOffset + 8)
+        try writer.append(Operation.payload(operation.view), kind: kind)
+      }
+      group.removeAll(keepingCapacity: true)
+      try writer.rest()
+      if let progress, !progress(done, total) { throw .refused(reason: "the compaction was cancelled") }
+    }
+  }
+}

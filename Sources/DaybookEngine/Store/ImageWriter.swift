@@ -1,0 +1,91 @@
+/// Writes an image: the first commit of a compacted file, which stands for all commits up to its sequence.
+///
+/// An image may be larger than memory. Its operations go out in parts, as those of any large transaction do, and between
+/// them the pages that they have filled, in frames of their own: keys come in order, so a page that is full stays as it is.
+///
+/// Always true: nobody sees the store before the image is whole; a crash leaves a file without any commit.
+@safe package final class ImageWriter {
+  package let store: Store
+  package let transaction: StoreTransaction
+  private let pace: Pace
+  /// Pages in memory, past which they are written.
+  private let pageLimit: Int
+
+  package init(_ store: Store, sequence: UInt64, pace: Pace) throws(StoreError) {
+    self.store = store
+    self.pace = pace
+    pageLimit = min(16 << 10, store.options.checkpointMemoryByteCount / 4 / DirtyPages.byteCountPerPage)
+    transaction = try store.beginTransaction()
+    transaction.becomeImage(of: sequence)
+  }
+
+  /// Appends an operation.
+  package func append(_ payload: ByteView, kind: UInt8) throws(StoreError) {
+    let start = transaction.beginOperation()
+    transaction.payload.append(payload)
+    try transaction.endOperation(start, kind: kind)
+  }
+
+  /// To be called between operations, where the applier waits for nothing: writes pages when there are many, and lets others
+  /// have the disk.
+  package func rest() throws(StoreError) {
+    if transaction.editor.created.count > pageLimit {
+      try transaction.spill { (walk) throws(StoreError) in try store.appendPages(&walk) }
+      store.writtenPages.removeAll()
+    }
+    try pace.rest(writtenThrough: store.tail.offset) { () throws(StoreError) in try store.syncInBackground() }
+  }
+
+  package func finish() throws(StoreError) {
+    _ = try store.commit(transaction)
+  }
+
+  package func abort() { store.abort(transaction) }
+}
+
+extension Store {
+  /// Syncs what was appended, without acknowledging it.
+  func syncInBackground() throws(StoreError) {
+    do { try backgroundFile.sync(.full) } catch {
+      die(error)
+      throw .outcomeUnknown(error)
+    }
+  }
+}
+
+/// How fast background work may write, and whether it goes on.
+///
+/// What it has written is synced every few megabytes: were it left to the kernel, the next commit's sync would wait for all of it.
+@safe package final class Pace {
+  private let bytesPerSecond: Int?
+  private let shouldGoOn: () -> Bool
+  private let startNanoseconds = SystemClock.monotonicNanoseconds()
+  private var startOffset: UInt64?
+  private var syncedOffset: UInt64 = 0
+  static let syncByteCount: UInt64 = 4 << 20
+
+  package init(bytesPerSecond: Int?, shouldGoOn: @escaping () -> Bool) {
+    self.bytesPerSecond = bytesPerSecond
+    self.shouldGoOn = shouldGoOn
+  }
+
+  func check() throws(StoreError) {
+    if !shouldGoOn() { throw .refused(reason: "the copy was cancelled") }
+  }
+
+  func rest(writtenThrough offset: UInt64, sync: () throws(StoreError) -> Void) throws(StoreError) {
+    let start = startOffset ?? offset
+    startOffset = start
+    if offset &- syncedOffset >= Pace.syncByteCount {
+      try check()
+      if syncedOffset != 0 { try sync() }
+      syncedOffset = offset
+    }
+    guard let bytesPerSecond, bytesPerSecond > 0 else { return }
+    let due = UInt64(Double(offset &- start) / Double(bytesPerSecond) * 1e9)
+    while SystemClock.monotonicNanoseconds() - startNanoseconds < due {
+      try check()
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/// Compaction: what lives goes into a new file, in key order, and the new file takes the old one's name.
+///
+///     image of a pinned version ─► checkpoint ─► catch-up, commit by commit ─► with the turn: the last commits, sync,
+///     `superseded` in the old file, rename, sync of the directory ─► commits go on in the new file
+///
+/// Commits go on in the old file meanwhile; snapshots of it are read from it as long as they live. Sequences stay what they
+/// were; links to older versions are dropped.
+///
+/// Always true: the name leads to a file with every acknowledged commit; a crash leaves at most the other one as a
+/// leftover, which the next open for writing removes.
+extension Store {
+  /// Under which name the new file is made. Only the holder of the file lock makes one.
+  package static func unfinishedPath(of path: String) -> String { path + ".compacted" }
+
+  /// Compacts this store; the new one is current when it returns.
+  package func compact(
+    _ imager: some Imager, in stores: StoreSwitch, pace: Pace
+  ) throws(StoreError) {
+    try checkUsable()
+    let temporary = Store.unfinishedPath(of: path)
+    do { try Store.removeLeftover(of: path, disk: disk) } catch { throw .disk(error) }
+    try Store.create(temporary, disk: disk, options: options, copying: header, generations: 1)
+    let target: Store
+    do {
+      target = try Store.open(
+        temporary, as: path, disk: disk, options: options, applier: imager.makeApplier())
+    } catch {
+      try? disk.remove(temporary)
+      throw error
+    }
+    do throws(StoreError) {
+      var position = try copyImage(to: target, imager, pace)
+      if position.sequence > 0 { try target.checkpoint() }
+      // Each round is shorter than the one before, unless commits come faster than they can be copied.
+      for _ in 0..<16 {
+        try pace.check()
+        if writtenOffset.load(ordering: .acquiring) - position.end < 1 << 20 { break }
+        position = try catchUp(target, from: position, imager, pace)
+      }
+      try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
+      try replace(by: target, in: stores, temporary, from: position, imager)
+    } catch {
+      // Not after the rename: then the target is current, and the error is one that this store died of.
+      if stores.store !== target {
+        target.abandon()
+        try? disk.remove(temporary)
+      }
+      throw error
+    }
+    retire()
+  }
+
+  /// Where the next commit to copy begins.
+  struct CopyPosition {
+    var end: UInt64
+    var nextNumber: UInt64
+    var sequence: UInt64
+    var previous: UInt64
+
+    init(_ state: StateRecord) {
+      end = state.end
+      nextNumber = state.nextNumber
+      sequence = state.sequence
+      previous = state.previous
+    }
+  }
+
+  private func copyImage(
+    to target: Store, _ imager: some Imager, _ pace: Pace
+  ) throws(StoreError) -> CopyPosition {
+    let pin = try beginRead()
+    defer { endRead(pin) }
+    let position = CopyPosition(pin.state.record)
+    if position.sequence == 0 { return position }
+    let writer = try ImageWriter(target, sequence: position.sequence, pace: pace)
+    do throws(StoreError) {
+      try imager.writeImage(of: pin, self, to: writer)
+      try writer.finish()
+    } catch {
+      writer.abort()
+      throw error
+    }
+    return position
+  }
+
+  /// - Parameter pace: nil while the turn is held, when nobody may be asked whether to go on.
+  private func catchUp(
+    _ target: Store, from position: CopyPosition, _ imager: some Imager, _ pace: Pace?
+  ) throws(StoreError) -> CopyPosition {
+    let pin = try beginRead()
+    defer { endRead(pin) }
+    try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
+      try pace?.check()
+    } _: { (commit) throws(StoreError) in
+      let sequence = try imager.copy(commit, to: target)
+      guard sequence == commit.sequence else { throw .log(.inconsistent) }
+      if !target.options.hasBackgroundThread { target.maintain() }
+      try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
+        try target.syncInBackground()
+      }
+    }
+    return CopyPosition(pin.state.record)
+  }
+
+  /// The last step, with the turn: from the `superseded` frame on nothing is committed here.
+  private func replace(
+    by target: Store, in stores: StoreSwitch, _ temporary: String, from position: CopyPosition, _ imager: some Imager
+  ) throws(StoreError) {
+    holdCheckpoints()
+    takeTurnForBackground()
+    defer {
+      giveTurn()
+      allowCheckpoints()
+    }
+    try checkUsable()
+    try syncThrough(writtenNumber.load(ordering: .acquiring))
+    if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
+    if !isMutant("skip-compaction-sync") { try target.syncThrough(target.writtenNumber.load(ordering: .acquiring)) }
+    do {
+      guard try disk.identity(of: path) == file.identity else {
+        throw StoreError.refused(reason: "the database's name leads to another file")
+      }
+    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    frame.append(uint64: target.header.generation)
+    _ = try append(.superseded, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
+    do {
+      try backgroundFile.sync(.full)
+      try disk.rename(temporary, to: path)
+      if !isMutant("skip-directory-sync-after-compaction") { try disk.syncDirectory(holding: path) }
+    } catch {
+      // Which file the name leads to after a crash is not known any more.
+      die(error)
+      throw .outcomeUnknown(error)
+    }
+    target.hasSyncedDirectory = true
+    target.recovery = recovery
+    stores.replace(by: target)
+    supersede()
+  }
+
+  /// Gives up a store that never became current. Nothing of it is wanted, so nothing is written.
+  private func abandon() {
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+    keeper?.stop()
+    keeper = nil
+    waitForCheckpoint()
+    writerClaim?.release()
+    writerClaim = nil
+    releaseIfUnused()
+  }
+
+  /// Removes what a compaction that died has left, unless somebody is writing it right now.
+  static func removeLeftover(of path: String, disk: any Disk) throws(DiskFailure) {
+    try removeUnlocked(unfinishedPath(of: path), disk: disk)
+    try removeUnlocked(unfinishedPath(of: path) + ".new", disk: disk)
+  }
+
+  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`.
+  package static func removeUnlocked(_ path: String, disk: any Disk) throws(DiskFailure) {
+    guard try disk.exists(path) else { return }
+    let file = try disk.open(path, .readWrite)
+    defer { file.close() }
+    guard try file.tryLock(.writer, .exclusive), try disk.identity(of: path) == file.identity else {
+      throw DiskFailure(.create, path: path, kind: .exists, code: 17)
+    }
+    try disk.remove(path)
+  }
+}
+
+/// What the layer above brings to a compaction: it knows what its keys and operations mean.
+package protocol Imager {
+  /// For the new file: an applier keeps state of its own.
+  func makeApplier() -> any Applier
+  /// Writes everything that a version holds, in key order. `writer.rest()` between operations.
+  func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError)
+  /// Writes a newer commit again, with links to older versions as the new file has them. Returns its sequence there.
+  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64
+}

@@ -1,0 +1,114 @@
+import Synchronization
+
+/// The store of an open database, which a compaction or a reload replaces by another while reads and writes go on.
+///
+///     reader ── load the address ──► claim a slot ──► not closed? ──► read          superseded: load again
+///
+/// A store that was replaced refuses new readers and writers with `.superseded`; whoever gets that asks for the store again.
+/// Its snapshots go on, and with the last of them its file, its mapping and its pages are given back. The object itself
+/// (a few kilobytes) stays as long as the switch, because a reader that was about to begin may still look at it.
+@safe package final class StoreSwitch: @unchecked Sendable {
+  private let word: Atomic<UInt>
+  /// Every store that was ever current, the present one last.
+  private let stores: Locked<[Store]>
+  /// One replacement at a time.
+  package let replacing = Monitor()
+
+  package init(_ store: Store) {
+    stores = Locked([store])
+    word = unsafe Atomic(UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque()))
+  }
+
+  /// The store that is current.
+  package var store: Store {
+    @inline(__always) get {
+      // Safe: the address of a store that `stores` keeps as long as this object lives.
+      unsafe Unmanaged<Store>.fromOpaque(UnsafeRawPointer(bitPattern: word.load(ordering: .acquiring))!)
+        .takeUnretainedValue()
+    }
+  }
+
+  /// Makes another store current. The caller then marks the old one as superseded.
+  package func replace(by store: Store) {
+    stores.withLock { $0.append(store) }
+    unsafe word.store(UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque()), ordering: .sequentiallyConsistent)
+  }
+
+  /// Pins the newest version of the current store.
+  @inline(__always)
+  package func beginRead() throws(StoreError) -> (store: Store, pin: Store.Pin) {
+    let store = self.store
+    do { return (store, try store.beginRead()) } catch {
+      guard case .superseded = error else { throw error }
+      return try beginReadAgain()
+    }
+  }
+
+  @inline(never)
+  private func beginReadAgain() throws(StoreError) -> (store: Store, pin: Store.Pin) {
+    while true {
+      let store = self.store
+      do { return (store, try store.beginRead()) } catch { guard case .superseded = error else { throw error } }
+    }
+  }
+
+  /// Takes the turn of the current store.
+  package func beginTransaction() throws(StoreError) -> StoreTransaction {
+    while true {
+      do { return try store.beginTransaction() } catch { guard case .superseded = error else { throw error } }
+    }
+  }
+
+  /// Makes every commit so far durable.
+  package func sync() throws(StoreError) {
+    while true {
+      do { return try store.sync() } catch { guard case .superseded = error else { throw error } }
+    }
+  }
+
+  /// Closes the current store and ends what still reads older ones.
+  package func close() throws(StoreError) {
+    replacing.lock()
+    defer { replacing.unlock() }
+    let all = stores.withLock { $0 }
+    for store in all.dropLast() { store.finish() }
+    try all.last?.close()
+  }
+}
+
+extension Store {
+  /// Another store has taken this one's place: from here on nobody begins here. Called with the turn, or where nobody writes.
+  func supersede() {
+    isSuperseded.store(true, ordering: .sequentiallyConsistent)
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+  }
+
+  /// Ends the background work of a store that was superseded, and gives its file back as soon as nobody reads it.
+  func retire() {
+    keeper?.stop()
+    keeper = nil
+    writerClaim?.release()
+    writerClaim = nil
+    releaseIfUnused()
+  }
+
+  /// Files, mapping and pages have been given back.
+  var isReleased: Bool { hasReleasedFiles.load(ordering: .acquiring) }
+
+  /// Snapshots of a store that was superseded stop reading.
+  func finish() {
+    isFinished.store(true, ordering: .sequentiallyConsistent)
+    releaseIfUnused()
+  }
+
+  /// The database is closed, or this store's place is taken, and the last reader may have gone.
+  @inline(never)
+  func releaseIfUnused() {
+    guard keeper == nil, slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
+      !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
+    else { return }
+    backgroundFile.close()
+    file.close()
+    editor.pages.releaseAll()
+  }
+}

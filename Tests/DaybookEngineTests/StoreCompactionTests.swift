@@ -1,0 +1,208 @@
+@testable import DaybookEngine
+import DaybookTesting
+import Testing
+
+/// Compaction of raw keys: what the new file holds, what goes on meanwhile, and what is left when it fails.
+@Suite("Store: compaction")
+struct StoreCompactionTests {
+  private static func filled(
+    _ disk: SimulatedDisk, _ options: StoreOptions = .small(), rounds: Int = 3
+  ) throws -> (store: KeyValueStore, contents: Contents) {
+    let store = try KeyValueStore("a", disk: disk, options: options)
+    var contents: Contents = [:]
+    for round in 0..<rounds {
+      for number in 0..<200 {
+        let key = "key \(number * 7919 % 1000)"
+        let value = [UInt8](repeating: UInt8(round * 50 + number % 50), count: 40 + number % 60)
+        try store.put(key, value)
+        contents[key] = value
+      }
+      try store.write { transaction in
+        for number in stride(from: round, to: 200, by: 5) {
+          try transaction.delete("key \(number * 7919 % 1000)")
+          contents["key \(number * 7919 % 1000)"] = nil
+        }
+      }
+    }
+    return (store, contents)
+  }
+
+  private static func expectSound(_ store: KeyValueStore) throws {
+    let pin = try store.store.beginRead()
+    defer { store.store.endRead(pin) }
+    let report = try store.store.check(pin)
+    #expect(report.isClean, "\(report.findings)")
+  }
+
+  @Test("the new file holds the same keys under the same sequence, and little else")
+  func keepsContents() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    let before = try store.snapshot()
+    let generation = store.store.header.generation
+    try store.compact()
+    #expect(try store.snapshot().sequence == before.sequence)
+    #expect(try store.contents() == contents)
+    #expect(store.store.header.generation == generation + 1)
+    try Self.expectSound(store)
+    let live = try store.store.beginRead().liveByteCount
+    #expect(Int(store.store.tail.offset) < live * 3 / 2 + 32 << 10)
+    try store.put("after", [1])
+    #expect(try store.snapshot().sequence == before.sequence + 1)
+    try store.close()
+    let again = try KeyValueStore("a", disk: disk, options: .small())
+    #expect(try again.value("after") == [1])
+    #expect(again.store.recovery.wasClosed)
+    try Self.expectSound(again)
+    try again.close()
+    #expect(try disk.exists("a") && !disk.exists(Store.unfinishedPath(of: "a")))
+  }
+
+  @Test("trees that are made anew from the log of a compacted file are the same")
+  func rebuilds() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    try store.compact()
+    try store.put("after", [1])
+    try store.close()
+    var options = StoreOptions.small()
+    options.rebuildsTrees = true
+    let again = try KeyValueStore("a", disk: disk, options: options)
+    var expected = contents
+    expected["after"] = [1]
+    #expect(try again.contents() == expected)
+    try Self.expectSound(again)
+    try again.close()
+  }
+
+  @Test("an image whose pages do not fit into memory is written in pieces")
+  func spills() throws {
+    let disk = SimulatedDisk(seed: 1)
+    var options = StoreOptions.small()
+    // Pages are written as soon as there are two of them.
+    options.checkpointMemoryByteCount = 8 * DirtyPages.byteCountPerPage
+    var fillOptions = options
+    fillOptions.checkpointMemoryByteCount = 512 << 20
+    let (first, contents) = try Self.filled(disk, fillOptions)
+    try first.close()
+    let store = try KeyValueStore("a", disk: disk, options: options)
+    try store.compact()
+    #expect(try store.contents() == contents)
+    try Self.expectSound(store)
+    #expect(store.store.editor.pages.usedPageCount < 8)
+    try store.close()
+  }
+
+  @Test("an empty database, and one in which nothing lives any more, are compacted too")
+  func empty() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let store = try KeyValueStore("a", disk: disk, options: .small())
+    try store.compact()
+    #expect(try store.snapshot() == (0, [:]))
+    try store.put("a", [1])
+    try store.write { try $0.delete("a") }
+    try store.compact()
+    #expect(try store.snapshot() == (2, [:]))
+    try store.put("a", [2])
+    try store.close()
+    let again = try KeyValueStore("a", disk: disk, options: .small())
+    #expect(try again.snapshot() == (3, ["a": [2]]))
+    try again.close()
+  }
+
+  @Test("a snapshot goes on in the old file, whose memory is given back with the last of them")
+  func snapshots() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    let old = store.store
+    let pin = try old.beginRead()
+    old.rest(pin)
+    try store.compact()
+    try store.put("key 0", [9])
+    try old.resume(pin)
+    #expect(try store.contents(pin, of: old) == contents)
+    old.rest(pin)
+    #expect(!old.isReleased)
+    #expect(throws: StoreError.self) { try old.beginRead() }
+    old.endRead(pin)
+    #expect(old.isReleased)
+    try store.close()
+  }
+
+  @Test("a snapshot of the old file ends when the database is closed")
+  func closes() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, _) = try Self.filled(disk, rounds: 1)
+    let old = store.store
+    let pin = try old.beginRead()
+    old.rest(pin)
+    try store.compact()
+    try store.close()
+    #expect(thrownCase { try old.resume(pin) } == "closed")
+    old.endRead(pin)
+  }
+
+  @Test("commits that come while the image is written are in the new file")
+  func catchesUp() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    var expected = contents
+    var count = 0
+    try store.compact {
+      // Called between pieces of the work: as good as another thread.
+      if count < 40 {
+        try? store.put("during \(count)", [UInt8](repeating: 7, count: 100))
+        expected["during \(count)"] = [UInt8](repeating: 7, count: 100)
+        count += 1
+      }
+      return true
+    }
+    #expect(count > 0)
+    #expect(try store.contents() == expected)
+    try Self.expectSound(store)
+    try store.close()
+    let again = try KeyValueStore("a", disk: disk, options: .small())
+    #expect(try again.contents() == expected)
+    try again.close()
+  }
+
+  @Test("one that is cancelled leaves the database as it was, and no file beside it")
+  func cancelled() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    for step in 0..<4 {
+      var count = 0
+      let thrown = thrownCase {
+        try store.compact {
+          count += 1
+          return count <= step
+        }
+      }
+      if thrown == nil { break }
+      #expect(thrown == "refused")
+      #expect(try store.contents() == contents)
+      #expect(try !disk.exists(Store.unfinishedPath(of: "a")))
+      try store.put("step \(step)", [1])
+      try store.write { try $0.delete("step \(step)") }
+    }
+    try Self.expectSound(store)
+    try store.close()
+  }
+}
+
+extension KeyValueStore {
+  func contents(_ pin: Store.Pin, of store: Store) throws -> Contents {
+    var contents: Contents = [:]
+    var cursor = pin.reader.cursor(in: pin.root(0))
+    let key = ByteBuffer()
+    let buffer = ByteBuffer()
+    var isValid = try cursor.first()
+    while isValid {
+      cursor.key(into: key)
+      contents[String(decoding: key.view.array, as: UTF8.self)] =
+        try KeyValueStore.get(key.view, store, pin, into: buffer)?.array
+      isValid = try cursor.next()
+    }
+    return contents
+  }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+@testable import DaybookTesting
+
+/// What users of a compacted database find: everything but older versions.
+@Suite("Compaction")
+struct CompactionTests {
+  private static let library = try! Zone.ID("Library")
+
+  private static func open(
+    _ disk: SimulatedDisk, _ change: (inout Database.Options) -> Void = { _ in }
+  ) throws -> Database {
+    var options = Database.Options.simulated(seed: 1, clock: TestClock())
+    change(&options)
+    return try Database.open(at: "a.daybook", options: options, disk: disk)
+  }
+
+  private static func fill(_ database: Database, count: Int = 60) throws {
+    try database.write { try $0.save(Zone(library)) }
+    for round in 0..<3 {
+      for number in 0..<count {
+        try database.write { transaction in
+          var record =
+            try transaction.record(Record.ID("record \(number)", in: library))
+            ?? Record(type: number % 2 == 0 ? "Even" : "Odd", id: Record.ID("record \(number)", in: library))
+          record["round"] = round
+          record["text"] = String(repeating: "x", count: 200)
+          try transaction.save(record)
+          if number % 10 == 0 { try transaction.setMetadata(Data([UInt8(number % 256)]), forKey: "key \(number)") }
+        }
+      }
+      try database.write { try $0.delete(Record.ID("record \(round)", in: library)) }
+    }
+  }
+
+  private static func expectSound(_ database: Database) throws {
+    let report = try database.check(.deep)
+    #expect(report.isClean, "\(report.findings)")
+  }
+
+  @Test("records, tags, dates, deletions, metadata and zones are the same; history begins anew")
+  func keepsRecords() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let other = try Zone.ID("Gone")
+    try database.write { try $0.save(Zone(other)) }
+    try database.write { try $0.deleteZone(other, reason: .purged) }
+    let id = try Record.ID("record 30", in: Self.library)
+    let before = try #require(try database.record(id))
+    let changes = try database.changes(in: Self.library, since: nil, limit: 1000)
+    let databaseChanges = try database.databaseChanges(since: nil)
+    #expect(try database.history(of: id).count == 3)
+    let sequence = try database.snapshot().sequence
+    let fileByteCount = try database.statistics().logByteCount
+
+    try database.compact()
+
+    #expect(try database.snapshot().sequence == sequence)
+    let after = try #require(try database.record(id))
+    #expect(after == before && after.metadata == before.metadata)
+    let again = try database.changes(in: Self.library, since: nil, limit: 1000)
+    #expect(again.saved.map(\.id) == changes.saved.map(\.id) && again.saved == changes.saved)
+    #expect(again.deleted == changes.deleted && again.deleted.count == 1)
+    #expect(again.token == changes.token)
+    let databaseAgain = try database.databaseChanges(since: nil)
+    #expect(databaseAgain.token == databaseChanges.token && databaseAgain.changed == databaseChanges.changed)
+    #expect(databaseAgain.deleted.map(\.reason) == databaseChanges.deleted.map(\.reason))
+    #expect(try database.history(of: id).count == 1)
+    #expect(try database.metadata(forKey: "key 50") == Data([50]))
+    #expect(throws: DatabaseError.self) { try database.recordCount(in: other) }
+    #expect(try database.statistics().logByteCount < fileByteCount / 2)
+    try Self.expectSound(database)
+    try database.close()
+    let reopened = try Self.open(disk)
+    #expect(reopened.lastRecovery.wasClosed)
+    #expect(try reopened.record(id) == before)
+    try Self.expectSound(reopened)
+    try reopened.close()
+  }
+
+  @Test("a token from before a compaction goes on after it, and so does a change tag")
+  func tokens() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let token = try database.changes(in: Self.library, since: nil, limit: 1000).token
+    let databaseToken = try database.databaseChanges(since: nil).token
+    var record = try #require(try database.record(Record.ID("record 7", in: Self.library)))
+    try database.compact()
+    record["round"] = 99
+    try database.write { try $0.save(record) }
+    let page = try database.changes(in: Self.library, since: token)
+    #expect(page.saved.map(\.id.name) == ["record 7"] && page.deleted.isEmpty)
+    #expect(try database.databaseChanges(since: databaseToken).changed == [Self.library])
+    try database.close()
+    let reopened = try Self.open(disk)
+    #expect(try reopened.changes(in: Self.library, since: token).saved.map(\.id.name) == ["record 7"])
+    try reopened.close()
+  }
+
+  @Test("deletions that were forgotten stay so, and their tokens expired")
+  func horizon() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let token = try database.changes(in: Self.library, since: nil, limit: 5).token
+    let sequence = try database.snapshot().sequence
+    try database.write { try $0.forgetDeletions(through: sequence) }
+    try database.compact()
+    #expect(throws: DatabaseError.self) { try database.changes(in: Self.library, since: token) }
+    #expect(try database.changes(in: Self.library, since: nil, limit: 1000).deleted.isEmpty)
+    try Self.expectSound(database)
+    try database.close()
+  }
+
+  @Test("a snapshot reads on, with history and all")
+  func snapshots() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let id = try Record.ID("record 30", in: Self.library)
+    let snapshot = try database.snapshot()
+    try database.compact()
+    try database.write { try $0.delete(id) }
+    try database.compact()
+    #expect(try database.record(id) == nil)
+    #expect(try snapshot.record(id)?["round"] == 2)
+    #expect(try snapshot.history(of: id).count == 3)
+    try database.close()
+    #expect(throws: DatabaseError.self) { try snapshot.record(id) }
+  }
+
+  @Test("an image larger than memory is written in pieces, and replayed whole")
+  func spills() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let first = try Self.open(disk)
+    try Self.fill(first, count: 300)
+    try first.close()
+    let database = try Self.open(disk) {
+      $0.checkpoint.memoryByteCount = 8 * DirtyPages.byteCountPerPage
+      $0.partByteCount = 4 << 10
+    }
+    let records = try database.records(in: Self.library)
+    try database.compact()
+    #expect(try database.records(in: Self.library) == records)
+    try Self.expectSound(database)
+    try database.close()
+  }
+
+  @Test("a backup and a salvage of a compacted file hold the same records")
+  func copies() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    try database.compact()
+    var record = try #require(try database.record(Record.ID("record 7", in: Self.library)))
+    record["round"] = 99
+    try database.write { try $0.save(record) }
+    let records = try database.records(in: Self.library)
+    let token = try database.changes(in: Self.library, since: nil, limit: 1000).token
+    try database.backup(to: "b.daybook", disk: disk)
+    try database.close()
+    let options = Database.Options.simulated(seed: 2, clock: TestClock())
+    let copy = try Database.open(at: "b.daybook", options: options, disk: disk)
+    #expect(try copy.records(in: Self.library) == records)
+    #expect(try copy.changes(in: Self.library, since: token).saved.isEmpty)
+    try Self.expectSound(copy)
+    try copy.close()
+    let report = try Database.salvage(from: "a.daybook", to: "c.daybook", options: options, disk: disk)
+    #expect(report.isComplete, "\(report)")
+    let salvaged = try Database.open(at: "c.daybook", options: options, disk: disk)
+    #expect(try salvaged.records(in: Self.library).map(\.keys) == records.map(\.keys))
+    try Self.expectSound(salvaged)
+    try salvaged.close()
+  }
+
+  @Test("of a compacted file with a damaged record the salvage brings over all others")
+  func salvages() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk) { $0.partByteCount = 4 << 10 }
+    try Self.fill(database)
+    try database.compact()
+    let id = try Record.ID("record 7", in: Self.library)
+    let count = try database.recordCount(in: Self.library)
+    var place: Place?
+    try database.reading { (view) throws(DatabaseError) in
+      place = try view.entry(id.name, in: try view.existingZone(id.zone))?.place
+    }
+    try database.close()
+    var bytes = try #require(disk.bytes(of: "a.daybook"))
+    bytes[Int(try #require(place).offset) + 60] ^= 1
+    let damaged = SimulatedDisk(seed: 3)
+    damaged.install(bytes, at: "a.daybook")
+    let options = Database.Options.simulated(seed: 2, clock: TestClock())
+    let report = try Database.salvage(from: "a.daybook", to: "c.daybook", options: options, disk: damaged)
+    #expect(!report.isComplete)
+    let salvaged = try Database.open(at: "c.daybook", options: options, disk: damaged)
+    #expect(try salvaged.recordCount(in: Self.library) == count - 1)
+    #expect(try salvaged.record(id) == nil)
+    try Self.expectSound(salvaged)
+    try salvaged.close()
+  }
+
+  @Test("a file that is mostly dead is compacted in the background, by itself")
+  func automatic() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    var options = Database.Options()
+    options.durability = .relaxed
+    let database = try Database.open(at: directory.appending(path: "a.daybook"), options: options)
+    let id = try Record.ID("a")
+    for round in 0..<100 {
+      try database.write { transaction in
+        var record = try transaction.record(id) ?? Record(type: "Blob", id: id)
+        record["bytes"] = Data(repeating: UInt8(round), count: 900_000)
+        try transaction.save(record)
+      }
+    }
+    let end = Date(timeIntervalSinceNow: 30)
+    while try database.statistics().fileByteCount > 64 << 20, Date() < end { Thread.sleep(forTimeInterval: 0.02) }
+    #expect(try database.statistics().fileByteCount < 64 << 20)
+    #expect(try database.record(id)?["bytes"] == Data(repeating: 99, count: 900_000))
+    try Self.expectSound(database)
+    try database.close()
+  }
+}
