@@ -5,7 +5,7 @@
 #     Scripts/kill.sh ROUNDS PART …   only these parts
 #
 # Parts:
-#     programs  nine programs that write in steps (Sources/DaybookTool/Trials), each killed ROUNDS times
+#     programs  ten programs that write in steps (Sources/DaybookTool/Trials), each killed ROUNDS times
 #     import    `daybook import`, killed ROUNDS times
 #     readers   processes that read beside a writer, its checkpoints and its kills, some of them killed, too
 #     lock      three writers that want one file, one of them killed in each round
@@ -21,7 +21,7 @@ rounds=${1:?usage: Scripts/kill.sh ROUNDS [PART …]}
 shift
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(programs import readers lock full limit)
-kinds=(single batches deletes zones parts relaxed checkpoints reopening updates)
+kinds=(single batches deletes zones parts relaxed checkpoints reopening updates compactions)
 
 if [ -z "${DAYBOOK:-}" ]; then
   swift build -c release --product daybook >/dev/null || exit 1

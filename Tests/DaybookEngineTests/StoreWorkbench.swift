@@ -199,6 +199,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .tooManySnapshots: return "tooManySnapshots"
     case .forked: return "forked"
     case .refused: return "refused"
+    case .replaced: return "replaced"
     }
   } catch let error as PageFault {
     _ = error

@@ -134,6 +134,53 @@ struct CompactionTests {
     #expect(throws: DatabaseError.self) { try snapshot.record(id) }
   }
 
+  @Test("a database that is open for reading follows to the new file, and never sees less than before")
+  func readersFollow() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let reader = try Self.open(disk) { $0.isReadOnly = true }
+    let id = try Record.ID("record 30", in: Self.library)
+    database.store.appendNote()
+    try reader.refresh()
+    let sequence = try reader.snapshot().sequence
+    #expect(try sequence == database.snapshot().sequence)
+    let snapshot = try reader.snapshot()
+    try database.compact()
+    #expect(try reader.refresh())
+    #expect(try reader.snapshot().sequence == sequence)
+    #expect(reader.store.header.generation == 2)
+    #expect(try snapshot.history(of: id).count == 3 && reader.history(of: id).count == 1)
+    try database.write { try $0.delete(id) }
+    database.store.appendNote()
+    #expect(try reader.refresh())
+    #expect(try reader.record(id) == nil && snapshot.record(id) != nil)
+    try reader.close()
+    try database.close()
+  }
+
+  @Test("another database that takes the name is not followed")
+  func replaced() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database, count: 3)
+    database.store.appendNote()
+    let reader = try Self.open(disk) { $0.isReadOnly = true }
+    let count = try reader.recordCount(in: Self.library)
+    let options = Database.Options.simulated(seed: 77, clock: TestClock())
+    try Database.open(at: "other", options: options, disk: disk).close()
+    try disk.rename("other", to: "a.daybook")
+    let error = #expect(throws: DatabaseError.self) { try reader.refresh() }
+    #expect(error?.code == .closed)
+    #expect(try reader.recordCount(in: Self.library) == count)
+    // Its writer does not compact over the other one either.
+    #expect(throws: DatabaseError.self) { try database.compact() }
+    #expect(try database.recordCount(in: Self.library) == count)
+    try database.write { try $0.delete(Record.ID("record 1", in: Self.library)) }
+    try database.close()
+    try Database.open(at: "a.daybook", options: options, disk: disk).close()
+  }
+
   @Test("an image larger than memory is written in pieces, and replayed whole")
   func spills() throws {
     let disk = SimulatedDisk(seed: 1)

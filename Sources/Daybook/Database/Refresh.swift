@@ -13,6 +13,6 @@ extension Database {
   /// - Returns: whether anything was new. A database that is open for writing is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
-    do { return try store.refresh() } catch { throw DatabaseError(error, path: path) }
+    do { return try stores.refresh { RecordApplier() } } catch { throw DatabaseError(error, path: path) }
   }
 }

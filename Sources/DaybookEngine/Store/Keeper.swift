@@ -192,12 +192,23 @@ extension Store {
       return
     }
     defer { giveTurn() }
-    guard isUsable, tail.lastTruthNumber > tail.lastDurableThrough,
+    // A note is a courtesy: without room for it the next frame says the same.
+    if isUsable { try? writeNote() }
+  }
+
+  func writeNoteNow() throws(StoreError) {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    try writeNote()
+  }
+
+  /// A note, where the last frame does not cover all that is durable. Called with the turn.
+  func writeNote() throws(StoreError) {
+    guard tail.lastTruthNumber > tail.lastDurableThrough,
       durableThrough.load(ordering: .acquiring) >= tail.lastTruthNumber
     else { return }
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
-    // A note is a courtesy: without room for it the next frame says the same.
-    _ = try? append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
+    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
   }
 }

@@ -163,6 +163,12 @@ extension KeyValueStore {
   }
 }
 
+extension KeyValueStore {
+  /// Moves a read-only store on; see `StoreSwitch.refresh`.
+  @discardableResult
+  package func refresh() throws(StoreError) -> Bool { try stores.refresh { KeyValueApplier() } }
+}
+
 struct KeyValueImager: Imager {
   func makeApplier() -> any Applier { KeyValueApplier() }
 

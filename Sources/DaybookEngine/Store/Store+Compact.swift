@@ -116,6 +116,8 @@ extension Store {
     try syncThrough(writtenNumber.load(ordering: .acquiring))
     if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
     if !isMutant("skip-compaction-sync") { try target.syncThrough(target.writtenNumber.load(ordering: .acquiring)) }
+    // Readers in other processes that follow to the new file must not see less there than here.
+    if !isMutant("compact-without-note") { try target.writeNoteNow() }
     do {
       guard try disk.identity(of: path) == file.identity else {
         throw StoreError.refused(reason: "the database's name leads to another file")

@@ -45,6 +45,10 @@ extension Store {
   /// It goes on reading; throws when it was revoked, and then must only be ended.
   package func resume(_ pin: Pin) throws(StoreError) {
     if !slots.resume(pin.slot, pin.state) { throw .snapshotTooOld }
+    if isOverwritten.load(ordering: .acquiring) {
+      rest(pin)
+      throw .snapshotTooOld
+    }
     if isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
       rest(pin)
       throw .closed

@@ -3,13 +3,54 @@
 /// It walks the log from where it stands and applies what the writer says is durable. Only when nobody writes does it show
 /// everything that holds. Readers of older versions keep them. The place to go on from is always behind a commit, so that
 /// the parts of a large transaction are never cut from the commit that names them.
-extension Store {
+///
+/// When the name leads to another file by now (a compaction), or the log that was shown is gone (a recovery gave up frames
+/// that nothing had proven), the file is opened again, and the store that comes of it takes this one's place.
+extension StoreSwitch {
   /// Shows what has become durable since the last look; true when there was something.
-  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.refused` when the log that was shown has been
-  ///   replaced, and the file must be opened again.
-  package func refresh() throws(StoreError) -> Bool {
+  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
+  ///   database.
+  package func refresh(_ makeApplier: () -> any Applier) throws(StoreError) -> Bool {
+    replacing.lock()
+    defer { replacing.unlock() }
+    let store = self.store
+    let isSameFile: Bool
+    switch try store.refresh() {
+    case .nothing: return false
+    case .moved: return true
+    case .otherFile: isSameFile = false
+    case .otherLog: isSameFile = true
+    }
+    let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
+    guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
+      try? next.close()
+      throw .replaced(path: store.path)
+    }
+    // What older snapshots show may have been written over.
+    if isSameFile { store.revokeSnapshots() }
+    replace(by: next)
+    store.supersede()
+    store.retire()
+    return true
+  }
+}
+
+extension Store {
+  enum Refreshed {
+    /// The same as before, or more.
+    case nothing, moved
+    /// The name leads to another file, or the frames that were shown are not there any more: open again.
+    case otherFile, otherLog
+  }
+
+  func refresh() throws(StoreError) -> Refreshed {
     if isClosed.load(ordering: .acquiring) { throw .closed }
-    guard options.isReadOnly else { return false }
+    guard options.isReadOnly else { return .nothing }
+    do {
+      if let identity = try disk.identity(of: path), identity != file.identity, !isMutant("stay-in-old-file") {
+        return .otherFile
+      }
+    } catch { throw .disk(error) }
     takeTurn()
     defer { giveTurn() }
     let isAlone: Bool
@@ -22,7 +63,7 @@ extension Store {
       log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
-    guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
+    guard log.end >= tail.offset, lastShownHolds(in: log) else { return .otherLog }
     let place = CheckpointContents(
       freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
       freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
@@ -34,9 +75,14 @@ extension Store {
       // Nobody will prove it any more: make it durable before anybody sees it, as open does.
       do { try file.sync(.full) } catch { throw .disk(error) }
     }
-    guard plan.lastSequence > tail.sequence else { return false }
+    guard plan.lastSequence > tail.sequence else { return .nothing }
     try replayMore(plan, log)
-    return true
+    return .moved
+  }
+
+  private func lastShownHolds(in log: LogReader) -> Bool {
+    guard let lastShown else { return true }
+    return log.header(at: lastShown.offset)?.checksum == lastShown.checksum
   }
 
   private func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
@@ -78,6 +124,7 @@ extension Store {
     tail.previous = plan.checkpoint?.freezePrevious ?? 0
     tail.sequence = plan.startSequence
     moveTail(behindLastCommitOf: plan, log)
+    if lastShown == nil, let last = plan.last { lastShown = (last.offset, last.checksum) }
   }
 
   private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) {
@@ -96,6 +143,7 @@ extension Store {
       tail.number = header.number + 1
       tail.previous = header.checksum
       tail.sequence = header.sequence
+      lastShown = (header.offset, header.checksum)
     }
   }
 }

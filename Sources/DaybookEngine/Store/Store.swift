@@ -75,6 +75,8 @@ import Synchronization
   /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
   let isSuperseded = Atomic<Bool>(false)
   let isFinished = Atomic<Bool>(false)
+  /// What snapshots show may have been written over.
+  let isOverwritten = Atomic<Bool>(false)
   let hasReleasedFiles = Atomic<Bool>(false)
   /// Held while the store closes, so that a second `close` returns after the first.
   let closing = Monitor()
@@ -84,6 +86,8 @@ import Synchronization
   /// Set while the store opens and not changed after that.
   var keeper: Keeper?
   var writerClaim: WriterClaim?
+  /// Read-only: offset and checksum of the header of the last frame that is shown.
+  var lastShown: (offset: UInt64, checksum: UInt64)?
   /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
   /// The one transaction object, lent to the holder of the turn.

@@ -69,6 +69,8 @@ package enum StoreError: Error, Sendable {
   /// Used in a child process after `fork`.
   case forked
   case refused(reason: String)
+  /// The name leads to another database.
+  case replaced(path: String)
 }
 
 /// What open found and did.

@@ -92,6 +92,9 @@ extension Store {
     releaseIfUnused()
   }
 
+  /// The log under older versions has changed: their snapshots stop reading.
+  func revokeSnapshots() { isOverwritten.store(true, ordering: .sequentiallyConsistent) }
+
   /// Files, mapping and pages have been given back.
   var isReleased: Bool { hasReleasedFiles.load(ordering: .acquiring) }
 
