@@ -200,6 +200,8 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .forked: return "forked"
     case .refused: return "refused"
     case .replaced: return "replaced"
+    case .suspended: return "suspended"
+    case .moved: return "moved"
     }
   } catch let error as PageFault {
     _ = error

@@ -144,8 +144,11 @@ extension Store {
   /// A checkpoint, if it is time for one.
   func tryCheckpoint() {
     takeTurnForBackground()
-    let isTime = wantsCheckpoint && isUsable
+    // The file lock stays as long as it takes: a checkpoint is made under one hold.
+    let isTime = wantsCheckpoint && isUsable && holdsFileLock
+    if isTime { turn.withLock { fileLockKeeperCount += 1 } }
     giveTurn()
+    defer { if isTime { turn.withLock { fileLockKeeperCount -= 1 } } }
     // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
     // writer by now, and every later call says so.
     if isTime { try? checkpoint() }

@@ -8,12 +8,31 @@
 ///
 /// Always true: the name leads to a file with every acknowledged commit; a crash leaves at most the other one as a
 /// leftover, which the next open for writing removes.
+extension StoreSwitch {
+  /// Compacts the current store; a new one is current when it returns. One at a time.
+  package func compact(_ imager: some Imager, pace: Pace) throws(StoreError) {
+    replacing.lock()
+    defer { replacing.unlock() }
+    while true {
+      let store = self.store
+      do throws(StoreError) {
+        try store.keepFileLock()
+        defer { self.store.letFileLockGo() }
+        return try store.compact(imager, in: self, pace: pace)
+      } catch {
+        guard case .moved = error else { throw error }
+        try reloadMoved(store)
+      }
+    }
+  }
+}
+
 extension Store {
   /// Under which name the new file is made. Only the holder of the file lock makes one.
   package static func unfinishedPath(of path: String) -> String { path + ".compacted" }
 
   /// Compacts this store; the new one is current when it returns.
-  package func compact(
+  fileprivate func compact(
     _ imager: some Imager, in stores: StoreSwitch, pace: Pace
   ) throws(StoreError) {
     try checkUsable()

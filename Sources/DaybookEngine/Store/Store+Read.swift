@@ -21,6 +21,9 @@ extension Store {
     package var operationByteCount: Int { state.record.liveByteCount }
   }
 
+  /// The last commit that readers see.
+  package var lastSequence: UInt64 { slots.newest.record.sequence }
+
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {

@@ -10,7 +10,7 @@ extension StoreSwitch {
   /// Shows what has become durable since the last look; true when there was something.
   /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
   ///   database.
-  package func refresh(_ makeApplier: () -> any Applier) throws(StoreError) -> Bool {
+  package func refresh() throws(StoreError) -> Bool {
     replacing.lock()
     defer { replacing.unlock() }
     let store = self.store
@@ -21,16 +21,7 @@ extension StoreSwitch {
     case .otherFile: isSameFile = false
     case .otherLog: isSameFile = true
     }
-    let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
-    guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
-      try? next.close()
-      throw .replaced(path: store.path)
-    }
-    // What older snapshots show may have been written over.
-    if isSameFile { store.revokeSnapshots() }
-    replace(by: next)
-    store.supersede()
-    store.retire()
+    try reload(store, isSameFile: isSameFile)
     return true
   }
 }
@@ -45,7 +36,8 @@ extension Store {
 
   func refresh() throws(StoreError) -> Refreshed {
     if isClosed.load(ordering: .acquiring) { throw .closed }
-    guard options.isReadOnly else { return .nothing }
+    // A writer that keeps the file lock has seen everything.
+    guard options.isReadOnly || options.locksPerTransaction else { return .nothing }
     do {
       if let identity = try disk.identity(of: path), identity != file.identity, !isMutant("stay-in-old-file") {
         return .otherFile
@@ -53,6 +45,7 @@ extension Store {
     } catch { throw .disk(error) }
     takeTurn()
     defer { giveTurn() }
+    if !options.isReadOnly && holdsFileLock { return .nothing }
     let isAlone: Bool
     let log: LogReader
     do {
@@ -63,10 +56,8 @@ extension Store {
       log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
-    guard log.end >= tail.offset, lastShownHolds(in: log) else { return .otherLog }
-    let place = CheckpointContents(
-      freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-      freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
+    guard lastShownHolds(in: log) else { return .otherLog }
+    let place = placeOfTail
     var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
@@ -80,12 +71,14 @@ extension Store {
     return .moved
   }
 
-  private func lastShownHolds(in log: LogReader) -> Bool {
+  func lastShownHolds(in log: LogReader) -> Bool {
     guard let lastShown else { return true }
-    return log.header(at: lastShown.offset)?.checksum == lastShown.checksum
+    // The zeros that fill the last sector need not be there.
+    guard let header = log.header(at: lastShown.offset), header.end <= log.end else { return false }
+    return header.checksum == lastShown.checksum
   }
 
-  private func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
+  func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin()
     // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.

@@ -57,6 +57,13 @@ import Synchronization
   var mayCheckpoint = true
   var hasWritten = false
 
+  /// False between transactions, or while suspended: another process may write then.
+  var holdsFileLock = true
+  /// Work that keeps the file lock from being given back; guarded by `turn`.
+  var fileLockKeeperCount = 0
+  /// What the last hold of the file lock found that others had done.
+  package internal(set) var takeover = Takeover()
+
   // Sync and visibility; guarded by `syncMonitor`.
   let syncMonitor = Monitor()
   var durableNumber: UInt64 = 0
@@ -70,6 +77,7 @@ import Synchronization
   let syncedOffset = Atomic<UInt64>(0)
   let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
+  let isSuspended = Atomic<Bool>(false)
   /// Nobody begins to read or write any more.
   let isClosed = Atomic<Bool>(false)
   /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
