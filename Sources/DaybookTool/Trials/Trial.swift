@@ -99,6 +99,19 @@ struct Trial {
     if kind == .compactions, number % 7 == 0 { try database.compact() }
   }
 
+  /// Does the step behind the last one that the file holds; returns its number.
+  func performNext(on database: Database) throws -> Int {
+    let number = try database.write { transaction in
+      let steps = try Zone.ID("Steps")
+      let hasSteps = try transaction.zones().contains { $0.id == steps }
+      let last: Int = hasSteps ? try transaction.record(Record.ID("step", in: steps))?["n"] ?? 0 : 0
+      try Trial.apply(edits(last + 1), transaction)
+      return last + 1
+    }
+    if kind == .compactions, number % 7 == 0 { try database.compact() }
+    return number
+  }
+
   private static func apply(_ edits: [Edit], _ transaction: borrowing Transaction) throws {
     struct Back: Error {}
     for edit in edits {
