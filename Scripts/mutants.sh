@@ -55,6 +55,8 @@ skip-directory-sync-after-compaction CrashSearch        commits go on in the new
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
 stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted
+hand-over-without-note           TurnTests              the lock is given back without a word of what is durable
+skip-inode-check-at-takeover     TurnTests              who takes the lock again writes to a file that has lost its name
 forget-lineage                   ForkTests              commits belong to no lineage
 accept-forked-token              ForkTests              tokens of another lineage pass
 END

@@ -181,6 +181,42 @@ struct CompactionTests {
     try Database.open(at: "a.daybook", options: options, disk: disk).close()
   }
 
+  @Test("on a full disk deletes succeed, and space comes back when what lives fits into what is free and the reserve")
+  func fullDisk() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk) { $0.reserveByteCount = 24 << 10 }
+    func record(_ number: Int) throws -> Record {
+      var record = try Record(type: "Row", id: Record.ID("row \(number)"))
+      record["bytes"] = Data(repeating: UInt8(number % 256), count: 1000)
+      return record
+    }
+    disk.limit(toByteCount: 300 << 10)
+    var count = 0
+    let refusal = #expect(throws: DatabaseError.self) {
+      while true {
+        try database.write { try $0.save(record(count)) }
+        count += 1
+      }
+    }
+    #expect(refusal?.code == .diskFull && count > 100)
+    // All of it lives: there is no room for another copy of it, and the error says how much it takes.
+    let error = #expect(throws: DatabaseError.self) { try database.compact() }
+    #expect(error?.code == .diskFull)
+    #expect((error?.facts.size ?? 0) > count * 1000)
+    #expect(try database.recordCount(in: .default) == count)
+    try database.write { transaction in
+      for number in 1..<count { try transaction.delete(Record.ID("row \(number)")) }
+    }
+    let kept = try database.recordCount(in: .default)
+    try database.write { try $0.forgetDeletions(through: database.snapshot().sequence) }
+    try database.compact()
+    #expect(disk.bytes(of: "a.daybook")?.count ?? .max < 100 << 10)
+    #expect(try database.recordCount(in: .default) == kept)
+    for number in 0..<100 { try database.write { try $0.save(record(2000 + number)) } }
+    try Self.expectSound(database)
+    try database.close()
+  }
+
   @Test("an image larger than memory is written in pieces, and replayed whole")
   func spills() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -123,8 +123,12 @@ extension Store {
   package var isCompactionDue: Bool {
     takeTurnForBackground()
     defer { giveTurn() }
-    let live = FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
-    return isUsable && Int(tail.offset) - 2 * live > Store.deadByteCountLimit
+    return isUsable && Int(tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit
+  }
+
+  /// Bytes of the file that the newest version needs.
+  var liveByteCount: Int {
+    FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
   }
   private static let deadByteCountLimit = 64 << 20
 

@@ -18,7 +18,11 @@ extension StoreSwitch {
       do throws(StoreError) {
         try store.keepFileLock()
         defer { self.store.letFileLockGo() }
-        return try store.compact(imager, in: self, pace: pace)
+        do throws(StoreError) { return try store.compact(imager, in: self, pace: pace) } catch {
+          // On a full disk the zeros behind the log may be what the new file lacks.
+          guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }
+          return try store.compact(imager, in: self, pace: pace)
+        }
       } catch {
         guard case .moved = error else { throw error }
         try reloadMoved(store)
@@ -64,9 +68,27 @@ extension Store {
         target.abandon()
         try? disk.remove(temporary)
       }
-      throw error
+      guard case .disk(let failure) = error, failure.kind == .full else { throw error }
+      // What is needed is room for all that lives, not for the write that failed.
+      throw .disk(
+        DiskFailure(.write, path: path, kind: .full, code: failure.code, byteCount: liveByteCount))
     }
     retire()
+  }
+
+  /// Cuts off the zeros behind the log, the reserve among them; false where a reader keeps them, or there are none. The
+  /// next commit prepares new ones.
+  fileprivate func trimZeros() throws(StoreError) -> Bool {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    waitForZeros(through: .max)
+    do {
+      guard try file.byteCount() > Int(tail.offset), try file.tryLock(.readers, .exclusive) else { return false }
+      defer { file.unlock(.readers) }
+      try file.truncate(to: Int(tail.offset))
+    } catch { throw .disk(error) }
+    zerosEnd.store(tail.offset, ordering: .relaxed)
+    return true
   }
 
   /// Where the next commit to copy begins.
