@@ -86,7 +86,7 @@ extension Store {
     let before = tail
     let rewritten = recovery.rewrittenFrameCount
     if plan.lastSequence > tail.sequence { try replayMore(plan, log) }
-    try mend(plan, log: log)
+    try mend(plan, log: log, isTakeover: true)
     moveTail(behind: plan, from: before)
     setDurable(plan)
     let hasMended = plan.ending != .clean || recovery.rewrittenFrameCount != rewritten
@@ -122,8 +122,10 @@ extension Store {
   }
 
   private func setDurable(_ plan: RecoveryPlan) {
-    // A `closed` frame at the end becomes durable with what is appended behind it.
-    let number = plan.isClosed ? tail.number - 2 : tail.number - 1
+    // Nothing new: our own note at the end is not durable yet, and what was, is.
+    if plan.last == nil { return }
+    // A `closed` frame at the end, or the note of a hand-over, becomes durable with what is appended behind it.
+    let number = plan.isClosed || plan.isHandedOver ? tail.number - 2 : tail.number - 1
     syncMonitor.lock()
     durableNumber = max(durableNumber, number)
     durableThrough.store(durableNumber, ordering: .releasing)
@@ -131,7 +133,7 @@ extension Store {
     writtenNumber.store(tail.number - 1, ordering: .releasing)
     writtenOffset.store(tail.offset, ordering: .releasing)
     syncedOffset.store(tail.offset, ordering: .releasing)
-    tail.lastDurableThrough = plan.last == nil ? tail.lastDurableThrough : plan.provenThrough
+    tail.lastDurableThrough = plan.provenThrough
     tail.lastTruthNumber = plan.hasUnprovenTruth ? number : tail.lastDurableThrough
   }
 

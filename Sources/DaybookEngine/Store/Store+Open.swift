@@ -295,7 +295,8 @@ extension Store {
   // MARK: mending
 
   /// Makes the file what the plan says it is. Each step may be repeated after a crash.
-  func mend(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+  /// - Parameter isTakeover: the writer before us may live, and then a note of its tells what it has synced.
+  func mend(_ plan: RecoveryPlan, log: LogReader, isTakeover: Bool = false) throws(StoreError) {
     do {
       var mustSync = false
       if plan.ending != .clean, plan.end < log.end {
@@ -303,7 +304,7 @@ extension Store {
         if !isMutant("keep-stale-bytes") { try writeZeros(from: plan.end, through: log.end) }
         mustSync = true
       }
-      if !plan.isClosed, let first = plan.firstUnproven {
+      if !plan.isClosed, !(isTakeover && plan.isHandedOver), let first = plan.firstUnproven {
         if !isMutant("skip-recovery-rewrite") { try rewrite(from: first, through: plan, log: log) }
         mustSync = true
       }
