@@ -181,6 +181,12 @@ enum FormatFixture {
 
   private static func zone() throws -> Zone.ID { try Zone.ID("Bücher") }
 
+  /// An asset as it is read: with its digest.
+  private static func stored(_ content: [UInt8]) -> Asset {
+    let digest = content.withView { SHA256.digest(of: $0) }
+    return Asset(digest: digest, byteCount: content.count, content: Data(content))
+  }
+
   /// Every kind of value, in all of the ways in which they are stored.
   private static func everything() throws -> Record {
     let day = Date(timeIntervalSinceReferenceDate: 700_000_000.5)
@@ -188,8 +194,8 @@ enum FormatFixture {
     var full = Location(latitude: 90, longitude: -180)
     full.altitude = 8848.5
     full.timestamp = day
-    let asset = Asset(digest: [UInt8](0..<32), byteCount: 3, content: Data([1, 2, 3]))
-    let elsewhere = Asset(digest: [UInt8](repeating: 0xAB, count: 32), byteCount: 1 << 33)
+    let asset = stored([1, 2, 3])
+    let elsewhere = stored([0xAB])
     let other = try Record.ID("row-7", in: zone())
     var record = try Record(type: "Everything", id: Record.ID("all", in: zone()))
     let values: [String: Record.Value] = [

@@ -62,6 +62,17 @@ extension Database {
     }
   }
 
+  /// The records that point at a record, by a field or as their parent, in the order of their names, each once.
+  ///
+  /// The target need not exist. Costs what it returns.
+  /// - Parameter name: the name behind which the page begins; nil begins at the first.
+  /// - Throws: `zoneNotFound`.
+  public func referencing(
+    _ id: Record.ID, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try reading { (view) throws(DatabaseError) in try view.referencing(id, after: name, limit: limit) }
+  }
+
   /// How many records a zone holds, or how many of one type. Costs a few page visits, whatever the number.
   public func recordCount(in zone: Zone.ID, ofType type: String? = nil) throws(DatabaseError) -> Int {
     try reading { (view) throws(DatabaseError) in try view.recordCount(in: zone, ofType: type) }

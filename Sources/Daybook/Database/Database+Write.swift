@@ -6,12 +6,22 @@ extension Database {
   ///
   /// Returns when everything that the transaction wrote *or could read* is durable, as `Options.durability` says. One
   /// writer runs at a time; others wait. The body must not start another write on this database.
-  /// - Parameter origin: names who writes, for ``commits(excluding:)``.
+  /// - Parameter origin: names who writes, for ``commits(excluding:)``. Parents and validated targets must exist when the body
+  ///   returns, in whatever order they were saved; `referenceViolation` names both ends.
   /// - Throws: what `body` throws; `diskFull` leaves the database usable, `outcomeUnknown` means that a sync failed and
   ///   only opening the file again tells what survived.
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(origin, body)
+    try wait(ticket)
+    return try result.get()
+  }
+
+  /// A transaction that does not ask whether parents and validated targets exist: records arrive in an order that others
+  /// chose, over many commits. Whoever uses this looks at ``referencesWithoutTarget(in:limit:)`` in the end.
+  @discardableResult
+  package func writeUnordered<R>(_ body: (borrowing Transaction) throws -> R) throws -> R {
+    let (result, ticket) = try perform(nil, checksReferences: false, body)
     try wait(ticket)
     return try result.get()
   }
@@ -31,11 +41,12 @@ extension Database {
   /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
   /// may have read what others wrote just before.
   private func perform<R>(
-    _ origin: Origin?, _ body: (borrowing Transaction) throws -> R
+    _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: Store.Ticket) {
     let transaction: StoreTransaction
     do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
     let context = WriteContext(self, transaction, origin: origin)
+    context.checksReferences = checksReferences
     // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
     let value: R
     do {
@@ -46,6 +57,9 @@ extension Database {
       return (.failure(error), store.abort(transaction))
     }
     context.isEnded = true
+    do {
+      if let fault = try context.firstReferenceFault() { throw fault }
+    } catch { return (.failure(error), store.abort(transaction)) }
     return (.success(value), try commit(context))
   }
 

@@ -45,6 +45,8 @@ extension Database {
     public var snapshotMemory = 256 << 20
     /// How much one request and one record may be.
     public var limits = Limits()
+    /// How strictly the database answers as CloudKit does.
+    public var dialect = Dialect.extended
     /// The largest asset that is stored, in bytes; a larger one is refused with `limitExceeded`.
     ///
     /// The content lies in the record and is read with it each time, so this is small by default: about a fifteenth of

@@ -6,7 +6,8 @@ import DaybookEngine
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
 /// Always true after `flush`: by name, by type and journal hold the same records, the journal once each; a deleted
-/// record has an entry in the journal and among the tombstones, and nowhere else.
+/// record has an entry in the journal and among the tombstones, and nowhere else; by target holds the references of the
+/// records' bodies. The version before is read again only when it points somewhere, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
   private let openKey = ByteBuffer(capacity: 256)
@@ -131,11 +132,17 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let identity = BodyIdentity.body(body) else { throw .operation }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
+    var entry = entry
+    entry.points = RecordBody.pointsSomewhere(body)
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
+      if entry.points || oldEntry.points {
+        try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(of: body), &zone, changes)
+      }
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
@@ -145,6 +152,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
       key.append(0)
       key.append(identity.name)
       try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
+      if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
     }
     try journal(entry, isDeleted: false, &zone, changes)
     openZone = zone
@@ -161,6 +169,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     }
     JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.journal)
+    if oldEntry.points { try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(), &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
     key.truncate(to: 0)
     key.append(identity.type)
@@ -177,6 +186,36 @@ final class RecordApplier: Applier, @unchecked Sendable {
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
+  }
+
+  /// Makes the entries by target of one record those of its new body.
+  private func setReferences(
+    of source: ByteView, from oldEntry: RecordEntry?, to new: ReferenceSet, _ zone: inout ZoneTrees,
+    _ changes: StoreTransaction
+  ) throws(LogFault) {
+    var former = ReferenceSet()
+    if let oldEntry, oldEntry.points {
+      do throws(StoreError) { former = ReferenceSet(of: Operation.payload(try changes.operation(at: oldEntry.place))) } catch {
+        // As a page that does not hold: replay then goes back to an older checkpoint, and to the log.
+        throw .page(PageFault(offset: oldEntry.place.offset, reason: .value))
+      }
+    }
+    if !isMutant("keep-old-references") {
+      for entry in former.subtracting(new) {
+        setReferenceKey(entry, source)
+        try changes.remove(key.view, from: &zone.references)
+      }
+    }
+    for entry in new.subtracting(former) {
+      setReferenceKey(entry, source)
+      try changes.put(key.view, key.view.prefix(0), in: &zone.references)
+    }
+  }
+
+  private func setReferenceKey(_ entry: [UInt8], _ source: ByteView) {
+    key.truncate(to: 0)
+    key.append(entry)
+    key.append(source)
   }
 
   private func journal(
@@ -223,7 +262,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones] { changes.editor.drop(root) }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references] { changes.editor.drop(root) }
     let last = zone.lastSequence
     let epoch = zone.epoch
     zone = ZoneTrees()

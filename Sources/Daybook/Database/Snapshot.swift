@@ -55,6 +55,13 @@ public struct Snapshot: ~Copyable, Sendable {
     }
   }
 
+  /// The records that point at a record; see ``Database/referencing(_:after:limit:)``.
+  public func referencing(
+    _ id: Record.ID, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try reading { (view) throws(DatabaseError) in try view.referencing(id, after: name, limit: limit) }
+  }
+
   /// How many records a zone holds, or how many of one type. Costs a few page visits, whatever the number.
   public func recordCount(in zone: Zone.ID, ofType type: String? = nil) throws(DatabaseError) -> Int {
     try reading { (view) throws(DatabaseError) in try view.recordCount(in: zone, ofType: type) }

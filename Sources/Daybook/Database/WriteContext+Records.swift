@@ -63,6 +63,12 @@ extension WriteContext {
       store.cancelOperation(operation)
       throw tooLarge(saved)
     }
+    if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
+      do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
+        store.cancelOperation(operation)
+        throw error
+      }
+    }
     try end(operation, OperationKind.saveRecord)
     note(.savedRecord(record.id))
     return saved
@@ -125,10 +131,16 @@ extension WriteContext {
     return tag
   }
 
-  func delete(_ id: Record.ID) throws(DatabaseError) {
+  func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
+    try deleteOne(id, entry)
+    if cascades, zone.references.count > 0, !isMutant("forget-cascade") { try cascade(from: id) }
+  }
+
+  /// Deletes one record that is there, and nothing else.
+  func deleteOne(_ id: Record.ID, _ entry: RecordEntry) throws(DatabaseError) {
     let body = try view.body(at: entry.place)
     try start()
     let tombstone = Tombstone(
@@ -138,6 +150,7 @@ extension WriteContext {
     tombstone.append(to: store.payload)
     try end(operation, OperationKind.deleteRecord)
     note(.deletedRecord(id))
+    try noteDeletion(of: id)
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.

@@ -44,6 +44,10 @@ final class WriteContext {
   /// The transaction's closure has returned: nothing may be done through it any more.
   @safe @exclusivity(unchecked) var isEnded = false
   let collectsNotice: Bool
+  /// What has to be asked of references before the commit.
+  @safe @exclusivity(unchecked) var pending = PendingReferences()
+  /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
+  @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
 
   init(_ database: Database, _ store: StoreTransaction, origin: Origin?) {
@@ -130,11 +134,13 @@ final class WriteContext {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
-    let before = (eventCount: events.count, hasStarted: hasStarted)
+    let before = (eventCount: events.count, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
     do { return try body() } catch {
       do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
       events.removeSubrange(before.eventCount...)
       hasStarted = before.hasStarted
+      pending.rollBack(to: before.pending)
+      pending.unfinished = before.unfinished
       throw error
     }
   }

@@ -12,6 +12,7 @@ import DaybookEngine
 ///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
+///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
@@ -53,9 +54,14 @@ enum OperationKind {
 /// What the by-name tree says of a record.
 struct RecordEntry {
   static let byteCount = Place.encodedByteCount + 12
+  /// Ordinals are below it; the bits from here on are flags.
+  static let ordinalLimit: UInt32 = 1 << 30
+  private static let pointsFlag: UInt32 = 1 << 31
   var place: Place
   var sequence: UInt64
   var ordinal: UInt32
+  /// The body has references or a parent. It stands here so that saving the next version need not look at this one.
+  var points = false
 
   init(place: Place, sequence: UInt64, ordinal: UInt32) {
     self.place = place
@@ -68,14 +74,16 @@ struct RecordEntry {
     guard value.count == RecordEntry.byteCount else { return nil }
     place = Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
     sequence = value.uint64(at: 12)
-    ordinal = value.uint32(at: 20)
+    let last = value.uint32(at: 20)
+    ordinal = last & (RecordEntry.ordinalLimit &- 1)
+    points = last & RecordEntry.pointsFlag != 0
   }
 
   func append(to buffer: ByteBuffer) {
     buffer.append(uint64: place.offset)
     buffer.append(uint32: place.byteCount)
     buffer.append(uint64: sequence)
-    buffer.append(uint32: ordinal)
+    buffer.append(uint32: points ? ordinal | RecordEntry.pointsFlag : ordinal)
   }
 }
 
@@ -112,13 +120,14 @@ enum JournalKey {
 /// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let rootCount = 4
+  static let rootCount = 5
   static let restByteCount = 24
 
   var byName = TreeRoot.empty
   var journal = TreeRoot.empty
   var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
+  var references = TreeRoot.empty
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
@@ -137,6 +146,7 @@ struct ZoneTrees {
     journal = value.root(1)
     byType = value.root(2)
     tombstones = value.root(3)
+    references = value.root(4)
     let rest = value.rest
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -153,7 +163,7 @@ struct ZoneTrees {
     rest.append(deletionReason)
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
-    CatalogValue.encode(roots: [byName, journal, byType, tombstones], rest: rest.view, into: buffer)
+    CatalogValue.encode(roots: [byName, journal, byType, tombstones, references], rest: rest.view, into: buffer)
   }
 }
 

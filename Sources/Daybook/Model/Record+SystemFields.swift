@@ -21,7 +21,10 @@ extension Record {
     let buffer = ByteBuffer(capacity: 256)
     buffer.append(Self.archiveMark)
     body.withBytes { view in
-      buffer.append(view.prefix(30))
+      buffer.append(view[0])
+      // Without fields there are no references.
+      buffer.append(view[1] & ~RecordBody.Flags.references)
+      buffer.append(view.slice(2..<30))
       // No previous version: a place in one log means nothing elsewhere.
       buffer.append(zeros: 12)
       buffer.append(view.slice(RecordBody.fixedByteCount..<body.layout.fieldsStart))

@@ -4,7 +4,8 @@ import DaybookEngine
 ///
 ///     offset  size  field (numbers are little-endian)
 ///          0     1  version = 1
-///          1     1  flags: 1 parent, 2 creator, 4 modifier, 8 modifier is the creator, 16 device, 32 tag is a text
+///          1     1  flags: 1 parent, 2 creator, 4 modifier, 8 modifier is the creator, 16 device, 32 tag is a text,
+///                   128 a plain field holds references
 ///          2     2  byte count of the zone key; 0xFFFF = the default zone, no bytes
 ///          4     1  byte count of the type
 ///          5     1  byte count of the name
@@ -61,7 +62,9 @@ import DaybookEngine
     static let modifierIsCreator: UInt8 = 8
     static let device: UInt8 = 16
     static let tagText: UInt8 = 32
-    static let all: UInt8 = 63
+    /// A plain field is a reference or a list of them; an empty list counts.
+    static let references: UInt8 = 128
+    static let all: UInt8 = 191
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
   }
@@ -262,6 +265,7 @@ extension RecordBody {
     guard !view.double(at: 14).isNaN, !view.double(at: 22).isNaN else { throw .badValue }
     var cursor = FieldCursor(view, layout)
     var last: ByteView?
+    var hasReferences = false
     while let field = cursor.next() {
       guard let key = UTF8Order.string(field.key, isValid: false) else { throw .notUTF8 }
       guard NameRules.faultOfKey(key) == nil else { throw .badKey }
@@ -269,6 +273,7 @@ extension RecordBody {
       last = field.key
       guard let kind = field.mark.kind else { throw .unknownKind }
       if field.mark.isEncrypted, kind.isAsset || kind.isReference { throw .unknownKind }
+      hasReferences = hasReferences || kind.isReference
       if field.mark.isSealed {
         guard field.mark.isEncrypted else { throw .unknownKind }
         continue
@@ -278,7 +283,12 @@ extension RecordBody {
         throw .badValue
       }
     }
+    guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
   }
+
+  /// Whether the header announces a parent or references. Costs one load.
+  @inline(__always)
+  static func pointsSomewhere(_ view: ByteView) -> Bool { view[1] & (Flags.parent | Flags.references) != 0 }
 
   /// The zone's bytes, as catalogues and trees have them: the default zone is spelled out.
   static func zoneKey(of view: ByteView) -> ByteView {

@@ -60,12 +60,14 @@ package enum RecordBodyEncoder {
     try record.validateForSave()
     let base = server ?? record.body
     var writer = ByteWriter(buffer)
+    let start = writer.offset
+    var hasReferences = false
     try base.withBytes { (baseView) throws(DatabaseError) in
       let zoneKey = RecordBody.zoneKey(of: baseView)
       appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
       if base.fieldCount == 0, server == nil {
         // A new record: the edits are the fields.
-        try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
+        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
         return
       }
       try record.body.withBytes { (localView) throws(DatabaseError) in
@@ -73,9 +75,10 @@ package enum RecordBodyEncoder {
         var upper: FieldCursor?
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
         let rows = merge(&lower, &upper, record.edits)
-        try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
+        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
       }
     }
+    if hasReferences { writer.set(bits: RecordBody.Flags.references, at: start + 1) }
     // Only now: what threw on the way left the buffer as it was.
     writer.finish()
   }
@@ -179,13 +182,19 @@ package enum RecordBodyEncoder {
     writer.append(bytes)
   }
 
-  /// The fields of a record without stored ones: the usual insert, so it makes no list of rows.
+  /// The fields of a record without stored ones: the usual insert, so it makes no list of rows. True when there are
+  /// references among them.
   private static func appendEdits(
     of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> Bool {
     let edits = record.edits
     var fieldCount = 0
-    for index in edits.indices where edits[index].kind != nil { fieldCount += 1 }
+    var hasReferences = false
+    for index in edits.indices {
+      guard let kind = edits[index].kind else { continue }
+      fieldCount += 1
+      if kind.isReference { hasReferences = true }
+    }
     try appendFieldCount(fieldCount, into: &writer)
     let table = writer.offset
     let hasCipher = services?.seal != nil
@@ -198,22 +207,27 @@ package enum RecordBodyEncoder {
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
+    return hasReferences
   }
 
-  /// The fields of a merge.
+  /// The fields of a merge. True when there are references among them.
   private static func appendFields(
     _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
     let hasCipher = services?.seal != nil
+    var hasReferences = false
     for row in rows {
       switch row {
       case .stored(let field):
+        if field.mark.isReference { hasReferences = true }
         writer.append(field.mark.rawValue)
         writer.append(UInt8(field.key.count))
         writer.append(uint32: 0)
-      case .edit(let index): appendEntry(of: record.edits, index, hasCipher, into: &writer)
+      case .edit(let index):
+        if record.edits[index].kind?.isReference == true { hasReferences = true }
+        appendEntry(of: record.edits, index, hasCipher, into: &writer)
       }
     }
     for row in rows {
@@ -232,6 +246,7 @@ package enum RecordBodyEncoder {
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
+    return hasReferences
   }
 
   private static func appendFieldCount(_ count: Int, into writer: inout ByteWriter) throws(DatabaseError) {
@@ -330,6 +345,9 @@ extension RecordBody {
       var cursor = FieldCursor(view, layout)
       while let field = cursor.next() {
         if wanted.contains(field.key.array) { fields.append(field) }
+      }
+      if !fields.contains(where: { $0.mark.isReference }) {
+        buffer.set(uint16: view.uint16(at: 0) & ~(UInt16(Flags.references) << 8), at: 0)
       }
       buffer.append(uint16: UInt16(fields.count))
       var end: UInt32 = 0

@@ -463,7 +463,7 @@ extension StoreTransaction {
   func prepareReplay(roots: RootSet, end: UInt64) {
     self.roots = roots
     editor.version = 2
-    editor.end = end
+    readsOnlyFile(through: end)
     startReplay()
   }
 }
