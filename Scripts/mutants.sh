@@ -51,6 +51,10 @@ ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
 forget-lineage                   ForkTests              commits belong to no lineage
 accept-forked-token              ForkTests              tokens of another lineage pass
+forget-cascade                   CascadeTests           what belongs to a deleted record stays
+cascade-one-level                CascadeTests           what belongs to a victim stays
+keep-old-references              ReferenceTests         a record still points where it pointed before
+accept-missing-targets           ReferenceTests         a parent that is not there is accepted
 END
 }
 
