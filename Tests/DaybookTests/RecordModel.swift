@@ -85,6 +85,8 @@ struct ModelDatabase {
   var zones: [Zone.ID: ModelZone] = [.default: ModelZone(life: 0, capabilities: [])]
   /// By the bytes of the keys: `==` of strings takes composed and decomposed letters for the same.
   var metadata: [[UInt8]: Data] = [:]
+  /// All that was ever saved: type, key, kinds.
+  var schema: [String: [String: Set<String>]] = [:]
   var sequence: UInt64 = 0
   /// Counts every change; a feed's order.
   var order = 0
@@ -162,6 +164,9 @@ struct ModelDatabase {
   }
 
   mutating func append(_ version: ModelVersion, to id: Record.ID) {
+    if !version.isDeleted {
+      schema[version.type, default: [:]].merge(version.values.mapValues { [$0.kind.name] }) { $0.union($1) }
+    }
     touch(id.zone)
     var row = zones[id.zone]?.rows[id.name] ?? ModelRow(versions: [], sequence: 0, order: 0)
     row.versions.append(version)

@@ -461,6 +461,11 @@ final class RecordTrial {
       let count = try snapshot.changeCount(in: id, since: nil)
       try require(count == zone.rows.count, "changes of \(id): \(count)")
     }
+    var schema: [String: [String: Set<String>]] = [:]
+    for type in try snapshot.schema().types {
+      schema[type.name] = Dictionary(uniqueKeysWithValues: type.fields.map { ($0.key, Set($0.kinds.map(\.rawValue))) })
+    }
+    try require(schema == model.schema, "schema \(schema), expected \(model.schema)")
     for key in ["state", "état", "e\u{301}tat"] {
       let value = try snapshot.metadata(forKey: key)
       try require(value == model.metadata[Array(key.utf8)], "metadata \(key)")

@@ -94,7 +94,7 @@ extension Database {
   private func compareWithLog(_ pin: Store.Pin, _ report: inout CheckReport) {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
-      Roots.lineages: "the lineages", Roots.settings: "the settings",
+      Roots.lineages: "the lineages", Roots.settings: "the settings", Roots.schema: "the schema",
     ]
     var differences: [String] = []
     do {
@@ -117,6 +117,12 @@ extension Database {
 private struct RecordChecker {
   let view: ReadView
   let depth: Database.CheckDepth
+  private let shapes = Locked(KnownShapes())
+
+  init(view: ReadView, depth: Database.CheckDepth) {
+    self.view = view
+    self.depth = depth
+  }
 
   mutating func run(_ report: inout Database.CheckReport) {
     do {
@@ -229,7 +235,22 @@ private struct RecordChecker {
         report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
       }
     }
+    try checkShape(entry, payload, name, &report)
     return try checkReferences(entry, payload, identity.name, trees, key, name, &report)
+  }
+
+  /// The schema has every field. Each shape is looked up once.
+  private func checkShape(
+    _ entry: RecordEntry, _ body: ByteView, _ name: String, _ report: inout Database.CheckReport
+  ) throws {
+    guard let layout = try? RecordBody.layout(of: body) else { return }
+    let shape = KnownShapes.shape(of: body, layout)
+    if shapes.withLock({ $0.contains(shape) }) { return }
+    let missing = ByteBuffer(capacity: 256)
+    if try SchemaTree.appendMissing(of: body, layout, view.reader, view.root(Roots.schema), to: missing) {
+      report.add("zone \(name): the schema lacks a field of a record", at: entry.place.offset)
+    }
+    shapes.withLock { $0.insert(shape) }
   }
 
   /// Each reference of a body stands by target; their number tells whether anything else does.

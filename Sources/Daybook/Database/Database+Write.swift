@@ -54,12 +54,16 @@ extension Database {
       value = try body(lent)
     } catch {
       context.isEnded = true
+      context.forgetShapes()
       return (.failure(error), store.abort(transaction))
     }
     context.isEnded = true
     do {
       if let fault = try context.firstReferenceFault() { throw fault }
-    } catch { return (.failure(error), store.abort(transaction)) }
+    } catch {
+      context.forgetShapes()
+      return (.failure(error), store.abort(transaction))
+    }
     return (.success(value), try commit(context))
   }
 
@@ -70,6 +74,7 @@ extension Database {
     if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
     do { return try store.commit(context.store) } catch {
       hub.cancel(context.store.sequence)
+      context.forgetShapes()
       throw DatabaseError(error, path: path)
     }
   }

@@ -47,6 +47,8 @@ extension Database {
     public var limits = Limits()
     /// How strictly the database answers as CloudKit does.
     public var dialect = Dialect.extended
+    /// What happens to types, fields and kinds that are new: see ``Database/schema()``.
+    public var schema = SchemaMode.justInTime
     /// The largest asset that is stored, in bytes; a larger one is refused with `limitExceeded`.
     ///
     /// The content lies in the record and is read with it each time, so this is small by default: about a fifteenth of

@@ -74,6 +74,7 @@ extension Database {
       try add("metadata", nil, view.root(Roots.metadata))
       try add("lineages", nil, view.root(Roots.lineages))
       try add("settings", nil, view.root(Roots.settings))
+      try add("schema", nil, view.root(Roots.schema))
       for zone in try view.zones() {
         guard let trees = try view.zone(zone.id) else { continue }
         try add("by name", zone.id, trees.byName)

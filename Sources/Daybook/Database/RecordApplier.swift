@@ -123,6 +123,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
     case OperationKind.raiseHorizon:
       guard payload.count == 8 else { throw .operation }
       try raiseHorizon(payload, changes)
+    case OperationKind.declareFields:
+      try SchemaTree.apply(payload, key, changes)
     default:
       throw .unknownOperation(kind: Operation.kind(operation))
     }

@@ -40,6 +40,28 @@ extension WriteContext {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
     }
+    var (operation, saved) = try encode(record, onto: server, policy, stamp)
+    if !isKnownShape(saved.body) {
+      // What is new is declared before the save, so the save moves behind the declaration.
+      store.cancelOperation(operation)
+      try declareShape(of: saved)
+      (operation, saved) = try encode(record, onto: server, policy, stamp)
+    }
+    if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
+      do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
+        store.cancelOperation(operation)
+        throw error
+      }
+    }
+    try end(operation, OperationKind.saveRecord)
+    note(.savedRecord(record.id))
+    return saved
+  }
+
+  /// Puts the merged body behind what is written; the operation is not sealed yet. After an error nothing of it is left.
+  private func encode(
+    _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
+  ) throws(DatabaseError) -> (operation: Int, saved: Record) {
     let operation = store.beginOperation()
     do throws(DatabaseError) {
       try RecordBodyEncoder.encode(
@@ -63,15 +85,7 @@ extension WriteContext {
       store.cancelOperation(operation)
       throw tooLarge(saved)
     }
-    if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
-        store.cancelOperation(operation)
-        throw error
-      }
-    }
-    try end(operation, OperationKind.saveRecord)
-    note(.savedRecord(record.id))
-    return saved
+    return (operation, saved)
   }
 
   private func refuseConflicts(

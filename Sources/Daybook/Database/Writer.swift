@@ -15,6 +15,8 @@ final class Writer: @unchecked Sendable {
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Counts the change tags that were given, those of transactions that went back among them.
   @safe @exclusivity(unchecked) var tagCount: UInt64 = 0
+  /// What the schema is known to have.
+  @safe @exclusivity(unchecked) var shapes = KnownShapes()
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
@@ -46,6 +48,8 @@ final class WriteContext {
   let collectsNotice: Bool
   /// What has to be asked of references before the commit.
   @safe @exclusivity(unchecked) var pending = PendingReferences()
+  /// The schema has grown: shapes that are remembered may go back with the transaction.
+  @safe @exclusivity(unchecked) var hasDeclared = false
   /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
@@ -140,10 +144,16 @@ final class WriteContext {
       events.removeSubrange(before.eventCount...)
       hasStarted = before.hasStarted
       pending.rollBack(to: before.pending)
+      forgetShapes()
       pending.unfinished = before.unfinished
       throw error
     }
   }
+}
+
+extension WriteContext {
+  /// The transaction goes back, or a part of it.
+  func forgetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
 }
 
 /// One thing that a transaction did, for its notice.

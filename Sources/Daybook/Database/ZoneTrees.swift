@@ -7,6 +7,7 @@ import DaybookEngine
 ///     root 2  metadata           key of the application        → place of the operation that set it
 ///     root 3  lineages           u64 first sequence            → u64 lineage
 ///     root 4  settings           "horizon"                     → u64 sequence
+///     root 5  schema             type, 0, key                  → u32 kinds
 ///
 ///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
 ///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
@@ -23,6 +24,7 @@ enum Roots {
   static let metadata = 2
   static let lineages = 3
   static let settings = 4
+  static let schema = 5
 }
 
 /// Kinds of operations in the log.
@@ -45,10 +47,14 @@ enum OperationKind {
   static let deleteMetadata: UInt8 = 8
   /// {u64 sequence}: tombstones at or below it are forgotten, and tokens below it expire.
   static let raiseHorizon: UInt8 = 9
+  /// {u8 type length, type, then {u8 key length, key, u32 kinds} each}: kinds of fields that are new.
+  static let declareFields: UInt8 = 14
 
   /// Whether a transaction with such an operation must leave the reserve to those that only delete.
   @inline(__always)
-  static func addsData(_ kind: UInt8) -> Bool { kind == saveRecord || kind == saveZone || kind == setMetadata }
+  static func addsData(_ kind: UInt8) -> Bool {
+    kind == saveRecord || kind == saveZone || kind == setMetadata || kind == declareFields
+  }
 }
 
 /// What the by-name tree says of a record.
