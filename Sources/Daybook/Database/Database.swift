@@ -28,7 +28,7 @@ public final class Database: Sendable {
   let applier: RecordApplier
   let writer: Writer
   let hub: CommitHub
-  let services = RecordServices()
+  let services: RecordServices
   let queues = WorkQueues()
 
   /// Opens the database at a path, and creates it when there is none.
@@ -89,6 +89,7 @@ public final class Database: Sendable {
     self.store = store
     self.applier = applier
     self.hub = hub
+    services = RecordServices(cipher: options.cipher)
     writer = Writer(options: options)
   }
 

@@ -59,6 +59,11 @@ extension Database {
     public var userID: String?
     /// The device that saves are attributed to; nil leaves it out.
     public var deviceID: String?
+    /// Encrypts encrypted values at rest; nil stores them as they are.
+    ///
+    /// It is for values that are saved from now on. What was stored before stays readable, and is sealed when its record is
+    /// saved again. Older versions stay in the log as they were.
+    public var cipher: (any FieldCipher)?
     /// The clock. Dates decorate records; nothing is ordered by them.
     public var now: @Sendable () -> Date = { Date() }
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.

@@ -83,7 +83,7 @@ extension Record {
       creation: (created, metadata.creatorUserID.map { Array($0.utf8) }))
     // Content that the server keeps elsewhere may be unknown here; equal bytes are not needed for it.
     let buffer = ByteBuffer(capacity: 512)
-    try RecordBodyEncoder.encode(record, stamp: stamp, into: buffer)
+    try RecordBodyEncoder.encode(record, stamp: stamp, services: record.body.services, into: buffer)
     do throws(BodyFault) {
       self.init(body: try RecordBody(encoded: buffer.view, services: record.body.services))
     } catch {

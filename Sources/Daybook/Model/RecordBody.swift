@@ -153,6 +153,14 @@ import DaybookEngine
   package var fieldCount: Int { layout.fieldCount }
   var isChecked: Bool { layout.isChecked }
 
+  /// Whether bytes are a part of these.
+  func holds(_ bytes: ByteView) -> Bool {
+    withBytes { all in
+      // Safe: addresses are compared, nothing is read.
+      unsafe bytes.base >= all.base && bytes.base < all.base + all.count
+    }
+  }
+
   /// Whether both are the same object, hence the same bytes.
   package func isIdentical(to other: RecordBody) -> Bool { storage === other.storage }
 
@@ -171,19 +179,15 @@ import DaybookEngine
 package final class RecordServices: Sendable {
   /// The folder's file for a SHA-256.
   package let assetPath: (@Sendable (_ digest: [UInt8]) -> String?)?
-  /// Opens a sealed value; nil when it cannot.
-  package let open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)?
-  /// Seals a value.
-  package let seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])?
+  /// Seals and opens encrypted values; nil stores them as they are.
+  let sealer: FieldSealer?
 
   package init(
     assetPath: (@Sendable (_ digest: [UInt8]) -> String?)? = nil,
-    open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)? = nil,
-    seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])? = nil
+    cipher: (any FieldCipher)? = nil
   ) {
     self.assetPath = assetPath
-    self.open = open
-    self.seal = seal
+    sealer = cipher.map { FieldSealer(cipher: $0) }
   }
 }
 
