@@ -57,7 +57,8 @@ extension Database {
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try reading { (view) throws(DatabaseError) in
+    try requireListable(type)
+    return try reading { (view) throws(DatabaseError) in
       try view.page(in: zone, ofType: type, after: name, limit: limit)
     }
   }
@@ -83,9 +84,9 @@ extension Database {
     try reading { (view) throws(DatabaseError) in try view.recordTypes(in: zone) }
   }
 
-  /// All zones, by name. The default zone is always there.
+  /// All zones, by name. The default zone is always there, but in the shared database of a container.
   public func zones() throws(DatabaseError) -> [Zone] {
-    try reading { (view) throws(DatabaseError) in try view.zones() }
+    inScope(try reading { (view) throws(DatabaseError) in try view.zones() })
   }
 
   /// One page of what changed in a zone since a token: each record once, in its present state, deletions as tombstones.
@@ -97,10 +98,12 @@ extension Database {
   ///   - desiredKeys: fields to return; nil for all, empty for metadata only.
   /// - Throws: `zoneNotFound`, or `userDeletedZone` for a purged one; `changeTokenExpired` when the zone was re-created, the
   ///   changes were forgotten, or the token is of another database: start over with nil; `changeTokenForked` when it is of
-  ///   a copy that went its own way; `invalidArguments` when it is of another feed.
+  ///   a copy that went its own way; `invalidArguments` when it is of another feed, and in ``Dialect/cloudKit`` for the
+  ///   default zone.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {
+    try requireFeed(of: zone)
     let limit = limit ?? options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in
       try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
@@ -124,11 +127,13 @@ extension Database {
 
   /// How many changes of a zone come after a token. Costs a few page visits, whatever the number.
   public func changeCount(in zone: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
-    try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
+    try requireFeed(of: zone)
+    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
   }
 
   /// One page of which zones changed or were deleted since a token. The default zone never appears.
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) throws(DatabaseError) -> DatabaseChanges {
+    try requireFeed()
     let limit = limit ?? options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in try view.databaseChanges(since: token, limit: limit) }
   }

@@ -43,6 +43,7 @@ extension Database {
   private func perform<R>(
     _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: Store.Ticket) {
+    if let role = options.role { try role.requireAccount() }
     let transaction: StoreTransaction
     do { transaction = try store.beginTransaction() } catch { throw DatabaseError(error, path: path) }
     let context = WriteContext(self, transaction, origin: origin)

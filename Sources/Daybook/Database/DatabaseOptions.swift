@@ -68,6 +68,8 @@ extension Database {
     public var now: @Sendable () -> Date = { Date() }
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.
     package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    /// Of a database that belongs to a container.
+    package var role: ContainerRole?
     /// Off in simulations.
     package var hasBackgroundThread = true
     /// Bytes of operations that go out as one part of a large transaction.

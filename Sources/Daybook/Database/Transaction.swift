@@ -88,7 +88,8 @@ public struct Transaction: ~Copyable {
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try context.view.page(in: zone, ofType: type, after: name, limit: limit)
+    try context.database.requireListable(type)
+    return try context.view.page(in: zone, ofType: type, after: name, limit: limit)
   }
 
   /// The records that point at a record, as this transaction has them; see ``Database/referencing(_:after:limit:)``.
@@ -104,7 +105,9 @@ public struct Transaction: ~Copyable {
   }
 
   /// All zones, by name.
-  public func zones() throws(DatabaseError) -> [Zone] { try context.view.zones() }
+  public func zones() throws(DatabaseError) -> [Zone] {
+    context.database.inScope(try context.view.zones())
+  }
 
   /// One page of what was committed in a zone since a token, as all others see it. What this transaction writes is in no
   /// feed before it commits, and hides nothing that was there before it.

@@ -41,6 +41,12 @@ extension WriteContext {
       stamp.previousByteCount = place.byteCount
     }
     var (operation, saved) = try encode(record, onto: server, policy, stamp)
+    if let role = database.options.role {
+      do throws(DatabaseError) { try requireSavable(saved, role) } catch {
+        store.cancelOperation(operation)
+        throw error
+      }
+    }
     if !isKnownShape(saved.body) {
       // What is new is declared before the save, so the save moves behind the declaration.
       store.cancelOperation(operation)
@@ -147,6 +153,7 @@ extension WriteContext {
 
   func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireDeletable(id)
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
     try deleteOne(id, entry)

@@ -50,6 +50,8 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var pending = PendingReferences()
   /// The schema has grown: shapes that are remembered may go back with the transaction.
   @safe @exclusivity(unchecked) var hasDeclared = false
+  /// Zones may be made and deleted where the application may not.
+  @safe @exclusivity(unchecked) var mayShapeZones = false
   /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
