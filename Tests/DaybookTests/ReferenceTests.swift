@@ -1,3 +1,4 @@
+import DaybookTesting
 import Foundation
 import Testing
 
@@ -152,6 +153,77 @@ struct ReferenceTests {
       #expect(try database.recordCount(in: zone) == 0)
       try database.expectClean()
     }
+  }
+
+  @Test("a former version that has rotted keeps no file from opening, nor its pointers in the tree")
+  func rottenFormerVersion() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let zone = try Zone.ID("Library")
+    var database = try Database.open(on: disk) { $0.closeCheckpointByteCount = 0 }
+    let saved = try database.write { transaction in
+      try transaction.save(Zone(zone))
+      for name in ["x", "y"] { try transaction.save(.fresh(name, in: zone)) }
+      // A name that ends like the other one's, and points at the same.
+      try transaction.save(Self.pointing("aa", in: zone, [("to", "x", .none)]))
+      return try transaction.save(Self.pointing("a", in: zone, [("to", "x", .deleteSelf), ("also", "x", .none)], parent: "y"))
+    }
+    try database.close()
+    // Behind the checkpoint, so that replay meets the version before it.
+    database = try Database.open(on: disk) { $0.closeCheckpointByteCount = .max }
+    let place = try database.reading { (view) throws(DatabaseError) in
+      try view.entry("a", in: try view.existingZone(zone))?.place
+    }
+    try database.write { transaction in
+      var changed = saved
+      changed["to"] = Record.Reference(try Record.ID("y", in: zone))
+      changed["also"] = nil as Record.Reference?
+      changed.parent = nil
+      try transaction.save(changed)
+    }
+    try database.close()
+    var bytes = try #require(disk.bytes(of: "test.daybook"))
+    bytes[Int(try #require(place).offset) + 60] ^= 1
+    let damaged = SimulatedDisk(seed: 2)
+    damaged.install(bytes, at: "test.daybook")
+    database = try Database.open(on: damaged)
+    #expect(try database.referencing(Record.ID("x", in: zone)).map(\.id.name) == ["aa"])
+    #expect(try database.referencing(Record.ID("y", in: zone)).map(\.id.name) == ["a"])
+    #expect(try database.record(Record.ID("a", in: zone))?.parent == nil)
+    try database.write { try $0.delete(Record.ID("y", in: zone)) }
+    #expect(try database.recordCount(in: zone) == 3)
+    let report = try database.check(.structure)
+    #expect(report.findings.allSatisfy { !$0.message.contains("reference") }, "\(report.findings)")
+    #expect(!report.isClean, "the damage itself is found")
+  }
+
+  @Test("a reader beside the writer moves on with its references")
+  func reader() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.daybook")
+    let writer = try Database.open(at: path)
+    let zone = try writer.zone("Library")
+    let x = try Record.ID("x", in: zone)
+    var saved = try writer.write { transaction in
+      try transaction.save(.fresh("x", in: zone))
+      return try transaction.save(Self.pointing("a", in: zone, [("to", "x", .deleteSelf)], parent: "x"))
+    }
+    var options = Database.Options()
+    options.isReadOnly = true
+    try writer.sync()
+    let reader = try Database.open(at: path, options: options)
+    for round in 0..<3 {
+      saved["to"] = round % 2 == 0 ? nil : Record.Reference(x, action: .deleteSelf)
+      saved.parent = round == 2 ? nil : Record.Reference(x)
+      saved = try writer.write { [saved] in try $0.save(saved) }
+      // A second commit proves the first one.
+      try writer.write { try $0.setMetadata(Data([UInt8(round)]), forKey: "round") }
+      try reader.refresh()
+      #expect(try reader.referencing(x).map(\.id.name) == (round == 2 ? [] : ["a"]), "\(round)")
+    }
+    try reader.expectClean()
+    try reader.close()
+    try writer.expectClean()
+    try writer.close()
   }
 
   // MARK: targets that must exist

@@ -31,6 +31,9 @@ struct ReferenceSet {
 
   init() {}
 
+  /// Of keys that are ascending, each once.
+  init(keys: [[UInt8]]) { self.keys = keys }
+
   /// Of a body; one that makes no sense points nowhere, as its fields read as nil.
   init(of body: ByteView) {
     guard RecordBody.pointsSomewhere(body), let layout = try? RecordBody.layout(of: body) else { return }

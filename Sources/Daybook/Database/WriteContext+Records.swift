@@ -156,12 +156,12 @@ extension WriteContext {
     try requireDeletable(id)
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
-    try deleteOne(id, entry)
+    try deleteOne(id, entry, mayBeNeeded: zone.references.count > 0)
     if cascades, zone.references.count > 0, !isMutant("forget-cascade") { try cascade(from: id) }
   }
 
   /// Deletes one record that is there, and nothing else.
-  func deleteOne(_ id: Record.ID, _ entry: RecordEntry) throws(DatabaseError) {
+  func deleteOne(_ id: Record.ID, _ entry: RecordEntry, mayBeNeeded: Bool) throws(DatabaseError) {
     let body = try view.body(at: entry.place)
     try start()
     let tombstone = Tombstone(
@@ -171,7 +171,7 @@ extension WriteContext {
     tombstone.append(to: store.payload)
     try end(operation, OperationKind.deleteRecord)
     note(.deletedRecord(id))
-    try noteDeletion(of: id)
+    if mayBeNeeded { try noteDeletion(of: id) }
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.

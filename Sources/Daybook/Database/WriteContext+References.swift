@@ -99,7 +99,7 @@ extension WriteContext {
           guard let entry = try view.entry(name, in: zone) else {
             throw failure(.page(PageFault(offset: 0, reason: .value)))
           }
-          try deleteOne(id, entry)
+          try deleteOne(id, entry, mayBeNeeded: true)
           if isMutant("cascade-one-level") { continue }
           let isOwner = try view.hasSources(
             of: name, kinds: ReferenceKind.deleteSelf.rawValue...ReferenceKind.deleteSelf.rawValue,
