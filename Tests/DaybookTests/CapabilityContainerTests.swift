@@ -38,6 +38,7 @@ extension CapabilityTests {
   @Test("A1: the private data of one user are brought from device to device by their changes")
   func a1() throws {
     let folders = try [TemporaryFolder(), TemporaryFolder()]
+    defer { withExtendedLifetime(folders) {} }
     let devices = try folders.map { try container($0).privateDatabase }
     let zone = try Zone.ID("Notes")
     try devices[0].write { transaction in
@@ -65,6 +66,7 @@ extension CapabilityTests {
   @Test("A2: the public database is read without an account, as for an application's configuration")
   func a2() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     try notes.publicDatabase.put("config", type: "Configuration", ["minimumVersion": 3])
     try notes.setAccountStatus(.noAccount)
@@ -77,6 +79,7 @@ extension CapabilityTests {
   @Test("A3: several applications open one container, one application several, and names are reverse DNS")
   func a3() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     // Two parts of one process share it; closing one leaves it to the other.
     let first = try container(folder)
     let second = try container(folder)
@@ -113,6 +116,7 @@ extension CapabilityTests {
   @Test("A4: without an account nothing can be written; each status has its error")
   func a4() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     try notes.privateDatabase.put("a")
     let expected: [AccountStatus: DatabaseError.Code] = [
@@ -150,6 +154,7 @@ extension CapabilityTests {
   @Test("A6: a container has a private, a public and a shared database, a file each")
   func a6() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     let databases = [notes.privateDatabase, notes.publicDatabase, notes.sharedDatabase]
     #expect(databases.map(\.scope) == [.private, .public, .shared] && Set(databases.map(\.path)).count == 3)
@@ -164,6 +169,7 @@ extension CapabilityTests {
   @Test("A7: the default zone is always there, zones of one's own only in the private database")
   func a7() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     let zone = Zone(try Zone.ID("Work"))
     try notes.privateDatabase.write { try $0.save(zone) }
@@ -196,6 +202,7 @@ extension CapabilityTests {
   @Test("A8: atomic saves and feeds only in custom zones")
   func a8() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder) { $0.dialect = .cloudKit }
     let database = notes.privateDatabase
     let zone = try database.zone("Work")
@@ -262,6 +269,7 @@ extension CapabilityTests {
     "A15: the user's record has one ID in all databases and zones of a container, another in each container, and own fields")
   func a15() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     let other = try container(folder, "com.example.other")
     #expect(notes.userRecordName != other.userRecordName)
@@ -316,6 +324,7 @@ extension CapabilityTests {
   @Test("A16: the account has a status that is kept, and the user has an ID")
   func a16() async throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     #expect(notes.accountStatus() == .available && !notes.userRecordName.isEmpty)
     let database: any RecordDatabase = notes.privateDatabase
@@ -333,6 +342,7 @@ extension CapabilityTests {
   @Test("A17: whoever listens hears when the account changes, also by another process")
   func a17() async throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let notes = try container(folder)
     var changes = notes.accountStatusChanges().makeAsyncIterator()
     try notes.setAccountStatus(.available)
@@ -353,6 +363,7 @@ extension CapabilityTests {
   @Test("A18: other users are found by address, number or record, in whatever directory the application has")
   func a18() async throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let url = URL(filePath: folder.file("people.json"))
     let people = [
       UserIdentity(userRecordName: "user-1", name: "Ada", emailAddress: "ada@example.com", phoneNumber: "+44 20 1234"),

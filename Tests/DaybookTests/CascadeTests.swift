@@ -141,6 +141,7 @@ struct CascadeTests {
   @Test("a cascade of 100,000 records is one commit", arguments: ["a star", "a tree"])
   func hundredThousand(shape: String) throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.file("a.daybook")
     let database = try Database.open(at: path)
     let zone = try database.zone("Library")

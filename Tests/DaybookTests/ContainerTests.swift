@@ -47,6 +47,7 @@ struct ContainerTests {
   @Test("a damaged account file is told, and nobody becomes somebody else")
   func damage() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let container = try Container.open(Self.id, in: URL(filePath: folder.path))
     try container.close()
     let path = folder.file("\(Self.id).account.json")
@@ -70,6 +71,7 @@ struct ContainerTests {
   @Test("a directory that is missing, a container that is missing for a reader, and a URL that is none")
   func missing() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     #expect(failure { try Container.open(Self.id, in: folder.file("nowhere")) }?.code == .ioFailed)
     var reading = Database.Options()
     reading.isReadOnly = true
@@ -82,6 +84,7 @@ struct ContainerTests {
   @Test("one who stays writes, whoever opens the files by themselves is told that they are locked")
   func locked() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let container = try Container.open(Self.id, in: folder.path)
     var options = Database.Options()
     options.lockTimeout = .milliseconds(10)
@@ -99,6 +102,7 @@ struct ContainerTests {
   @Test("encrypted values are for the private and the shared database")
   func encryptedValues() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let container = try Container.open(Self.id, in: folder.path)
     var record = try Record.fresh("a")
     record.encryptedValues["pin"] = "1234"
@@ -113,6 +117,7 @@ struct ContainerTests {
   @Test("threads that open and close one container at will always find it whole, and never locked")
   func threads() async throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.path
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<4 {

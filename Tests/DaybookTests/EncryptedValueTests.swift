@@ -65,6 +65,7 @@ struct EncryptedValueTests {
   @Test("with a cipher nothing of an encrypted value is in the file, without one it is there to be read")
   func atRest() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     for hasCipher in [true, false] {
       let path = folder.file("\(hasCipher).daybook")
       var options = Database.Options()
@@ -147,6 +148,7 @@ struct EncryptedValueTests {
   @Test("a record moves between databases with ciphers of their own", arguments: ["one", nil], ["two", nil])
   func moving(from: String?, to: String?) throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let source = try Database.scratch { $0.cipher = from.map { TestCipher(key: $0) } }
     let saved = try source.write { try $0.save(Self.record()) }
     var options = Database.Options()

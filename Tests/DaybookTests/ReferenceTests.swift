@@ -116,6 +116,7 @@ struct ReferenceTests {
   @Test("references live through closing, checkpoints and a replay of the log", arguments: [0, 1 << 20])
   func reopening(closeCheckpointByteCount: Int) throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.file("a.daybook")
     let zone = try Zone.ID("Library")
     var options = Database.Options()
@@ -199,6 +200,7 @@ struct ReferenceTests {
   @Test("a reader beside the writer moves on with its references")
   func reader() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.file("a.daybook")
     let writer = try Database.open(at: path)
     let zone = try writer.zone("Library")

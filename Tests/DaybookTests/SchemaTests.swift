@@ -123,6 +123,7 @@ struct SchemaTests {
   @Test("the schema lives through closing, crashes, rebuilding, backup and salvage")
   func copies() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.file("a.daybook")
     let zone = try Zone.ID("Library")
     var database = try Database.open(at: path)
@@ -153,6 +154,7 @@ struct SchemaTests {
   @Test("a salvage knows the fields of its records also where the commit that declared them is lost")
   func salvageWithoutDeclaration() throws {
     let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
     let path = folder.file("a.daybook")
     var options = Database.Options()
     options.closeCheckpointByteCount = .max
