@@ -59,6 +59,10 @@ hand-over-without-note           TurnTests              the lock is given back w
 skip-inode-check-at-takeover     TurnTests              who takes the lock again writes to a file that has lost its name
 forget-lineage                   ForkTests              commits belong to no lineage
 accept-forked-token              ForkTests              tokens of another lineage pass
+forget-cascade                   CascadeTests           what belongs to a deleted record stays
+cascade-one-level                CascadeTests           what belongs to a victim stays
+keep-old-references              ReferenceTests         a record still points where it pointed before
+accept-missing-targets           ReferenceTests         a parent that is not there is accepted
 END
 }
 

@@ -124,7 +124,7 @@ struct FormatDump {
     try number(8, "pages of all trees")
     try number(8, "bytes that they name")
     let count = Int(try number(8, "roots"))
-    let names = ["catalog", "zones by sequence", "metadata", "lineages", "settings"]
+    let names = ["catalog", "zones by sequence", "metadata", "lineages", "settings", "schema"]
     for index in 0..<count {
       try number(8, "root \(index)" + (index < names.count ? ", \(names[index])" : "") + ", page")
       try number(8, "  records")
@@ -137,7 +137,7 @@ struct FormatDump {
   private mutating func operation() throws {
     let kinds = [
       1: "commit info", 2: "lineage", 3: "save zone", 4: "delete zone", 5: "save record", 6: "delete record",
-      7: "set metadata", 8: "delete metadata", 9: "raise horizon", 255: "forget",
+      7: "set metadata", 8: "delete metadata", 9: "raise horizon", 14: "declare fields", 255: "forget",
     ]
     try number(8, "an operation, §4: checksum", radix: 16)
     let byteCount = Int(try number(4, "payload length"))
@@ -167,6 +167,12 @@ struct FormatDump {
       try text(end - offset, "value")
     case 8: try text(end - offset, "key")
     case 9: try number(8, "sequence")
+    case 14:
+      try text(Int(try number(1, "type length")), "type")
+      while offset < end {
+        try text(Int(try number(1, "key length")), "key")
+        try number(4, "kinds", radix: 16)
+      }
     default: try number(4, "from operation on")
     }
     guard offset == end else { throw Surprise(offset: end, description: "the operation ends elsewhere") }
@@ -277,7 +283,7 @@ struct FormatDump {
   private mutating func catalogValue(_ byteCount: Int) throws {
     let count = Int(try number(1, "  roots"))
     try raw(7, "  zero")
-    let names = ["by name", "journal", "by type", "tombstones"]
+    let names = ["by name", "journal", "by type", "tombstones", "by target"]
     for index in 0..<count {
       try number(8, "  \(index < names.count ? names[index] : "root \(index)"), page")
       try number(8, "    records")
@@ -296,6 +302,7 @@ struct FormatDump {
   private mutating func value(_ byteCount: Int) throws {
     switch byteCount {
     case 0: break
+    case 4: try number(4, "  kinds", radix: 16)
     case 8: try number(8, "  lineage, or horizon", radix: 16)
     case 12:
       try raw(12, "  place, or sequence and ordinal")

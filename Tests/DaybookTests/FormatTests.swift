@@ -181,6 +181,12 @@ enum FormatFixture {
 
   private static func zone() throws -> Zone.ID { try Zone.ID("Bücher") }
 
+  /// An asset as it is read: with its digest.
+  private static func stored(_ content: [UInt8]) -> Asset {
+    let digest = content.withView { SHA256.digest(of: $0) }
+    return Asset(digest: digest, byteCount: content.count, content: Data(content))
+  }
+
   /// Every kind of value, in all of the ways in which they are stored.
   private static func everything() throws -> Record {
     let day = Date(timeIntervalSinceReferenceDate: 700_000_000.5)
@@ -188,18 +194,17 @@ enum FormatFixture {
     var full = Location(latitude: 90, longitude: -180)
     full.altitude = 8848.5
     full.timestamp = day
-    func asset(_ bytes: [UInt8]) -> Asset {
-      Asset(digest: bytes.withView { SHA256.digest(of: $0) }, byteCount: bytes.count, content: Data(bytes))
-    }
+    let asset = stored([1, 2, 3])
+    let elsewhere = stored([0xAB])
     let other = try Record.ID("row-7", in: zone())
     var record = try Record(type: "Everything", id: Record.ID("all", in: zone()))
     let values: [String: Record.Value] = [
       "string": .string("naïve 東京 שלום e\u{301} 👩‍👩‍👧‍👦"), "emptyString": .string(""), "int": .int(.min), "zero": .int(0),
       "double": .double(.infinity), "bytes": .bytes(Data([0, 255])), "date": .date(day), "location": .location(place),
-      "asset": .asset(asset([1, 2, 3])), "reference": .reference(.init(other, action: .deleteSelf)),
+      "asset": .asset(asset), "reference": .reference(.init(other, action: .deleteSelf)),
       "strings": .strings(["", "zwei"]), "ints": .ints([.max, -1, 0]), "doubles": .doubles([0.1, -2.5e300]),
       "bytesList": .bytesList([Data(), Data([7])]), "dates": .dates([day]), "locations": .locations([place, full]),
-      "assets": .assets([asset([]), asset([4])]), "references": .references([.init(other, action: .validate)]),
+      "assets": .assets([elsewhere]), "references": .references([.init(other, action: .validate)]),
       "noStrings": .strings([]),
     ]
     for (key, value) in values { try record.set(value, forKey: key) }

@@ -105,6 +105,38 @@ struct ReadmeTests {
     // README: end
     #expect(try database.record(dune) != nil && database.metadata(forKey: "schema") == Data("v2".utf8))
     #expect(try database.history(of: dune).count == 3)
+    try third(database, library, dune)
+  }
+
+  // swift-format-ignore
+  private func third(_ database: Daybook.Database, _ library: Zone.ID, _ dune: Record.ID) throws {
+    // README: references
+    try database.write { transaction in
+      let shelf = try Record(type: "Shelf", id: Record.ID("films", in: library))
+      var review = try Record(type: "Review", id: Record.ID("first", in: library))
+      review.parent = Record.Reference(shelf)                      // must exist in the end, in whatever order they are saved
+      review["movie"] = Record.Reference(dune, action: .deleteSelf)   // goes with the movie, in the same commit
+      review.encryptedValues["note"] = "no query sees this"
+      try transaction.save(review)
+      try transaction.save(shelf)
+    }
+    let reviews = try database.referencing(dune).map(\.id.name)    // ["first"]
+    let fields = try database.schema()["Review"]?.fields           // movie: reference, note: string, encrypted
+    try database.write { transaction in try transaction.delete(dune) }
+    // README: end
+    #expect(reviews == ["first"] && fields?.map(\.key) == ["movie", "note"] && fields?.last?.isEncrypted == true)
+    #expect(try database.records(in: library).map(\.id.name) == ["films"])
+
+    let directory = Database.directory
+    // README: container
+    let container = try Container.open("iCloud.com.example.Movies", in: directory)
+    try container.privateDatabase.write { transaction in try transaction.save(Zone(library)) }
+    var user = try container.privateDatabase.userRecord()          // type Users, one name in all of the container
+    user["nickname"] = "Ada"
+    try container.privateDatabase.write { transaction in try transaction.save(user) }
+    // README: end
+    #expect(try container.privateDatabase.userRecord()["nickname"] == "Ada")
+    try container.close()
   }
 
   // swift-format-ignore
@@ -166,6 +198,6 @@ struct ReadmeTests {
         sample.append(line)
       }
     }
-    #expect(count == 6)
+    #expect(count == 8)
   }
 }

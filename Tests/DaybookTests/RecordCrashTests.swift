@@ -19,7 +19,9 @@ struct RecordCrashTests {
       lines.append("zone \(zone.id) \(zone.capabilities.rawValue)")
       for record in try snapshot.records(in: zone.id) {
         let values = record.keys.map { "\($0)=\(record[$0] as Record.Value? ?? .string("?"))" }
-        lines.append("\(record.id) \(record.type) \(record.metadata?.changeTag ?? "") \(values)")
+        lines.append(
+          "\(record.id) \(record.type) \(record.metadata?.changeTag ?? "") \(values) \(record.parent?.id.name ?? "")")
+        lines.append("  pointed at by \(try snapshot.referencing(record.id).map(\.id.name))")
         let history = try snapshot.history(of: record.id).map { "\($0.changeTag)@\($0.date.timeIntervalSinceReferenceDate)" }
         lines.append("  history \(history)")
       }
@@ -94,6 +96,28 @@ struct RecordCrashTests {
         }
       },
       { try $0.write { try $0.forgetDeletions(through: 3) } },
+      { database in
+        // A family that owns itself from one to the next, in several parts; half of it changes its mind.
+        try database.write { transaction in
+          for number in 0..<24 {
+            var record = try Record.fresh("f\(number)", in: library)
+            if number > 0 {
+              record["owner"] = Record.Reference(try Record.ID("f\(number - 1)", in: library), action: .deleteSelf)
+            }
+            if number > 12 { record.parent = Record.Reference(try Record.ID("f12", in: library)) }
+            try transaction.save(record, policy: .changedKeys)
+          }
+        }
+        try database.write { transaction in
+          for number in 20..<24 {
+            var record = try #require(try transaction.record(Record.ID("f\(number)", in: library)))
+            record["owner"] = nil as Record.Reference?
+            record.parent = nil
+            try transaction.save(record)
+          }
+        }
+      },
+      { try $0.write { try $0.delete(Record.ID("f2", in: library)) } },
       { database in
         for number in 0..<12 as Range<Int64> { try database.write { try save($0, "r\(number % 4)", library, 50 + number) } }
       },

@@ -10,9 +10,34 @@ struct ModelVersion {
   var tag: String
   var type: String
   var values: [String: Record.Value] = [:]
+  var parent: String?
   var isDeleted = false
   var creationDate = Date.distantPast
   var modificationDate = Date.distantPast
+}
+
+/// One way in which a record points at another.
+struct ModelPointer {
+  var target: String
+  /// Nil for a parent.
+  var action: Record.Reference.Action?
+
+  var needsTarget: Bool { action == nil || action == .validate }
+}
+
+extension ModelVersion {
+  var pointers: [ModelPointer] {
+    var found: [ModelPointer] = []
+    if let parent { found.append(ModelPointer(target: parent)) }
+    for value in values.values {
+      switch value {
+      case .reference(let one): found.append(ModelPointer(target: one.id.name, action: one.action))
+      case .references(let list): found += list.map { ModelPointer(target: $0.id.name, action: $0.action) }
+      default: break
+      }
+    }
+    return found
+  }
 }
 
 /// A name that the zone knows: all versions that are still linked, oldest first.
@@ -39,11 +64,13 @@ struct ModelZone {
 struct ModelClient {
   var record: Record
   var base: [String: Record.Value] = [:]
+  var baseParent: String?
   var tag: String?
 
   init(_ record: Record) {
     self.record = record
     base = record.values
+    baseParent = record.parent?.id.name
     tag = record.metadata?.changeTag
   }
 
@@ -58,6 +85,8 @@ struct ModelDatabase {
   var zones: [Zone.ID: ModelZone] = [.default: ModelZone(life: 0, capabilities: [])]
   /// By the bytes of the keys: `==` of strings takes composed and decomposed letters for the same.
   var metadata: [[UInt8]: Data] = [:]
+  /// All that was ever saved: type, key, kinds.
+  var schema: [String: [String: Set<String>]] = [:]
   var sequence: UInt64 = 0
   /// Counts every change; a feed's order.
   var order = 0
@@ -114,7 +143,8 @@ struct ModelDatabase {
       if client.tag != nil, policy == .ifServerRecordUnchanged { return .failure(ModelFault(code: .unknownItem)) }
       return .success(
         ModelVersion(
-          tag: "", type: client.record.type, values: client.record.values, creationDate: date, modificationDate: date))
+          tag: "", type: client.record.type, values: client.record.values, parent: client.record.parent?.id.name,
+          creationDate: date, modificationDate: date))
     }
     if server.type != client.record.type { return .failure(ModelFault(code: .invalidArguments)) }
     if policy == .ifServerRecordUnchanged, client.tag != server.tag {
@@ -125,12 +155,18 @@ struct ModelDatabase {
     if policy == .allKeys { values.merge(client.base) { $1 } }
     for key in client.record.removedKeys { values[key] = nil }
     values.merge(client.changedValues) { $1 }
+    var parent = server.parent
+    if policy == .allKeys { parent = client.baseParent ?? parent }
+    if client.record.hasParentChange { parent = client.record.parent?.id.name }
     return .success(
       ModelVersion(
-        tag: "", type: server.type, values: values, creationDate: server.creationDate, modificationDate: date))
+        tag: "", type: server.type, values: values, parent: parent, creationDate: server.creationDate, modificationDate: date))
   }
 
   mutating func append(_ version: ModelVersion, to id: Record.ID) {
+    if !version.isDeleted {
+      schema[version.type, default: [:]].merge(version.values.mapValues { [$0.kind.name] }) { $0.union($1) }
+    }
     touch(id.zone)
     var row = zones[id.zone]?.rows[id.name] ?? ModelRow(versions: [], sequence: 0, order: 0)
     row.versions.append(version)
@@ -158,6 +194,41 @@ struct ModelDatabase {
         zones[id]?.rows[name] = nil
       }
     }
+  }
+
+  // MARK: references
+
+  /// The names of a zone's live records that point at one, and how.
+  func sources(of target: String, in zone: Zone.ID, _ isWanted: (ModelPointer) -> Bool = { _ in true }) -> [String] {
+    let rows = zones[zone]?.rows ?? [:]
+    return rows.filter { row in
+      row.value.live?.pointers.contains { $0.target == target && isWanted($0) } ?? false
+    }.keys.sorted()
+  }
+
+  /// Everything that goes with a record: looked for again and again until nothing more is found.
+  func victims(of id: Record.ID) -> Set<String> {
+    var gone: Set<String> = [id.name]
+    while true {
+      let found = gone.reduce(into: Set<String>()) {
+        $0.formUnion(sources(of: $1, in: id.zone) { $0.action == .deleteSelf })
+      }
+      if found.isSubset(of: gone) { return gone }
+      gone.formUnion(found)
+    }
+  }
+
+  /// Live records whose parent or validated target is not there.
+  var dangling: [(source: Record.ID, target: Record.ID)] {
+    var found: [(Record.ID, Record.ID)] = []
+    for (id, zone) in zones where zone.deletion == nil {
+      for (name, row) in zone.rows {
+        for pointer in row.live?.pointers ?? [] where pointer.needsTarget && zone.rows[pointer.target]?.live == nil {
+          found.append((Record.ID(unchecked: name, in: id), Record.ID(unchecked: pointer.target, in: id)))
+        }
+      }
+    }
+    return found
   }
 
   // MARK: feeds

@@ -116,6 +116,7 @@ final class RecordTrial {
         if throwsAtEnd { throw Intended() }
       }
       disarm()
+      try require(next.dangling.isEmpty, "committed with \(next.dangling)")
       guard next.order != model.order else { return try expectSequence() }
       model = next
       keepState()
@@ -130,6 +131,11 @@ final class RecordTrial {
         try require(syncMayHaveFailed, "an unknown outcome without a failed sync: \(error)")
         if next.order != model.order { states[next.sequence] = next }
         try lose(crashes: chance(1, in: 2), mayGoBack: true)
+      case .referenceViolation:
+        let (source, target) = (error.facts.source, error.facts.target)
+        try require(
+          next.dangling.contains { $0.source == source && $0.target == target }, "dangling \(next.dangling): \(error)")
+        try expectSequence()
       case .diskFull, .ioFailed:
         try require(isFaulty, "an error out of nothing: \(error)")
         try expectSequence()
@@ -206,8 +212,20 @@ final class RecordTrial {
     }
   }
 
-  private func value() -> Record.Value {
-    switch number(0...6) {
+  /// A record to point at: one that is there, most of the time.
+  private func target(in zone: Zone.ID, _ next: ModelDatabase) -> Record.ID {
+    let live = (next.zones[zone]?.rows ?? [:]).filter { $0.value.live != nil }.keys.sorted()
+    return Record.ID(unchecked: live.isEmpty || chance(1, in: 12) ? pick(names) : pick(live), in: zone)
+  }
+
+  private func reference(in zone: Zone.ID, _ next: ModelDatabase) -> Record.Reference {
+    Record.Reference(target(in: zone, next), action: pick([.none, .none, .deleteSelf, .deleteSelf, .validate]))
+  }
+
+  private func value(in zone: Zone.ID, _ next: ModelDatabase) -> Record.Value {
+    switch number(0...8) {
+    case 7: .reference(reference(in: zone, next))
+    case 8: .references((0..<number(0...3)).map { _ in reference(in: zone, next) })
     case 0: .string(String(repeating: pick(["a", "é", "👩‍👩‍👧", "سلام"]), count: number(0...40)))
     case 1: .int(Int64(number(-5...5)))
     case 2: .double(Double(number(-5...5)) / 4)
@@ -219,7 +237,7 @@ final class RecordTrial {
   }
 
   /// A client's record: new, as it is stored now, or from an earlier time; then changed.
-  private func client(_ transaction: borrowing Transaction) throws -> ModelClient {
+  private func client(_ transaction: borrowing Transaction, _ next: ModelDatabase) throws -> ModelClient {
     var client: ModelClient
     let id = try Record.ID(pick(names), in: pick(zones))
     let way = number(0...9)
@@ -234,13 +252,16 @@ final class RecordTrial {
       client = ModelClient(try Record(type: pick(types), id: id))
     }
     for _ in 0..<number(0...4) {
-      client.record[pick(keys)] = chance(1, in: 4) ? nil : value()
+      client.record[pick(keys)] = chance(1, in: 4) ? nil : value(in: client.record.id.zone, next)
+    }
+    if chance(1, in: 8) {
+      client.record.parent = chance(1, in: 3) ? nil : Record.Reference(target(in: client.record.id.zone, next))
     }
     return client
   }
 
   private func save(_ transaction: borrowing Transaction, _ next: inout ModelDatabase) throws {
-    let client = try client(transaction)
+    let client = try client(transaction, next)
     let policy = pick([SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys])
     let expected = next.outcome(of: client, policy)
     let id = client.record.id
@@ -278,7 +299,29 @@ final class RecordTrial {
     let id = try Record.ID(pick(names), in: pick(zones))
     let error = try codeOf { try transaction.delete(id) }
     try require(error == next.fault(of: id.zone), "deleting \(id): \(String(describing: error))")
-    guard error == nil, let known = next.live(id) else { return }
+    guard error == nil, next.live(id) != nil else { return }
+    var gone = next.victims(of: id)
+    try recordDeletion(of: id, transaction, &next)
+    gone.remove(id.name)
+    // What belongs to it goes in the order of names, what belongs to the last of them first.
+    var owners = [id.name]
+    while let owner = owners.last {
+      let owned = next.sources(of: owner, in: id.zone) { $0.action == .deleteSelf }
+      if owned.isEmpty { owners.removeLast() }
+      for name in owned {
+        try require(gone.remove(name) != nil, "\(name) does not go with \(id)")
+        try recordDeletion(of: Record.ID(name, in: id.zone), transaction, &next)
+        if !next.sources(of: name, in: id.zone, { $0.action == .deleteSelf }).isEmpty { owners.append(name) }
+      }
+    }
+    try require(gone.isEmpty, "\(gone) should have gone with \(id)")
+  }
+
+  private func recordDeletion(
+    of id: Record.ID, _ transaction: borrowing Transaction, _ next: inout ModelDatabase
+  ) throws {
+    guard let known = next.live(id) else { throw Mismatch(description: "\(id) is gone already") }
+    try require(try transaction.record(id) == nil, "\(id) is still there")
     let history = try transaction.history(of: id)
     guard let tag = history.first?.changeTag else { throw Mismatch(description: "a deletion without history") }
     try require(tags.insert(tag).inserted, "the tag \(tag) was given twice, to a deletion")
@@ -319,6 +362,7 @@ final class RecordTrial {
     }
     try require(record.type == version.type, "\(what()): type \(record.type)")
     let values = record.values
+    try require(record.parent?.id.name == version.parent, "\(what()): parent")
     try require(values == version.values, "\(what()): \(values), expected \(version.values)")
     try require(record.metadata?.changeTag == version.tag, "\(what()): tag")
     try require(record.metadata?.creationDate == version.creationDate, "\(what()): creation date")
@@ -332,7 +376,10 @@ final class RecordTrial {
     try compare(try transaction.record(id), next.live(id), "inside, \(id)")
     guard next.fault(of: id.zone) == nil else { return }
     let rows = next.zones[id.zone]?.rows ?? [:]
-    switch number(0...4) {
+    switch number(0...5) {
+    case 5:
+      let found = try transaction.referencing(id).map(\.id.name)
+      try require(found == next.sources(of: id.name, in: id.zone), "inside, who points at \(id): \(found)")
     case 0:
       let count = try transaction.recordCount(in: id.zone)
       try require(count == rows.values.filter { $0.live != nil }.count, "inside, count of \(id.zone)")
@@ -405,12 +452,21 @@ final class RecordTrial {
       }
       let counts = try snapshot.recordTypes(in: id)
       try require(counts.reduce(0) { $0 + $1.count } == live.count, "types of \(id): \(counts)")
+      for name in names where chance(1, in: 5) {
+        let found = try snapshot.referencing(Record.ID(name, in: id), limit: 5).map(\.id.name)
+        try require(found == Array(model.sources(of: name, in: id).prefix(5)), "who points at \(id)/\(name): \(found)")
+      }
       for (name, row) in zone.rows where chance(1, in: 5) {
         try compareHistory(try snapshot.history(of: Record.ID(name, in: id)), row, "\(id)/\(name)")
       }
       let count = try snapshot.changeCount(in: id, since: nil)
       try require(count == zone.rows.count, "changes of \(id): \(count)")
     }
+    var schema: [String: [String: Set<String>]] = [:]
+    for type in try snapshot.schema().types {
+      schema[type.name] = Dictionary(uniqueKeysWithValues: type.fields.map { ($0.key, Set($0.kinds.map(\.rawValue))) })
+    }
+    try require(schema == model.schema, "schema \(schema), expected \(model.schema)")
     for key in ["state", "état", "e\u{301}tat"] {
       let value = try snapshot.metadata(forKey: key)
       try require(value == model.metadata[Array(key.utf8)], "metadata \(key)")

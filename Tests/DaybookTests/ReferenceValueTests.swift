@@ -4,8 +4,8 @@ import Testing
 
 @testable import Daybook
 
-/// References as values: what a record says of other records comes back as it was said. What a reference does is not
-/// tested here.
+/// References as values: what a record says of other records comes back as it was said. What a reference does is in
+/// ReferenceTests.
 @Suite("references as values")
 struct ReferenceValueTests {
   @Test("a reference keeps its action, through the database and through the file", arguments: Record.Reference.Action.allCases)
@@ -111,6 +111,7 @@ struct ReferenceValueTests {
     try database.zone("Attic")
     let elsewhere = Record.Reference(try Record.ID("x", in: Zone.ID("Attic")))
     let here = Record.Reference(try Record.ID("x", in: zone))
+    try database.put("x", in: zone)
     var record = try Record.fresh("a", in: zone)
     switch way {
     case "single": record["to"] = elsewhere
@@ -119,7 +120,9 @@ struct ReferenceValueTests {
     }
     let error = failure { try database.write { _ = try $0.save(record) } }
     #expect(error?.code == .invalidArguments)
+    #expect(error?.message == "ZoneId provided doesn't match target zone.")
     #expect(error?.facts.key == (way == "parent" ? "parent" : "to"))
+    #expect(error?.facts.target == elsewhere.id)
     #expect(try database.record(record.id) == nil)
     // In the request its neighbours are not touched.
     let result = try database.modify(saving: [record, try .fresh("b", in: zone)], atomically: false)

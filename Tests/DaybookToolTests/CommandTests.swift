@@ -122,6 +122,37 @@ struct CommandTests {
     #expect(try bench.good("zones", file).output.contains("_defaultZone"))
   }
 
+  @Test("types --fields lists the schema, in JSON as another database takes it")
+  func typeFields() throws {
+    let path = bench.path("schema.daybook")
+    do {
+      let database = try Database.open(at: path)
+      try database.write { transaction in
+        var note = try Record(type: "Note", id: Record.ID("a"))
+        note["title"] = "a"
+        note.encryptedValues["pin"] = 4
+        try transaction.save(note)
+        var other = try Record(type: "Note", id: Record.ID("b"))
+        other["title"] = 7
+        try transaction.save(other)
+        try transaction.save(Record(type: "Bare", id: Record.ID("c")))
+        try transaction.delete(Record.ID("c"))
+      }
+      try database.close()
+    }
+    let rows = try bench.good("types", path, "--fields").lines.dropFirst().map { line in
+      line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+    #expect(rows == ["Bare", "Note pin int (encrypted)", "Note title string, int"])
+    let json = try bench.good("types", path, "--fields", "--json").output
+    let schema = try JSONDecoder().decode(Schema.self, from: Data(json.utf8))
+    #expect(schema.types.map(\.name) == ["Bare", "Note"])
+    #expect(
+      schema["Note"]?.fields == [
+        .init(key: "pin", kinds: [.int], isEncrypted: true), .init(key: "title", kinds: [.string, .int]),
+      ])
+  }
+
   @Test("dump is ordered by zone and name, and --zone selects")
   func dump() throws {
     for (zone, name) in [("b", "2"), ("a", "9"), ("b", "10"), ("_defaultZone", "x"), ("a", "1")] {

@@ -206,6 +206,71 @@ struct ImportTests {
     #expect(try json(bench.good("info", copy, "--json").output)["lastSequence"] == before)
   }
 
+  @Test("children many batches before their parents, owners and encrypted values come through a dump; who is missing is told")
+  func references() throws {
+    let bench = try Workbench()
+    let zone = try Zone.ID("Library")
+    let path = bench.path("a.daybook")
+    do {
+      let database = try Database.open(at: path)
+      try database.write { transaction in
+        try transaction.save(Zone(zone))
+        try transaction.save(Record(type: "Shelf", id: Record.ID("z", in: zone)))
+        for number in 0..<2500 {
+          var record = try Record(type: "Book", id: Record.ID("b\(number)", in: zone))
+          record.parent = Record.Reference(try Record.ID("z", in: zone))
+          record["owner"] = Record.Reference(try Record.ID("z", in: zone), action: .deleteSelf)
+          record.encryptedValues["note"] = "note \(number)"
+          try transaction.save(record)
+        }
+      }
+      try database.close()
+    }
+    let dump = try bench.good("dump", path)
+    let lines = try bench.write(dump.output, to: "a.ndjson")
+    let copy = bench.path("b.daybook")
+    let imported = try bench.good("import", copy, lines)
+    #expect(!imported.output.contains("not there"))
+    #expect(try bench.good("dump", copy).output == dump.output)
+    // The shelf becomes another type of record: what belongs to it stays.
+    let line = dump.lines[2500].replacing("Shelf", with: "Rack")
+    try bench.good("import", copy, try bench.write(line + "\n", to: "z.ndjson"))
+    #expect(try bench.good("dump", copy).lines.count == 2501)
+    // Without the shelf the books say whom they miss.
+    let books = try bench.write(dump.lines.dropLast().joined(separator: "\n"), to: "books.ndjson")
+    let partial = try bench.good("import", bench.path("c.daybook"), books)
+    #expect(partial.output.contains("1 needed as a parent or validated, and not there"))
+    #expect(partial.errors.contains("Library/b0 needs Library/z, which is not there"))
+    let json = try bench.good("import", bench.path("c.daybook"), books, "--json")
+    #expect(json.output.contains(#""missingTargetCount":1"#))
+  }
+
+  @Test("sealed values are marked in a dump, and an import counts what it leaves out")
+  func sealedValues() throws {
+    struct Scrambler: FieldCipher {
+      func seal(_ plaintext: Data, context: Data) -> Data { Data(plaintext.map { $0 ^ 0x5A }) }
+      func open(_ sealed: Data, context: Data) -> Data { Data(sealed.map { $0 ^ 0x5A }) }
+    }
+    let bench = try Workbench()
+    let path = bench.path("a.daybook")
+    do {
+      var options = Database.Options()
+      options.cipher = Scrambler()
+      let database = try Database.open(at: path, options: options)
+      try database.write { transaction in
+        var record = try Record(type: "Note", id: Record.ID("a"))
+        record["title"] = "open"
+        record.encryptedValues["text"] = "closed"
+        try transaction.save(record)
+      }
+      try database.close()
+    }
+    let dump = try bench.good("dump", path)
+    #expect(dump.output.contains(#""encrypted":{"text":{"type":"sealed","value":null}}"#) && !dump.output.contains("closed"))
+    let imported = try bench.good("import", bench.path("b.daybook"), try bench.write(dump.output, to: "a.ndjson"))
+    #expect(imported.output.contains("1 sealed value left out"))
+  }
+
   @Test("an input without a row is no fault", arguments: [("e.json", ""), ("e.json", "[]"), ("e.csv", "a,b\n"), ("e", " \n")])
   func empty(name: String, text: String) throws {
     let outcome = try bench.good("import", file, try bench.write(text, to: name), "--id", "a")

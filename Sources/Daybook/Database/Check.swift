@@ -104,7 +104,7 @@ extension Database {
   private func compareWithLog(_ store: Store, _ pin: Store.Pin, _ report: inout CheckReport) {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
-      Roots.lineages: "the lineages", Roots.settings: "the settings",
+      Roots.lineages: "the lineages", Roots.settings: "the settings", Roots.schema: "the schema",
     ]
     var differences: [String] = []
     do {
@@ -127,6 +127,12 @@ extension Database {
 private struct RecordChecker {
   let view: ReadView
   let depth: Database.CheckDepth
+  private let shapes = Locked(KnownShapes())
+
+  init(view: ReadView, depth: Database.CheckDepth) {
+    self.view = view
+    self.depth = depth
+  }
 
   mutating func run(_ report: inout Database.CheckReport) {
     do {
@@ -185,6 +191,7 @@ private struct RecordChecker {
     }
     let recordName = ByteBuffer(capacity: 256)
     let key = ByteBuffer(capacity: 512)
+    var referenceCount: UInt64 = 0
     var cursor = view.reader.cursor(in: trees.byName)
     var isValid = try cursor.first()
     while isValid {
@@ -199,25 +206,29 @@ private struct RecordChecker {
       if journal?.place != entry.place || journal?.isDeleted != false {
         report.add("zone \(name): a record is not in the journal where its entry says", at: entry.place.offset)
       }
-      try checkBody(entry, zoneKey, recordName.view, trees, key, name, &report)
+      referenceCount += try checkBody(entry, zoneKey, recordName.view, trees, key, name, &report)
       isValid = try cursor.next()
+    }
+    if trees.references.count != referenceCount {
+      report.add("zone \(name): \(referenceCount) references in records, \(trees.references.count) by target")
     }
     try checkTombstones(zoneKey, trees, name, &report)
   }
 
+  /// Returns how many entries by target the body has.
   private func checkBody(
     _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer,
     _ name: String, _ report: inout Database.CheckReport
-  ) throws {
+  ) throws -> UInt64 {
     let operation: ByteView
     do { operation = try view.operation(at: entry.place) } catch {
       report.add("zone \(name): a record's body is damaged", at: entry.place.offset)
-      return
+      return 0
     }
     let payload = Operation.payload(operation)
     guard Operation.kind(operation) == OperationKind.saveRecord, let identity = BodyIdentity.body(payload) else {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
-      return
+      return 0
     }
     if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
@@ -235,6 +246,8 @@ private struct RecordChecker {
       }
       checkLinks(behind: entry.place, recordName, zoneKey, name, &report)
     }
+    try checkShape(entry, payload, name, &report)
+    return try checkReferences(entry, payload, identity.name, trees, key, name, &report)
   }
 
   private func checkLinks(
@@ -244,6 +257,40 @@ private struct RecordChecker {
     if let broken = view.brokenLink(behind: place, of: recordName, zone: zoneKey) {
       report.add("zone \(name): a link to an older version leads to something else", at: broken.offset)
     }
+  }
+
+  /// The schema has every field. Each shape is looked up once.
+  private func checkShape(
+    _ entry: RecordEntry, _ body: ByteView, _ name: String, _ report: inout Database.CheckReport
+  ) throws {
+    guard let layout = try? RecordBody.layout(of: body) else { return }
+    let shape = KnownShapes.shape(of: body, layout)
+    if shapes.withLock({ $0.contains(shape) }) { return }
+    let missing = ByteBuffer(capacity: 256)
+    if try SchemaTree.appendMissing(of: body, layout, view.reader, view.root(Roots.schema), to: missing) {
+      report.add("zone \(name): the schema lacks a field of a record", at: entry.place.offset)
+    }
+    shapes.withLock { $0.insert(shape) }
+  }
+
+  /// Each reference of a body stands by target; their number tells whether anything else does.
+  private func checkReferences(
+    _ entry: RecordEntry, _ body: ByteView, _ source: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer, _ name: String,
+    _ report: inout Database.CheckReport
+  ) throws -> UInt64 {
+    if entry.points != RecordBody.pointsSomewhere(body) {
+      report.add("zone \(name): a record's entry is wrong about its references", at: entry.place.offset)
+    }
+    let references = ReferenceSet(of: body).keys
+    for reference in references {
+      key.truncate(to: 0)
+      key.append(reference)
+      key.append(source)
+      if try view.reader.value(key.view, in: trees.references) == nil {
+        report.add("zone \(name): a reference is missing by its target", at: entry.place.offset)
+      }
+    }
+    return UInt64(references.count)
   }
 
   private func checkTombstones(

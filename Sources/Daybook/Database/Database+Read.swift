@@ -58,9 +58,21 @@ extension Database {
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try reading { (view) throws(DatabaseError) in
+    try requireListable(type)
+    return try reading { (view) throws(DatabaseError) in
       try view.page(in: zone, ofType: type, after: name, limit: limit)
     }
+  }
+
+  /// The records that point at a record, by a field or as their parent, in the order of their names, each once.
+  ///
+  /// The target need not exist. Costs what it returns.
+  /// - Parameter name: the name behind which the page begins; nil begins at the first.
+  /// - Throws: `zoneNotFound`.
+  public func referencing(
+    _ id: Record.ID, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try reading { (view) throws(DatabaseError) in try view.referencing(id, after: name, limit: limit) }
   }
 
   /// How many records a zone holds, or how many of one type. Costs a few page visits, whatever the number.
@@ -73,9 +85,9 @@ extension Database {
     try reading { (view) throws(DatabaseError) in try view.recordTypes(in: zone) }
   }
 
-  /// All zones, by name. The default zone is always there.
+  /// All zones, by name. The default zone is always there, but in the shared database of a container.
   public func zones() throws(DatabaseError) -> [Zone] {
-    try reading { (view) throws(DatabaseError) in try view.zones() }
+    inScope(try reading { (view) throws(DatabaseError) in try view.zones() })
   }
 
   /// One page of what changed in a zone since a token: each record once, in its present state, deletions as tombstones.
@@ -87,10 +99,12 @@ extension Database {
   ///   - desiredKeys: fields to return; nil for all, empty for metadata only.
   /// - Throws: `zoneNotFound`, or `userDeletedZone` for a purged one; `changeTokenExpired` when the zone was re-created, the
   ///   changes were forgotten, or the token is of another database: start over with nil; `changeTokenForked` when it is of
-  ///   a copy that went its own way; `invalidArguments` when it is of another feed.
+  ///   a copy that went its own way; `invalidArguments` when it is of another feed, and in ``Dialect/cloudKit`` for the
+  ///   default zone.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {
+    try requireFeed(of: zone)
     let limit = limit ?? options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in
       try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
@@ -114,11 +128,13 @@ extension Database {
 
   /// How many changes of a zone come after a token. Costs a few page visits, whatever the number.
   public func changeCount(in zone: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
-    try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
+    try requireFeed(of: zone)
+    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
   }
 
   /// One page of which zones changed or were deleted since a token. The default zone never appears.
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) throws(DatabaseError) -> DatabaseChanges {
+    try requireFeed()
     let limit = limit ?? options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in try view.databaseChanges(since: token, limit: limit) }
   }

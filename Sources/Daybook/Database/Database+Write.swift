@@ -6,12 +6,22 @@ extension Database {
   ///
   /// Returns when everything that the transaction wrote *or could read* is durable, as `Options.durability` says. One
   /// writer runs at a time; others wait. The body must not start another write on this database.
-  /// - Parameter origin: names who writes, for ``commits(excluding:)``.
+  /// - Parameter origin: names who writes, for ``commits(excluding:)``. Parents and validated targets must exist when the body
+  ///   returns, in whatever order they were saved; `referenceViolation` names both ends.
   /// - Throws: what `body` throws; `diskFull` leaves the database usable, `outcomeUnknown` means that a sync failed and
   ///   only opening the file again tells what survived.
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(origin, body)
+    try ticket.wait(path)
+    return try result.get()
+  }
+
+  /// A transaction that does not ask whether parents and validated targets exist: records arrive in an order that others
+  /// chose, over many commits. Whoever uses this looks at ``referencesWithoutTarget(in:limit:)`` in the end.
+  @discardableResult
+  package func writeUnordered<R>(_ body: (borrowing Transaction) throws -> R) throws -> R {
+    let (result, ticket) = try perform(nil, checksReferences: false, body)
     try ticket.wait(path)
     return try result.get()
   }
@@ -31,8 +41,9 @@ extension Database {
   /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
   /// may have read what others wrote just before.
   private func perform<R>(
-    _ origin: Origin?, _ body: (borrowing Transaction) throws -> R
+    _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
+    if let role = options.role { try role.requireAccount() }
     let transaction: StoreTransaction
     do { transaction = try stores.beginTransaction() } catch { throw DatabaseError(error, path: path) }
     // The store of this transaction: a compaction may make another one current before its sync returns.
@@ -44,6 +55,7 @@ extension Database {
       throw DatabaseError(.log(error), path: path)
     }
     let context = WriteContext(self, transaction, origin: origin)
+    context.checksReferences = checksReferences
     // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
     let value: R
     do {
@@ -51,9 +63,16 @@ extension Database {
       value = try body(lent)
     } catch {
       context.isEnded = true
+      context.forgetShapes()
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     context.isEnded = true
+    do {
+      if let fault = try context.firstReferenceFault() { throw fault }
+    } catch {
+      context.forgetShapes()
+      return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
+    }
     return (.success(value), WriteTicket(store: store, ticket: try commit(context, store)))
   }
 
@@ -64,6 +83,7 @@ extension Database {
     if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
     do { return try store.commit(context.store) } catch {
       hub.cancel(context.store.sequence)
+      context.forgetShapes()
       throw DatabaseError(error, path: path)
     }
   }

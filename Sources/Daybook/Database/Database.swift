@@ -31,7 +31,7 @@ public final class Database: Sendable {
   }
   let writer: Writer
   let hub: CommitHub
-  let services = RecordServices()
+  let services: RecordServices
   let queues = WorkQueues()
   let compactor: Compactor?
 
@@ -94,6 +94,7 @@ public final class Database: Sendable {
     self.path = path
     self.options = options
     self.hub = hub
+    services = RecordServices(cipher: options.cipher)
     stores = StoreSwitch(store) { RecordApplier() }
     writer = Writer(options: options, openSequence: store.lastSequence)
     compactor =

@@ -68,6 +68,10 @@ extension Database {
     public var snapshotMemory = 256 << 20
     /// How much one request and one record may be.
     public var limits = Limits()
+    /// How strictly the database answers as CloudKit does.
+    public var dialect = Dialect.extended
+    /// What happens to types, fields and kinds that are new: see ``Database/schema()``.
+    public var schema = SchemaMode.justInTime
     /// The largest asset that is stored, in bytes; a larger one is refused with `limitExceeded`.
     ///
     /// The content lies in the record and is read with it each time, so this is small by default: about a fifteenth of
@@ -78,10 +82,17 @@ extension Database {
     public var userID: String?
     /// The device that saves are attributed to; nil leaves it out.
     public var deviceID: String?
+    /// Encrypts encrypted values at rest; nil stores them as they are.
+    ///
+    /// It is for values that are saved from now on. What was stored before stays readable, and is sealed when its record is
+    /// saved again. Older versions stay in the log as they were.
+    public var cipher: (any FieldCipher)?
     /// The clock. Dates decorate records; nothing is ordered by them.
     public var now: @Sendable () -> Date = { Date() }
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.
     package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    /// Of a database that belongs to a container.
+    package var role: ContainerRole?
     /// Off in simulations.
     package var hasBackgroundThread = true
     /// Bytes of operations that go out as one part of a large transaction.

@@ -100,12 +100,14 @@ extension Database {
       try add("metadata", nil, view.root(Roots.metadata))
       try add("lineages", nil, view.root(Roots.lineages))
       try add("settings", nil, view.root(Roots.settings))
+      try add("schema", nil, view.root(Roots.schema))
       for zone in try view.zones() {
         guard let trees = try view.zone(zone.id) else { continue }
         try add("by name", zone.id, trees.byName)
         try add("journal", zone.id, trees.journal)
         try add("by type", zone.id, trees.byType)
         try add("tombstones", zone.id, trees.tombstones)
+        try add("by target", zone.id, trees.references)
       }
       return result
     }

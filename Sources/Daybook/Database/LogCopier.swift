@@ -18,6 +18,7 @@ struct LogCopier {
   private let purpose: Purpose
   private let payload = ByteBuffer(capacity: 4096)
   private var hasLineage = false
+  private var shapes = KnownShapes()
   var report = Database.SalvageReport()
 
   init(_ store: Store, options: Database.Options, _ purpose: Purpose) {
@@ -91,6 +92,7 @@ struct LogCopier {
       // Of the old file's history: what was salvaged has one of its own.
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
+    case OperationKind.declareFields: return try copyDeclaration(bytes, transaction)
     case OperationKind.imageStamps where purpose == .salvage: return true
     case OperationKind.imageZone where purpose == .salvage: return try copyImageZone(bytes, transaction)
     default: return false
@@ -160,6 +162,7 @@ struct LogCopier {
       previous = nil
     }
     if previous == nil { previous = try tombstonePlace(of: identity.name, in: trees, transaction) }
+    if purpose == .salvage { try declareMissing(body, transaction) }
     payload.truncate(to: 0)
     payload.append(bytes)
     link(to: previous, at: RecordBody.previousOffset)
@@ -216,7 +219,29 @@ struct LogCopier {
     return isSound
   }
 
+  private func copyDeclaration(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    do throws(LogFault) { try SchemaTree.forEachField(of: bytes) { (_, _, _) in } } catch { return false }
+    try append(bytes, OperationKind.declareFields, transaction)
+    return true
+  }
+
   // MARK: what is missing
+
+  /// The declaration of the record's fields may be lost.
+  private mutating func declareMissing(_ body: RecordBody, _ transaction: StoreTransaction) throws(StoreError) {
+    let shape = body.withBytes { KnownShapes.shape(of: $0, body.layout) }
+    if shapes.contains(shape) { return }
+    payload.truncate(to: 0)
+    let isMissing: Bool
+    do throws(PageFault) {
+      isMissing = try body.withBytes { (bytes) throws(PageFault) in
+        try SchemaTree.appendMissing(
+          of: bytes, body.layout, transaction.reader, transaction.roots[Roots.schema], to: payload)
+      }
+    } catch { throw .page(error) }
+    if isMissing { try append(payload.view, OperationKind.declareFields, transaction) }
+    shapes.insert(shape)
+  }
 
   private mutating func makeZone(_ key: ByteView, _ id: Zone.ID, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)

@@ -7,6 +7,9 @@ extension Database {
   /// With `atomically`, the records of a zone that can do so (every custom one) are saved and deleted together or not at
   /// all: the record that failed has its own error, the others of its zone `batchRequestFailed`. Zones succeed or fail one by
   /// one. Without it, and in the default zone, each record stands alone.
+  ///
+  /// A parent or a validated target may come later in the same request. A record whose target is missing in the end, or
+  /// that others still need, has `referenceViolation`, with both ends among the facts. What a cascade deletes has no result.
   /// - Throws: `limitExceeded` for more than `Options.limits.itemsPerRequest` records, `invalidArguments` when a record is
   ///   named twice, and what a whole commit can throw. Then nothing was written.
   @discardableResult
@@ -54,94 +57,17 @@ extension Database {
     }
   }
 
-  private enum Item {
-    case save(Int)
-    case delete(Int)
-  }
-
   func modify(
     _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool
   ) throws(DatabaseError) -> ModifyResult {
-    var saves: [Result<Record, DatabaseError>?] = .init(repeating: nil, count: records.count)
-    var deletes: [Result<Void, DatabaseError>?] = .init(repeating: nil, count: ids.count)
-    // Zones in the order in which the request names them first.
-    var zones: [(id: Zone.ID, items: [Item])] = []
-    var positions: [Zone.ID: Int] = [:]
-    func add(_ item: Item, _ zone: Zone.ID) {
-      if let position = positions[zone] {
-        zones[position].items.append(item)
-      } else {
-        positions[zone] = zones.count
-        zones.append((zone, [item]))
-      }
-    }
-    for (index, record) in records.enumerated() { add(.save(index), record.id.zone) }
-    for (index, id) in ids.enumerated() { add(.delete(index), id.zone) }
-
-    for zone in zones {
+    var request = ModifyRequest(records, ids, policy)
+    for zone in request.zones {
       let capabilities = try context.view.zone(zone.id)?.capabilities ?? 0
       let isAtomic =
         atomically && !zone.id.isDefault && capabilities & UInt32(Zone.Capabilities.atomic.rawValue) != 0
-      var failed = false
-      func perform() throws(DatabaseError) {
-        for item in zone.items {
-          do throws(DatabaseError) {
-            switch item {
-            case .save(let index): saves[index] = .success(try context.save(records[index], policy: policy))
-            case .delete(let index):
-              try context.delete(ids[index])
-              deletes[index] = .success(())
-            }
-          } catch {
-            if error.concernsWholeCommit { throw error }
-            failed = true
-            switch item {
-            case .save(let index): saves[index] = .failure(error)
-            case .delete(let index): deletes[index] = .failure(error)
-            }
-          }
-        }
-      }
-      if isAtomic {
-        do {
-          try context.savepoint {
-            try perform()
-            if failed { throw ZoneGoesBack() }
-          }
-        } catch is ZoneGoesBack {
-          spoil(zone.items, &saves, &deletes, ids, records)
-        } catch let error as DatabaseError {
-          throw error
-        } catch { throw DatabaseError(.internalError, cause: error) }
-      } else {
-        try perform()
-      }
+      try request.perform(zone.items, isAtomic: isAtomic, context)
     }
-    let unreached = DatabaseError(.internalError, "A record of the request was not looked at.")
-    return ModifyResult(
-      saves: zip(records, saves).map { .init(id: $0.id, result: $1 ?? .failure(unreached)) },
-      deletes: zip(ids, deletes).map { .init(id: $0, result: $1 ?? .failure(unreached)) })
-  }
-
-  private struct ZoneGoesBack: Error {}
-
-  /// Every item of a zone that went back, but the culprits, was in the wrong company.
-  private func spoil(
-    _ items: [Item], _ saves: inout [Result<Record, DatabaseError>?], _ deletes: inout [Result<Void, DatabaseError>?],
-    _ ids: [Record.ID], _ records: [Record]
-  ) {
-    for item in items {
-      switch item {
-      case .save(let index):
-        if case .failure = saves[index] { continue }
-        let id = records[index].id
-        saves[index] = .failure(.init(.batchRequestFailed, facts: .init(zone: id.zone, name: id.name)))
-      case .delete(let index):
-        if case .failure = deletes[index] { continue }
-        let id = ids[index]
-        deletes[index] = .failure(.init(.batchRequestFailed, facts: .init(zone: id.zone, name: id.name)))
-      }
-    }
+    return request.result
   }
 
   /// Creates and deletes zones, each with a result of its own.

@@ -109,11 +109,14 @@ extension RecordApplier {
     guard let identity = BodyIdentity.body(body) else { throw .operation }
     if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard var zone = openZone, !zone.isDeleted, entry.ordinal < RecordEntry.ordinalLimit else { throw .inconsistent }
+    var entry = entry
+    entry.points = RecordBody.pointsSomewhere(body)
     value.truncate(to: 0)
     entry.append(to: value)
     guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
     try putType(identity, in: &zone, changes)
+    if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
     count(Int(entry.place.byteCount), in: &zone, changes)
     image.append(entry, isDeleted: false, zone: identity.zoneKey)
     setOpenZone(zone)

@@ -6,7 +6,8 @@ import DaybookEngine
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
 /// Always true after `flush`: by name, by type and journal hold the same records, the journal once each; a deleted
-/// record has an entry in the journal and among the tombstones, and nowhere else.
+/// record has an entry in the journal and among the tombstones, and nowhere else; by target holds the references of the
+/// records' bodies. The version before is read again only when it points somewhere, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
   private let openKey = ByteBuffer(capacity: 256)
@@ -144,6 +145,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
     case OperationKind.raiseHorizon:
       guard payload.count == 8 else { throw .operation }
       try raiseHorizon(payload, changes)
+    case OperationKind.declareFields:
+      try SchemaTree.apply(payload, key, changes)
     default:
       throw .unknownOperation(kind: kind)
     }
@@ -172,6 +175,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let identity = BodyIdentity.body(body) else { throw .operation }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
+    var entry = entry
+    entry.points = RecordBody.pointsSomewhere(body)
     count(Int(entry.place.byteCount), in: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)
@@ -179,11 +185,15 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       count(-Int(oldEntry.place.byteCount), in: &zone, changes)
+      if entry.points || oldEntry.points {
+        try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(of: body), &zone, changes)
+      }
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
       if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
       try putType(identity, in: &zone, changes)
+      if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
     }
     try journal(entry, isDeleted: false, &zone, changes)
     openZone = zone
@@ -201,6 +211,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     count(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), in: &zone, changes)
     JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.journal)
+    if oldEntry.points { try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(), &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
     setTypeKey(identity)
     try changes.remove(key.view, from: &zone.byType)
@@ -239,6 +250,60 @@ final class RecordApplier: Applier, @unchecked Sendable {
     value.append(uint64: entry.sequence)
     value.append(uint32: entry.ordinal)
     try changes.put(name, value.view, in: &zone.tombstones)
+  }
+
+  /// Makes the entries by target of one record those of its new body.
+  func setReferences(
+    of source: ByteView, from oldEntry: RecordEntry?, to new: ReferenceSet, _ zone: inout ZoneTrees,
+    _ changes: StoreTransaction
+  ) throws(LogFault) {
+    var former = ReferenceSet()
+    if let oldEntry, oldEntry.points {
+      do throws(StoreError) { former = ReferenceSet(of: Operation.payload(try changes.operation(at: oldEntry.place))) } catch {
+        // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body should not keep
+        // a file from opening.
+        former = try references(of: source, zone, changes)
+      }
+    }
+    if !isMutant("keep-old-references") {
+      for entry in former.subtracting(new) {
+        setReferenceKey(entry, source)
+        try changes.remove(key.view, from: &zone.references)
+      }
+    }
+    for entry in new.subtracting(former) {
+      setReferenceKey(entry, source)
+      try changes.put(key.view, key.view.prefix(0), in: &zone.references)
+    }
+  }
+
+  /// The entries of one source, by a walk over all.
+  private func references(
+    of source: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) -> ReferenceSet {
+    var found: [[UInt8]] = []
+    do throws(PageFault) {
+      var cursor = changes.reader.cursor(in: zone.references)
+      var isValid = try cursor.first()
+      while isValid {
+        key.truncate(to: 0)
+        cursor.key(into: key)
+        // The first zero ends the target; the kind behind it may be another one.
+        var end = 0
+        while end < key.count, key.view[end] != 0 { end += 1 }
+        if end + 2 < key.count, UTF8Order.equal(key.view.dropFirst(end + 2), source) {
+          found.append(key.view.prefix(end + 2).array)
+        }
+        isValid = try cursor.next()
+      }
+    } catch { throw .page(error) }
+    return ReferenceSet(keys: found)
+  }
+
+  private func setReferenceKey(_ entry: [UInt8], _ source: ByteView) {
+    key.truncate(to: 0)
+    key.append(entry)
+    key.append(source)
   }
 
   private func journal(
@@ -295,7 +360,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones] { changes.editor.drop(root) }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references] { changes.editor.drop(root) }
     changes.liveByteCount &-= zone.liveByteCount
     let last = zone.lastSequence
     let epoch = zone.epoch

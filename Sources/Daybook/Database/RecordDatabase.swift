@@ -5,6 +5,9 @@ public protocol RecordDatabase: AnyObject, Sendable {
   /// How much one request and one record may be.
   var limits: Limits { get }
 
+  /// Whether there is an account to write with.
+  func accountStatus() async throws -> AccountStatus
+
   /// Saves and deletes records, with a result for each; see ``Database/modify(saving:deleting:policy:atomically:origin:)``.
   func modify(
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
@@ -28,6 +31,11 @@ public protocol RecordDatabase: AnyObject, Sendable {
 
   /// One page of which zones changed.
   func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges
+}
+
+extension RecordDatabase {
+  /// A database without accounts: always there.
+  public func accountStatus() async throws -> AccountStatus { .available }
 }
 
 extension Database: RecordDatabase {

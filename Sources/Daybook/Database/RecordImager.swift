@@ -5,7 +5,7 @@
 #endif
 import DaybookEngine
 
-/// Writes what lives in a database as one image: horizon, metadata, lineages, then zone by zone the records and the
+/// Writes what lives in a database as one image: horizon, metadata, lineages, schema, then zone by zone the records and the
 /// tombstones in the order of their names.
 ///
 /// A record keeps the sequence and ordinal of the commit that made it, and loses the link to its older version, which stays
@@ -29,6 +29,7 @@ struct RecordImager: Imager {
     try image.writeInfo(date: options.now())
     try image.writeSettings()
     try image.writeLineages()
+    try image.writeSchema()
     let zones = try image.zones()
     image.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
     for zone in zones { try image.write(zone.trees, key: zone.key) }
@@ -99,6 +100,24 @@ struct RecordImager: Imager {
         stamps.append(uint32: 0)
         try writer.append(stamps.view, kind: OperationKind.imageStamps)
         try writer.append(cursor.value, kind: OperationKind.lineage)
+      }
+    }
+
+    /// Fields that no record has any more are known on.
+    mutating func writeSchema() throws(StoreError) {
+      let key = ByteBuffer(capacity: 512)
+      try forEach(in: pin.root(Roots.schema)) { (cursor) throws(StoreError) in
+        cursor.key(into: key)
+        guard let split = (0..<key.count).first(where: { key.view[$0] == 0 }), cursor.value.count == 4 else {
+          throw .log(.inconsistent)
+        }
+        payload.truncate(to: 0)
+        SchemaTree.beginDeclaration(payload, type: key.view.prefix(split))
+        let field = key.view.dropFirst(split + 1)
+        if field.count > 0 {
+          SchemaTree.append(field, KindBits(rawValue: cursor.value.uint32(at: 0)), to: payload)
+        }
+        try writer.append(payload.view, kind: OperationKind.declareFields)
       }
     }
 

@@ -52,9 +52,17 @@ public struct Snapshot: ~Copyable, Sendable {
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try reading { (view) throws(DatabaseError) in
+    try database.requireListable(type)
+    return try reading { (view) throws(DatabaseError) in
       try view.page(in: zone, ofType: type, after: name, limit: limit)
     }
+  }
+
+  /// The records that point at a record; see ``Database/referencing(_:after:limit:)``.
+  public func referencing(
+    _ id: Record.ID, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try reading { (view) throws(DatabaseError) in try view.referencing(id, after: name, limit: limit) }
   }
 
   /// How many records a zone holds, or how many of one type. Costs a few page visits, whatever the number.
@@ -69,13 +77,14 @@ public struct Snapshot: ~Copyable, Sendable {
 
   /// All zones, by name.
   public func zones() throws(DatabaseError) -> [Zone] {
-    try reading { (view) throws(DatabaseError) in try view.zones() }
+    database.inScope(try reading { (view) throws(DatabaseError) in try view.zones() })
   }
 
   /// One page of what changed in a zone; see ``Database/changes(in:since:limit:desiredKeys:)``.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {
+    try database.requireFeed(of: zone)
     let limit = limit ?? database.options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in
       try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
@@ -84,13 +93,15 @@ public struct Snapshot: ~Copyable, Sendable {
 
   /// One page of which zones changed; see ``Database/databaseChanges(since:limit:)``.
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) throws(DatabaseError) -> DatabaseChanges {
+    try database.requireFeed()
     let limit = limit ?? database.options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in try view.databaseChanges(since: token, limit: limit) }
   }
 
   /// How many changes of a zone come after a token. Costs a few page visits, whatever the number.
   public func changeCount(in zone: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
-    try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
+    try database.requireFeed(of: zone)
+    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
   }
 
   /// What the application keeps under a key; nil when there is nothing.

@@ -20,6 +20,7 @@ public struct Transaction: ~Copyable {
   ///
   /// With the default policy a record that changed since it was read is refused with `serverRecordChanged`, whose conflict
   /// holds the common ancestor, the client's and the server's version.
+  /// A parent's own change tag stays when a child is saved; the tag of a record changes with its own saves only.
   /// - Throws: `serverRecordChanged`, `unknownItem`, `zoneNotFound`, `invalidArguments`, `limitExceeded`.
   @discardableResult
   public func save(
@@ -29,8 +30,13 @@ public struct Transaction: ~Copyable {
   }
 
   /// Deletes a record; deleting one that is not there is no error.
-  /// - Throws: `zoneNotFound`.
+  ///
+  /// Records that refer to it with `deleteSelf` are deleted with it, and those that refer to them, in the same commit.
+  /// - Throws: `zoneNotFound`; `limitExceeded` when the transaction grows too large, and then it cannot be committed.
   public func delete(_ id: Record.ID) throws(DatabaseError) { try context.delete(id) }
+
+  /// Deletes a record and leaves those that refer to it alone: it comes back as another one in the same transaction.
+  package func deleteAlone(_ id: Record.ID) throws(DatabaseError) { try context.delete(id, cascades: false) }
 
   // MARK: zones
 
@@ -82,7 +88,15 @@ public struct Transaction: ~Copyable {
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try context.view.page(in: zone, ofType: type, after: name, limit: limit)
+    try context.database.requireListable(type)
+    return try context.view.page(in: zone, ofType: type, after: name, limit: limit)
+  }
+
+  /// The records that point at a record, as this transaction has them; see ``Database/referencing(_:after:limit:)``.
+  public func referencing(
+    _ id: Record.ID, after name: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [Record] {
+    try context.view.referencing(id, after: name, limit: limit)
   }
 
   /// How many records a zone holds, or how many of one type.
@@ -91,7 +105,9 @@ public struct Transaction: ~Copyable {
   }
 
   /// All zones, by name.
-  public func zones() throws(DatabaseError) -> [Zone] { try context.view.zones() }
+  public func zones() throws(DatabaseError) -> [Zone] {
+    context.database.inScope(try context.view.zones())
+  }
 
   /// One page of what was committed in a zone since a token, as all others see it. What this transaction writes is in no
   /// feed before it commits, and hides nothing that was there before it.

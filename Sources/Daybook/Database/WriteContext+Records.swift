@@ -40,6 +40,34 @@ extension WriteContext {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
     }
+    var (operation, saved) = try encode(record, onto: server, policy, stamp)
+    if let role = database.options.role {
+      do throws(DatabaseError) { try requireSavable(saved, role) } catch {
+        store.cancelOperation(operation)
+        throw error
+      }
+    }
+    if !isKnownShape(saved.body) {
+      // What is new is declared before the save, so the save moves behind the declaration.
+      store.cancelOperation(operation)
+      try declareShape(of: saved)
+      (operation, saved) = try encode(record, onto: server, policy, stamp)
+    }
+    if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
+      do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
+        store.cancelOperation(operation)
+        throw error
+      }
+    }
+    try end(operation, OperationKind.saveRecord)
+    note(.savedRecord(record.id))
+    return saved
+  }
+
+  /// Puts the merged body behind what is written; the operation is not sealed yet. After an error nothing of it is left.
+  private func encode(
+    _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
+  ) throws(DatabaseError) -> (operation: Int, saved: Record) {
     let operation = store.beginOperation()
     do throws(DatabaseError) {
       try RecordBodyEncoder.encode(
@@ -63,9 +91,7 @@ extension WriteContext {
       store.cancelOperation(operation)
       throw tooLarge(saved)
     }
-    try end(operation, OperationKind.saveRecord)
-    note(.savedRecord(record.id))
-    return saved
+    return (operation, saved)
   }
 
   private func refuseConflicts(
@@ -125,10 +151,17 @@ extension WriteContext {
     return tag
   }
 
-  func delete(_ id: Record.ID) throws(DatabaseError) {
+  func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireDeletable(id)
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
+    try deleteOne(id, entry, mayBeNeeded: zone.references.count > 0)
+    if cascades, zone.references.count > 0, !isMutant("forget-cascade") { try cascade(from: id) }
+  }
+
+  /// Deletes one record that is there, and nothing else.
+  func deleteOne(_ id: Record.ID, _ entry: RecordEntry, mayBeNeeded: Bool) throws(DatabaseError) {
     let body = try view.body(at: entry.place)
     try start()
     let tombstone = Tombstone(
@@ -138,6 +171,7 @@ extension WriteContext {
     tombstone.append(to: store.payload)
     try end(operation, OperationKind.deleteRecord)
     note(.deletedRecord(id))
+    if mayBeNeeded { try noteDeletion(of: id) }
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.

@@ -9,6 +9,7 @@ import DaybookEngine
 extension WriteContext {
   func save(_ zone: Zone) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireZonesOfOneself(zone.id)
     if zone.id.isDefault { return }
     let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
     if let existing = try view.zone(zone.id), existing.capabilities == capabilities { return }
@@ -31,6 +32,7 @@ extension WriteContext {
 
   func deleteZone(_ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireZonesOfOneself(id)
     if id.isDefault {
       throw DatabaseError(.invalidArguments, "The default zone cannot be deleted.", facts: .init(zone: id))
     }

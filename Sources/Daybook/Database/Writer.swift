@@ -20,6 +20,8 @@ final class Writer: @unchecked Sendable {
   /// The store and the takeover that `lineage` has been compared with.
   private weak var knownStore: Store?
   private var knownTakeoverCount = 0
+  /// What the schema is known to have.
+  @safe @exclusivity(unchecked) var shapes = KnownShapes()
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
@@ -47,6 +49,8 @@ final class Writer: @unchecked Sendable {
       knownTakeoverCount = takeover.count
     }
     let isFirst = knownStore == nil
+    // What stood in the schema may have gone with a commit that a recovery threw away.
+    if !isFirst || takeover.count != 0 { shapes.removeAll() }
     let wasRecovered = !isFirst && knownStore !== store && store.recovery.hasChangedLog
     if takeover.count != 0 && takeover.hasMended || wasRecovered {
       lineage = (0, .max)
@@ -83,6 +87,14 @@ final class WriteContext {
   /// The transaction's closure has returned: nothing may be done through it any more.
   @safe @exclusivity(unchecked) var isEnded = false
   let collectsNotice: Bool
+  /// What has to be asked of references before the commit.
+  @safe @exclusivity(unchecked) var pending = PendingReferences()
+  /// The schema has grown: shapes that are remembered may go back with the transaction.
+  @safe @exclusivity(unchecked) var hasDeclared = false
+  /// Zones may be made and deleted where the application may not.
+  @safe @exclusivity(unchecked) var mayShapeZones = false
+  /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
+  @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
 
   init(_ database: Database, _ store: StoreTransaction, origin: Origin?) {
@@ -169,14 +181,22 @@ final class WriteContext {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
-    let before = (eventCount: events.count, hasStarted: hasStarted)
+    let before = (eventCount: events.count, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
     do { return try body() } catch {
       do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
       events.removeSubrange(before.eventCount...)
       hasStarted = before.hasStarted
+      pending.rollBack(to: before.pending)
+      forgetShapes()
+      pending.unfinished = before.unfinished
       throw error
     }
   }
+}
+
+extension WriteContext {
+  /// The transaction goes back, or a part of it.
+  func forgetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
 }
 
 /// One thing that a transaction did, for its notice.

@@ -7,11 +7,13 @@ import DaybookEngine
 ///     root 2  metadata           key of the application        → place of the operation that set it
 ///     root 3  lineages           u64 first sequence            → u64 lineage
 ///     root 4  settings           "horizon"                     → u64 sequence
+///     root 5  schema             type, 0, key                  → u32 kinds
 ///
 ///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
 ///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
+///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
@@ -22,6 +24,7 @@ enum Roots {
   static let metadata = 2
   static let lineages = 3
   static let settings = 4
+  static let schema = 5
 }
 
 /// Kinds of operations in the log.
@@ -48,18 +51,27 @@ enum OperationKind {
   static let imageStamps: UInt8 = 10
   /// {u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, zone key}: a zone as it was.
   static let imageZone: UInt8 = 11
+  /// {u8 type length, type, then {u8 key length, key, u32 kinds} each}: kinds of fields that are new.
+  static let declareFields: UInt8 = 14
 
   /// Whether a transaction with such an operation must leave the reserve to those that only delete.
   @inline(__always)
-  static func addsData(_ kind: UInt8) -> Bool { kind == saveRecord || kind == saveZone || kind == setMetadata }
+  static func addsData(_ kind: UInt8) -> Bool {
+    kind == saveRecord || kind == saveZone || kind == setMetadata || kind == declareFields
+  }
 }
 
 /// What the by-name tree says of a record.
 struct RecordEntry {
   static let byteCount = Place.encodedByteCount + 12
+  /// Ordinals are below it; the bits from here on are flags.
+  static let ordinalLimit: UInt32 = 1 << 30
+  private static let pointsFlag: UInt32 = 1 << 31
   var place: Place
   var sequence: UInt64
   var ordinal: UInt32
+  /// The body has references or a parent. It stands here so that saving the next version need not look at this one.
+  var points = false
 
   init(place: Place, sequence: UInt64, ordinal: UInt32) {
     self.place = place
@@ -72,14 +84,16 @@ struct RecordEntry {
     guard value.count == RecordEntry.byteCount else { return nil }
     place = Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
     sequence = value.uint64(at: 12)
-    ordinal = value.uint32(at: 20)
+    let last = value.uint32(at: 20)
+    ordinal = last & (RecordEntry.ordinalLimit &- 1)
+    points = last & RecordEntry.pointsFlag != 0
   }
 
   func append(to buffer: ByteBuffer) {
     buffer.append(uint64: place.offset)
     buffer.append(uint32: place.byteCount)
     buffer.append(uint64: sequence)
-    buffer.append(uint32: ordinal)
+    buffer.append(uint32: points ? ordinal | RecordEntry.pointsFlag : ordinal)
   }
 }
 
@@ -117,13 +131,14 @@ enum JournalKey {
 /// of the bodies and tombstones that the trees name.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let rootCount = 4
+  static let rootCount = 5
   static let restByteCount = 32
 
   var byName = TreeRoot.empty
   var journal = TreeRoot.empty
   var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
+  var references = TreeRoot.empty
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
@@ -144,6 +159,7 @@ struct ZoneTrees {
     journal = value.root(1)
     byType = value.root(2)
     tombstones = value.root(3)
+    references = value.root(4)
     let rest = value.rest
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -162,7 +178,7 @@ struct ZoneTrees {
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
     rest.append(uint64: UInt64(max(0, liveByteCount)))
-    CatalogValue.encode(roots: [byName, journal, byType, tombstones], rest: rest.view, into: buffer)
+    CatalogValue.encode(roots: [byName, journal, byType, tombstones, references], rest: rest.view, into: buffer)
   }
 }
 

@@ -21,6 +21,10 @@ extension DatabaseError {
     public var size: Int?
     /// How large or how many it may be.
     public var limit: Int?
+    /// The record that points at another one.
+    public var source: Record.ID?
+    /// The record that is pointed at.
+    public var target: Record.ID?
     /// The line of an input, counted from 1.
     public var line: Int?
     /// What should have been there: a kind, a version, a checksum.
@@ -32,7 +36,7 @@ extension DatabaseError {
     public init(
       path: String? = nil, offset: Int? = nil, sequence: UInt64? = nil, zone: Zone.ID? = nil, name: String? = nil,
       recordType: String? = nil, key: String? = nil, size: Int? = nil, limit: Int? = nil, line: Int? = nil,
-      expected: String? = nil, found: String? = nil
+      expected: String? = nil, found: String? = nil, source: Record.ID? = nil, target: Record.ID? = nil
     ) {
       self.path = path
       self.offset = offset
@@ -46,6 +50,8 @@ extension DatabaseError {
       self.line = line
       self.expected = expected
       self.found = found
+      self.source = source
+      self.target = target
     }
 
     /// The facts that are there, as `name: value` with commas between them.
@@ -66,6 +72,8 @@ extension DatabaseError {
       add("line", line)
       add("expected", expected)
       add("found", found)
+      add("source", source)
+      add("target", target)
       return parts.joined(separator: ", ")
     }
   }

@@ -73,6 +73,8 @@ package struct FieldMark: Sendable, Hashable {
 
   /// Nil when the byte names no kind.
   package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0x3F) }
+  /// A plain reference, or a list of them.
+  var isReference: Bool { !isEncrypted && kind?.isReference == true }
   package var isEncrypted: Bool { rawValue & Self.encryptedFlag != 0 }
   package var isSealed: Bool { rawValue & Self.sealedFlag != 0 }
 }

@@ -8,8 +8,9 @@ public struct Limits: Hashable, Codable, Sendable {
   public var requestByteCount = 2_000_000
   /// Bytes of one record, without assets; compared with ``Record/encodedByteCount``.
   public var recordByteCount = 1_000_000
-  /// Records that may point to one target with `deleteSelf`.
-  public var referencesPerTarget = 750
+  /// Records that may point to one target with `deleteSelf`; nil leaves it to the dialect: 750 in ``Dialect/cloudKit``, no
+  /// limit in ``Dialect/extended``.
+  public var referencesPerTarget: Int?
   /// Bytes of one asset. What a database stores may be less: ``Database/Options/inlineAssetByteCount``.
   public var assetByteCount = 50_000_000
   /// Changes on one page of a feed when the caller does not say.

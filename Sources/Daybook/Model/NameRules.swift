@@ -86,6 +86,9 @@ enum NameRules {
       facts: .init(key: key))
   }
 
+  /// The type of users' records.
+  static let userType = "Users"
+
   private static func isSystemType(_ type: ByteView) -> Bool {
     UTF8Order.equal(type, "Users") || (type.count >= 9 && UTF8Order.equal(type.prefix(9), "cloudkit."))
   }

@@ -21,7 +21,10 @@ extension Record {
     let buffer = ByteBuffer(capacity: 256)
     buffer.append(Self.archiveMark)
     body.withBytes { view in
-      buffer.append(view.prefix(30))
+      buffer.append(view[0])
+      // Without fields there are no references.
+      buffer.append(view[1] & ~RecordBody.Flags.references)
+      buffer.append(view.slice(2..<30))
       // No previous version: a place in one log means nothing elsewhere.
       buffer.append(zeros: 12)
       buffer.append(view.slice(RecordBody.fixedByteCount..<body.layout.fieldsStart))
@@ -80,7 +83,7 @@ extension Record {
       creation: (created, metadata.creatorUserID.map { Array($0.utf8) }))
     // Content that the server keeps elsewhere may be unknown here; equal bytes are not needed for it.
     let buffer = ByteBuffer(capacity: 512)
-    try RecordBodyEncoder.encode(record, stamp: stamp, into: buffer)
+    try RecordBodyEncoder.encode(record, stamp: stamp, services: record.body.services, into: buffer)
     do throws(BodyFault) {
       self.init(body: try RecordBody(encoded: buffer.view, services: record.body.services))
     } catch {

@@ -78,9 +78,11 @@ public struct Record: Identifiable, Sendable {
   /// What the database knows about the record: change tag, dates, users, device. Nil before the first save.
   public var metadata: Metadata? { body.metadata }
 
-  /// The record that this one belongs to. Kept and handed on; whether it exists is not looked at yet.
+  /// The record that this one belongs to.
   ///
-  /// A parent is in the same zone and its reference has the action `none`; another one is refused at save.
+  /// A parent is in the same zone and its reference has the action `none`; another one is refused at save. It must exist
+  /// when the commit with its child is made, and it is not deleted while a child remains: `referenceViolation`. Saving a
+  /// child leaves the parent's change tag alone.
   public var parent: Reference? {
     get {
       let name: String? =
@@ -99,8 +101,10 @@ public struct Record: Identifiable, Sendable {
       }
       guard newValue.action == .none, newValue.id.zone == body.zoneID else {
         let error = DatabaseError(
-          .invalidArguments, "A parent is in the same zone and its reference has the action none.",
-          facts: .init(key: "parent"))
+          .invalidArguments,
+          newValue.action == .none
+            ? "ZoneId provided doesn't match target zone." : "The reference of a parent has the action none.",
+          facts: .init(zone: body.zoneID, name: body.name, key: "parent", target: newValue.id))
         refusals.append(Refusal(key: "parent", error: error))
         return
       }
@@ -142,16 +146,16 @@ public struct Record: Identifiable, Sendable {
     for index in edits.indices {
       guard let kind = edits[index].kind, kind.isReference else { continue }
       let edit = edits[index]
-      let isElsewhere: Bool
-      switch edit.value {
-      case .reference(let reference): isElsewhere = reference.id.zone != body.zoneID
-      case .references(let list): isElsewhere = !list.isEmpty && list.contains { $0.id.zone != body.zoneID }
-      default: isElsewhere = false
-      }
-      if isElsewhere {
+      let elsewhere: Reference? =
+        switch edit.value {
+        case .reference(let reference): reference.id.zone == body.zoneID ? nil : reference
+        case .references(let list): list.first { $0.id.zone != body.zoneID }
+        default: nil
+        }
+      if let elsewhere {
         throw DatabaseError(
-          .invalidArguments, "A reference must point into the zone of its record.",
-          facts: .init(zone: body.zoneID, name: body.name, key: edit.key))
+          .invalidArguments, "ZoneId provided doesn't match target zone.",
+          facts: .init(zone: body.zoneID, name: body.name, key: edit.key, target: elsewhere.id))
       }
     }
   }

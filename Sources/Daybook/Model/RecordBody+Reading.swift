@@ -143,7 +143,7 @@ extension RecordBody {
       return ValueCoding.decode(
         kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
     }
-    guard let plain = services?.open?(bytes.array, key, id) else { return nil }
+    guard let plain = try? services?.sealer?.open(bytes, id, key, kind) else { return nil }
     return UTF8Order.withView(of: plain) {
       ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)
     }

@@ -4,7 +4,8 @@ import DaybookEngine
 ///
 ///     offset  size  field (numbers are little-endian)
 ///          0     1  version = 1
-///          1     1  flags: 1 parent, 2 creator, 4 modifier, 8 modifier is the creator, 16 device, 32 tag is a text
+///          1     1  flags: 1 parent, 2 creator, 4 modifier, 8 modifier is the creator, 16 device, 32 tag is a text,
+///                   128 a plain field holds references
 ///          2     2  byte count of the zone key; 0xFFFF = the default zone, no bytes
 ///          4     1  byte count of the type
 ///          5     1  byte count of the name
@@ -61,7 +62,9 @@ import DaybookEngine
     static let modifierIsCreator: UInt8 = 8
     static let device: UInt8 = 16
     static let tagText: UInt8 = 32
-    static let all: UInt8 = 63
+    /// A plain field is a reference or a list of them; an empty list counts.
+    static let references: UInt8 = 128
+    static let all: UInt8 = 191
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
   }
@@ -150,6 +153,14 @@ import DaybookEngine
   package var fieldCount: Int { layout.fieldCount }
   var isChecked: Bool { layout.isChecked }
 
+  /// Whether bytes are a part of these.
+  func holds(_ bytes: ByteView) -> Bool {
+    withBytes { all in
+      // Safe: addresses are compared, nothing is read.
+      unsafe bytes.base >= all.base && bytes.base < all.base + all.count
+    }
+  }
+
   /// Whether both are the same object, hence the same bytes.
   package func isIdentical(to other: RecordBody) -> Bool { storage === other.storage }
 
@@ -168,19 +179,15 @@ import DaybookEngine
 package final class RecordServices: Sendable {
   /// The folder's file for a SHA-256.
   package let assetPath: (@Sendable (_ digest: [UInt8]) -> String?)?
-  /// Opens a sealed value; nil when it cannot.
-  package let open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)?
-  /// Seals a value.
-  package let seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])?
+  /// Seals and opens encrypted values; nil stores them as they are.
+  let sealer: FieldSealer?
 
   package init(
     assetPath: (@Sendable (_ digest: [UInt8]) -> String?)? = nil,
-    open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)? = nil,
-    seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])? = nil
+    cipher: (any FieldCipher)? = nil
   ) {
     self.assetPath = assetPath
-    self.open = open
-    self.seal = seal
+    sealer = cipher.map { FieldSealer(cipher: $0) }
   }
 }
 
@@ -262,6 +269,7 @@ extension RecordBody {
     guard !view.double(at: 14).isNaN, !view.double(at: 22).isNaN else { throw .badValue }
     var cursor = FieldCursor(view, layout)
     var last: ByteView?
+    var hasReferences = false
     while let field = cursor.next() {
       guard let key = UTF8Order.string(field.key, isValid: false) else { throw .notUTF8 }
       guard NameRules.faultOfKey(key) == nil else { throw .badKey }
@@ -269,6 +277,7 @@ extension RecordBody {
       last = field.key
       guard let kind = field.mark.kind else { throw .unknownKind }
       if field.mark.isEncrypted, kind.isAsset || kind.isReference { throw .unknownKind }
+      hasReferences = hasReferences || kind.isReference
       if field.mark.isSealed {
         guard field.mark.isEncrypted else { throw .unknownKind }
         continue
@@ -278,7 +287,12 @@ extension RecordBody {
         throw .badValue
       }
     }
+    guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
   }
+
+  /// Whether the header announces a parent or references. Costs one load.
+  @inline(__always)
+  static func pointsSomewhere(_ view: ByteView) -> Bool { view[1] & (Flags.parent | Flags.references) != 0 }
 
   /// The zone's bytes, as catalogues and trees have them: the default zone is spelled out.
   static func zoneKey(of view: ByteView) -> ByteView {

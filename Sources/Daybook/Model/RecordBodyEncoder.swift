@@ -50,7 +50,8 @@ package enum RecordBodyEncoder {
   ///
   /// - Parameters:
   ///   - server: the stored version of the same record; nil inserts.
-  ///   - services: seals encrypted values when it can.
+  ///   - services: of the database that will store it; seals encrypted values when it can. Values that another database
+  ///     sealed are opened and sealed anew.
   /// - Throws: `invalidArguments` when the record remembers a refusal, `assetNotAvailable` when an asset was not
   ///   stored first, `valueTooLarge`, or what the cipher throws. Then the buffer is as it was.
   package static func encode(
@@ -60,22 +61,26 @@ package enum RecordBodyEncoder {
     try record.validateForSave()
     let base = server ?? record.body
     var writer = ByteWriter(buffer)
+    let start = writer.offset
+    var hasReferences = false
     try base.withBytes { (baseView) throws(DatabaseError) in
       let zoneKey = RecordBody.zoneKey(of: baseView)
       appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
       if base.fieldCount == 0, server == nil {
         // A new record: the edits are the fields.
-        try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
+        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
         return
       }
       try record.body.withBytes { (localView) throws(DatabaseError) in
         var lower = FieldCursor(baseView, base.layout)
         var upper: FieldCursor?
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
-        let rows = merge(&lower, &upper, record.edits)
-        try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
+        var rows = merge(&lower, &upper, record.edits)
+        try sealAnew(&rows, of: record, isLocal: server == nil, services)
+        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
       }
     }
+    if hasReferences { writer.set(bits: RecordBody.Flags.references, at: start + 1) }
     // Only now: what threw on the way left the buffer as it was.
     writer.finish()
   }
@@ -84,6 +89,8 @@ package enum RecordBodyEncoder {
   private enum Row {
     case stored(FieldCursor.Field)
     case edit(Int)
+    /// An encrypted value in the form in which this database stores it.
+    case sealed(FieldMark, key: ByteView, value: [UInt8])
   }
 
   private static func merge(
@@ -124,6 +131,34 @@ package enum RecordBodyEncoder {
       editIndex += 1
     }
     return rows
+  }
+
+  /// Encrypted values that are stored in another way than this database does: by another one, or before it had a cipher.
+  private static func sealAnew(
+    _ rows: inout [Row], of record: Record, isLocal: Bool, _ services: RecordServices?
+  ) throws(DatabaseError) {
+    for index in rows.indices {
+      guard case .stored(let field) = rows[index], field.mark.isEncrypted, let kind = field.mark.kind else { continue }
+      // Of the two bodies the one that the bytes lie in; the server's is this database's own.
+      let source = isLocal || record.body.holds(field.value) ? record.body.services : services
+      let sealer = services?.sealer
+      if field.mark.isSealed ? source === services : sealer == nil { continue }
+      let key = UTF8Order.string(field.key, isValid: false) ?? ""
+      var plain = field.value.array
+      if field.mark.isSealed {
+        if let fault = record.body.openingFault(forKey: key) { throw fault }
+        guard let opened = try? source?.sealer?.open(field.value, record.id, key, kind) else { continue }
+        plain = opened
+      }
+      if let sealer {
+        // The array has a name of its own: a view of a temporary one would dangle.
+        let bytes = plain
+        let buffer = ByteBuffer(capacity: bytes.count)
+        buffer.append(bytes)
+        plain = try sealer.seal(buffer.view, record.id, key, kind)
+      }
+      rows[index] = .sealed(FieldMark(kind, isEncrypted: true, isSealed: sealer != nil), key: field.key, value: plain)
+    }
   }
 
   private static func appendHeader(
@@ -179,16 +214,22 @@ package enum RecordBodyEncoder {
     writer.append(bytes)
   }
 
-  /// The fields of a record without stored ones: the usual insert, so it makes no list of rows.
+  /// The fields of a record without stored ones: the usual insert, so it makes no list of rows. True when there are
+  /// references among them.
   private static func appendEdits(
     of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> Bool {
     let edits = record.edits
     var fieldCount = 0
-    for index in edits.indices where edits[index].kind != nil { fieldCount += 1 }
+    var hasReferences = false
+    for index in edits.indices {
+      guard let kind = edits[index].kind else { continue }
+      fieldCount += 1
+      if kind.isReference { hasReferences = true }
+    }
     try appendFieldCount(fieldCount, into: &writer)
     let table = writer.offset
-    let hasCipher = services?.seal != nil
+    let hasCipher = services?.sealer != nil
     for index in edits.indices { appendEntry(of: edits, index, hasCipher, into: &writer) }
     for index in edits.indices where edits[index].kind != nil { writer.append(utf8: edits[index].key) }
     let values = writer.offset
@@ -198,27 +239,37 @@ package enum RecordBodyEncoder {
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
+    return hasReferences
   }
 
-  /// The fields of a merge.
+  /// The fields of a merge. True when there are references among them.
   private static func appendFields(
     _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
-    let hasCipher = services?.seal != nil
+    let hasCipher = services?.sealer != nil
+    var hasReferences = false
     for row in rows {
       switch row {
       case .stored(let field):
+        if field.mark.isReference { hasReferences = true }
         writer.append(field.mark.rawValue)
         writer.append(UInt8(field.key.count))
         writer.append(uint32: 0)
-      case .edit(let index): appendEntry(of: record.edits, index, hasCipher, into: &writer)
+      case .sealed(let mark, let key, _):
+        writer.append(mark.rawValue)
+        writer.append(UInt8(key.count))
+        writer.append(uint32: 0)
+      case .edit(let index):
+        if record.edits[index].kind?.isReference == true { hasReferences = true }
+        appendEntry(of: record.edits, index, hasCipher, into: &writer)
       }
     }
     for row in rows {
       switch row {
       case .stored(let field): writer.append(field.key)
+      case .sealed(_, let key, _): writer.append(key)
       case .edit(let index): writer.append(utf8: record.edits[index].key)
       }
     }
@@ -227,11 +278,13 @@ package enum RecordBodyEncoder {
     for row in rows {
       switch row {
       case .stored(let field): writer.append(field.value)
+      case .sealed(_, _, let value): writer.append(value)
       case .edit(let index): try appendValue(of: record.edits, index, record, zoneKey, services, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
+    return hasReferences
   }
 
   private static func appendFieldCount(_ count: Int, into writer: inout ByteWriter) throws(DatabaseError) {
@@ -259,12 +312,12 @@ package enum RecordBodyEncoder {
     into writer: inout ByteWriter
   ) throws(DatabaseError) {
     guard let value = edits[index].value else { return }
-    if edits[index].isEncrypted, let seal = services?.seal {
+    if edits[index].isEncrypted, let sealer = services?.sealer, let kind = edits[index].kind {
       let plain = ByteBuffer(capacity: 256)
       var plainWriter = ByteWriter(plain)
       ValueCoding.append(value, zoneKey: zoneKey, into: &plainWriter)
       plainWriter.finish()
-      writer.append(try seal(plain.view.array, edits[index].key, record.id))
+      writer.append(try sealer.seal(plain.view, record.id, edits[index].key, kind))
       return
     }
     if let kind = edits[index].kind, kind.isAsset { try requireStored(value, key: edits[index].key) }
@@ -330,6 +383,9 @@ extension RecordBody {
       var cursor = FieldCursor(view, layout)
       while let field = cursor.next() {
         if wanted.contains(field.key.array) { fields.append(field) }
+      }
+      if !fields.contains(where: { $0.mark.isReference }) {
+        buffer.set(uint16: view.uint16(at: 0) & ~(UInt16(Flags.references) << 8), at: 0)
       }
       buffer.append(uint16: UInt16(fields.count))
       var end: UInt32 = 0

@@ -85,13 +85,15 @@ extension Record.ID: Codable {
 extension Record {
   /// A value that points to another record.
   public struct Reference: Hashable, Codable, Sendable {
-    /// What the reference is meant to do. Kept and handed on; this version of the library does not act on it yet.
+    /// What the reference does. Source and target are in the same zone, whatever the action.
     public enum Action: String, Hashable, Codable, Sendable, CaseIterable {
       /// Nothing: the target may be missing.
       case none
-      /// Deleting the target is to delete the record that holds this reference, and so on from there.
+      /// Deleting the target deletes the record that holds this reference, and so on from there, in the same commit. The target
+      /// may be missing; any one of several owners suffices, and records may own each other in a circle.
       case deleteSelf
-      /// Saving is to fail when the target is missing.
+      /// The target must exist when the commit is made, and is not deleted while this record remains:
+      /// `referenceViolation`.
       case validate
     }
 

@@ -86,7 +86,7 @@ extension Zone.ID: Codable {
 }
 
 extension Zone.ID {
-  private var hasDefaultOwner: Bool { UTF8Order.equal(owner, Self.defaultOwner) }
+  var hasDefaultOwner: Bool { UTF8Order.equal(owner, Self.defaultOwner) }
 
   /// The default zone's bytes on disk; in the memory of the program, so a view of them is always valid.
   static let defaultKeyText: StaticString = "_defaultZone\0"

@@ -485,7 +485,7 @@ extension StoreTransaction {
     roots = RootSet(plan.checkpoint?.roots ?? [])
     liveByteCount = plan.checkpoint?.liveByteCount ?? 0
     editor.version = 2
-    editor.end = plan.end
+    readsOnlyFile(through: plan.end)
     startReplay()
   }
 }

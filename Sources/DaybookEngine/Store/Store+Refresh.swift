@@ -83,7 +83,7 @@ extension Store {
     transaction.begin()
     // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
     let end = max(plan.end, head.end)
-    editor.end = end
+    transaction.readsOnlyFile(through: end)
     do throws(LogFault) {
       try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)

@@ -284,6 +284,12 @@
 
   // MARK: replay
 
+  /// Everything that is replayed is in the file already, and an applier may ask for what the trees name.
+  func readsOnlyFile(through end: UInt64) {
+    editor.end = end
+    frameStart = end
+  }
+
   func startReplay() {
     parts.removeAll()
     failure = nil

@@ -97,6 +97,9 @@ extension Commands {
     if report.unnamedCount > 0 {
       try output.line("  \(Wording.count(report.unnamedCount)) without a usable name, called row-N")
     }
+    if !report.missingTargets.isEmpty {
+      try output.line("  \(Wording.count(report.missingTargets.count)) needed as a parent or validated, and not there")
+    }
     if report.sealedCount > 0 {
       try output.line("  \(Wording.count(report.sealedCount, "sealed value")) left out: only their cipher can open them")
     }
@@ -112,6 +115,7 @@ extension Commands {
       .init(key: "skippedCount", value: .count(report.skippedCount)),
       .init(key: "unnamedCount", value: .count(report.unnamedCount)),
       .init(key: "sealedCount", value: .count(report.sealedCount)),
+      .init(key: "missingTargetCount", value: .count(report.missingTargets.count)),
     ]
     if case .rows(let plan) = content {
       members.append(.init(key: "zone", value: .string(options.zone.name)))

@@ -32,9 +32,14 @@ extension Commands {
 
   static let types = Command(
     name: "types", summary: "List the record types with the number of their records.", positionals: ["FILE"],
-    options: [.zone, .json]
+    options: [.zone, .flag("--fields", "List the fields of each type and their kinds instead: the schema."), .json],
+    details: """
+      --fields lists what the database knows of its types, also of those without records; with --json in the form that an
+      application gives to another database (Transaction.declare).
+      """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
+      if invocation.arguments.has("--fields") { return try listFields(database, invocation) }
       let counts = try invocation.selectedZones(database).flatMap { zone in
         try database.recordTypes(in: zone).map { (zone: zone, type: $0.type, count: $0.count) }
       }
@@ -49,6 +54,44 @@ extension Commands {
         ["TYPE", "ZONE", "RECORDS"], counts.map { [$0.type, "\($0.zone)", Wording.count($0.count)] }, numeric: [2])
       return .done
     }
+  }
+}
+
+extension Commands {
+  private static func listFields(_ database: Database, _ invocation: Invocation) throws -> ExitStatus {
+    let schema = try database.schema()
+    if invocation.arguments.has("--json") {
+      let types = schema.types.map { type in
+        JSONValue.object([
+          .init(key: "name", value: .string(type.name)),
+          .init(
+            key: "fields",
+            value: .array(
+              type.fields.map { field in
+                .object([
+                  .init(key: "key", value: .string(field.key)),
+                  .init(key: "kinds", value: .array(field.kinds.map { .string($0.rawValue) })),
+                  .init(key: "isEncrypted", value: .bool(field.isEncrypted)),
+                ])
+              })),
+        ])
+      }
+      try invocation.output.line(JSONValue.object([.init(key: "types", value: .array(types))]).json)
+      return .done
+    }
+    try invocation.printTable(
+      ["TYPE", "KEY", "KINDS"],
+      schema.types.flatMap { type in
+        type.fields.isEmpty
+          ? [[type.name, "", ""]]
+          : type.fields.map { field in
+            [
+              type.name, field.key,
+              field.kinds.map(\.rawValue).joined(separator: ", ") + (field.isEncrypted ? " (encrypted)" : ""),
+            ]
+          }
+      })
+    return .done
   }
 }
 

@@ -13,6 +13,8 @@ struct ImportReport {
   var unnamedCount = 0
   /// Encrypted values that only a cipher could open.
   var sealedCount = 0
+  /// Records that need a parent or a validated target that is not there; one for each such target.
+  var missingTargets: [(source: Record.ID, target: Record.ID)] = []
 }
 
 /// Puts records into transactions and counts what became of them.
@@ -21,7 +23,7 @@ struct ImportSession {
   private let onExisting: ImportOptions.OnExisting
   /// False when every name is a new UUID: then nothing needs to be looked up.
   private let mayMeetRecords: Bool
-  private var knownZones: Set<Zone.ID> = [.default]
+  private(set) var knownZones: Set<Zone.ID> = [.default]
 
   init(_ onExisting: ImportOptions.OnExisting, mayMeetRecords: Bool) {
     self.onExisting = onExisting
@@ -63,7 +65,7 @@ struct ImportSession {
   ) throws {
     guard existing.type == record.type else {
       // A record never changes its type, so this is another record of the same name.
-      try transaction.delete(existing.id)
+      try transaction.deleteAlone(existing.id)
       try transaction.save(record)
       return
     }

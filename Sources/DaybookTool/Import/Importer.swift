@@ -102,7 +102,8 @@ struct Importer {
     while !isAtEnd {
       let durable = session.report
       do {
-        try database.write { transaction in
+        // A dump is in the order of names: children may stand before their parents, many batches apart.
+        try database.writeUnordered { transaction in
           for _ in 0..<Self.rowsPerBatch {
             guard let row = try rows.next(&session.report) else {
               isAtEnd = true
@@ -123,6 +124,14 @@ struct Importer {
     }
     try bar.clear()
     try tellUnnamed(rows)
+    if content.isRecords {
+      for zone in session.knownZones.sorted() {
+        session.report.missingTargets += try database.referencesWithoutTarget(in: zone)
+      }
+      for missing in session.report.missingTargets.prefix(10) {
+        try errors.line("\(missing.source) needs \(missing.target), which is not there")
+      }
+    }
     return session.report
   }
 

@@ -132,9 +132,11 @@ struct RecordBodyTests {
 
   @Test("sealed values need their cipher")
   func sealed() throws {
-    let services = RecordServices(
-      open: { bytes, key, _ in key == "secret" ? bytes.map { $0 ^ 0x5A } : nil },
-      seal: { (bytes, _, _) throws(DatabaseError) in bytes.map { $0 ^ 0x5A } })
+    struct Scrambler: FieldCipher {
+      func seal(_ plaintext: Data, context: Data) -> Data { Data(plaintext.map { $0 ^ 0x5A }) }
+      func open(_ sealed: Data, context: Data) -> Data { Data(sealed.map { $0 ^ 0x5A }) }
+    }
+    let services = RecordServices(cipher: Scrambler())
     var record = try Record(type: "T")
     record.encryptedValues["secret"] = "swordfish"
     let buffer = ByteBuffer()

@@ -1,0 +1,153 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Who uses a container on this device: a small JSON file beside its databases.
+///
+///     {"container":"iCloud.com.example.Notes","status":"available","userRecordName":"user-…","version":1}
+///
+/// The name of the user's record is random, so that each container has another one, and never changes. The file is
+/// replaced as a whole: written under another name, synced, renamed, the directory synced. Of two processes that create it
+/// at once one wins, and the other takes what is there.
+struct ContainerAccount: Codable, Equatable {
+  var version = 1
+  var container: String
+  var userRecordName: String
+  var status: AccountStatus
+
+  /// Reads the file; nil when there is none.
+  static func read(_ path: String, disk: any Disk) throws(DatabaseError) -> ContainerAccount? {
+    let bytes: [UInt8]
+    do throws(DiskFailure) {
+      guard try disk.exists(path) else { return nil }
+      let file = try disk.open(path, .readOnly)
+      defer { file.close() }
+      let count = try file.byteCount()
+      guard count > 0, count < 1 << 16 else { throw DiskFailure(.read, path: path, kind: .other, code: 0, byteCount: count) }
+      try file.map(through: count)
+      // Safe: mapped on the line above; the bytes are copied before the file is closed.
+      bytes = unsafe ByteView(file.base, count: count).array
+    } catch { throw DatabaseError(error) }
+    do {
+      let account = try JSONDecoder().decode(ContainerAccount.self, from: Data(bytes))
+      guard account.version == 1 else {
+        throw DatabaseError(.formatTooNew, facts: .init(path: path, expected: "version 1", found: "version \(account.version)"))
+      }
+      return account
+    } catch let error as DatabaseError {
+      throw error
+    } catch {
+      throw DatabaseError(.corrupted, "The account file of a container is damaged.", facts: .init(path: path), cause: error)
+    }
+  }
+
+  /// Writes the file.
+  /// - Parameter replaces: false leaves a file that somebody else has made meanwhile.
+  func write(_ path: String, replaces: Bool, disk: any Disk) throws(DatabaseError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let bytes: [UInt8]
+    do { bytes = [UInt8](try encoder.encode(self)) } catch { throw DatabaseError(.internalError, cause: error) }
+    let content = ByteBuffer(capacity: bytes.count)
+    content.append(bytes)
+    // A name of its own for each writer, so that two do not write into one file.
+    let temporary = "\(path).\(UUID().uuidString).new"
+    do throws(DiskFailure) {
+      do throws(DiskFailure) {
+        let file = try disk.open(temporary, .createNew)
+        defer { file.close() }
+        try file.write(content.view, at: 0)
+        try file.sync(.full)
+        if replaces {
+          try disk.rename(temporary, to: path)
+        } else {
+          try disk.renameWithoutReplacing(temporary, to: path)
+        }
+      } catch {
+        try? disk.remove(temporary)
+        throw error
+      }
+      try disk.syncDirectory(holding: path)
+    } catch {
+      if error.kind == .exists, !replaces { return }
+      throw DatabaseError(error)
+    }
+  }
+}
+
+/// What a database of a container knows of it: its scope, the user, whether there is an account. Shared by the three.
+package final class ContainerRole: Sendable {
+  package let scope: DatabaseScope
+  package let userRecordName: String
+  private let account: AccountState
+
+  init(_ scope: DatabaseScope, userRecordName: String, account: AccountState) {
+    self.scope = scope
+    self.userRecordName = userRecordName
+    self.account = account
+  }
+
+  var status: AccountStatus { account.status }
+
+  /// Throws when there is no account to write with.
+  func requireAccount() throws(DatabaseError) {
+    switch account.status {
+    case .available: return
+    case .noAccount: throw DatabaseError(.notAuthenticated)
+    case .restricted: throw DatabaseError(.managedAccountRestricted)
+    case .couldNotDetermine, .temporarilyUnavailable: throw DatabaseError(.accountTemporarilyUnavailable)
+    }
+  }
+}
+
+/// The status of the account, and who wants to hear of its changes.
+final class AccountState: Sendable {
+  private struct State {
+    var status: AccountStatus
+    var listeners: [Int: AsyncStream<AccountStatus>.Continuation] = [:]
+    var nextNumber = 0
+    var isFinished = false
+  }
+
+  private let state: Locked<State>
+
+  init(_ status: AccountStatus) { state = Locked(State(status: status)) }
+
+  var status: AccountStatus { state.withLock { $0.status } }
+
+  func set(_ status: AccountStatus) {
+    let listeners = state.withLock { state -> [AsyncStream<AccountStatus>.Continuation] in
+      if state.status == status { return [] }
+      state.status = status
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.yield(status) }
+  }
+
+  func changes() -> AsyncStream<AccountStatus> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
+      let number = state.withLock { state -> Int? in
+        if state.isFinished { return nil }
+        state.nextNumber += 1
+        state.listeners[state.nextNumber] = continuation
+        return state.nextNumber
+      }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in self?.remove(number) }
+    }
+  }
+
+  private func remove(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
+
+  func finish() {
+    let listeners = state.withLock { state -> [AsyncStream<AccountStatus>.Continuation] in
+      state.isFinished = true
+      defer { state.listeners = [:] }
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
+  }
+}

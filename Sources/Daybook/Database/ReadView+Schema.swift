@@ -1,0 +1,77 @@
+import DaybookEngine
+
+/// Reading the schema.
+extension ReadView {
+  func schema() throws(DatabaseError) -> Schema {
+    var schema = Schema()
+    let key = ByteBuffer(capacity: 512)
+    try mapped { () throws(PageFault) in
+      var cursor = reader.cursor(in: root(Roots.schema))
+      var isValid = try cursor.first()
+      while isValid {
+        key.truncate(to: 0)
+        cursor.key(into: key)
+        var end = 0
+        while end < key.count, key.view[end] != 0 { end += 1 }
+        guard end < key.count, cursor.value.count == 4, let type = UTF8Order.string(key.view.prefix(end), isValid: false),
+          let field = UTF8Order.string(key.view.dropFirst(end + 1), isValid: false)
+        else { throw PageFault(offset: 0, reason: .value) }
+        if schema.types.last.map({ UTF8Order.equal($0.name, type) }) != true { schema.types.append(.init(name: type)) }
+        let bits = KindBits(rawValue: cursor.value.uint32(at: 0))
+        for isEncrypted in [false, true] {
+          let kinds = bits.kinds(isEncrypted: isEncrypted).compactMap { Schema.Kind(rawValue: $0.name) }
+          if !kinds.isEmpty {
+            schema.types[schema.types.count - 1].fields.append(.init(key: field, kinds: kinds, isEncrypted: isEncrypted))
+          }
+        }
+        isValid = try cursor.next()
+      }
+    }
+    return schema
+  }
+
+  /// The one place that says which fields may be asked for and indexed.
+  /// - Throws: `invalidArguments` for encrypted values, and for types of the system where they are kept from queries.
+  func requireQueryable(_ field: String?, ofType type: String) throws(DatabaseError) {
+    guard let field else { return }
+    let key = ByteBuffer(capacity: 512)
+    let reader = reader
+    let root = root(Roots.schema)
+    let kinds = try mapped { () throws(PageFault) in
+      try type.withKeyView { (type) throws(PageFault) in
+        try field.withKeyView { (field) throws(PageFault) in
+          try SchemaTree.kinds(of: field, type: type, reader, root, key)
+        }
+      }
+    }
+    if let kinds, kinds.intersects(.encrypted) {
+      throw DatabaseError(
+        .invalidArguments, "Encrypted values cannot be queried, sorted or indexed.",
+        facts: .init(recordType: type, key: field, found: kinds.description))
+    }
+  }
+}
+
+extension Database {
+  /// The record types, their fields and the kinds that each field has had. Costs what it returns.
+  public func schema() throws(DatabaseError) -> Schema {
+    try reading { (view) throws(DatabaseError) in try view.schema() }
+  }
+}
+
+extension Snapshot {
+  /// The record types and their fields; see ``Database/schema()``.
+  public func schema() throws(DatabaseError) -> Schema {
+    try reading { (view) throws(DatabaseError) in try view.schema() }
+  }
+}
+
+extension Transaction {
+  /// The record types and their fields, as this transaction has them; see ``Database/schema()``.
+  public func schema() throws(DatabaseError) -> Schema { try context.view.schema() }
+
+  /// Adds the types, fields and kinds of a schema to the database's, also where it is locked.
+  /// - Throws: `invalidArguments` for names that are not valid, a key that would be both encrypted and plain, and in
+  ///   ``Dialect/cloudKit`` a second kind of a field.
+  public func declare(_ schema: Schema) throws(DatabaseError) { try context.declare(schema) }
+}

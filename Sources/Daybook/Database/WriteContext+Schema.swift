@@ -1,0 +1,161 @@
+import DaybookEngine
+
+/// Learning the schema, or holding records to it.
+extension WriteContext {
+  /// Whether the schema has everything that a body is made of.
+  @inline(__always)
+  func isKnownShape(_ body: RecordBody) -> Bool {
+    body.withBytes { database.writer.shapes.contains(KnownShapes.shape(of: $0, body.layout)) }
+  }
+
+  /// Declares what is new in a record, or refuses it. Nothing is written when all is known.
+  /// - Throws: `invalidArguments` with type, key and kinds.
+  func declareShape(of record: Record) throws(DatabaseError) {
+    let body = record.body
+    let root = store.roots[Roots.schema]
+    let reader = view.reader
+    let declaration = ByteBuffer(capacity: 256)
+    let isMissing = try body.withBytes { (bytes) throws(DatabaseError) in
+      try view.mapped { () throws(PageFault) in
+        try SchemaTree.appendMissing(of: bytes, body.layout, reader, root, to: declaration)
+      }
+    }
+    if isMissing {
+      try refuseFields(of: record, declaration.view, root)
+      try write(declaration)
+    }
+    body.withBytes { database.writer.shapes.insert(KnownShapes.shape(of: $0, body.layout)) }
+  }
+
+  /// Writes the declaration of a schema's types, as far as they are new.
+  func declare(_ schema: Schema) throws(DatabaseError) {
+    precondition(!isEnded, "a transaction is used inside its closure only")
+    let key = ByteBuffer(capacity: 512)
+    for type in schema.types {
+      if let fault = NameRules.faultOfType(type.name, isNew: false) { throw fault }
+      let declaration = ByteBuffer(capacity: 256)
+      var isMissing = false
+      let root = store.roots[Roots.schema]
+      let reader = view.reader
+      try type.name.withKeyView { (name) throws(DatabaseError) in
+        SchemaTree.beginDeclaration(declaration, type: name)
+        isMissing = try view.mapped { () throws(PageFault) in
+          try SchemaTree.kinds(of: nil, type: name, reader, root, key) == nil
+        }
+        for field in type.fields {
+          if let fault = NameRules.faultOfKey(field.key) { throw fault }
+          var bits = KindBits(rawValue: 0)
+          for kind in field.kinds {
+            guard let kind = FieldKind(name: kind.rawValue) else { continue }
+            if field.isEncrypted, kind.isAsset || kind.isReference {
+              throw DatabaseError(
+                .invalidArguments, "Assets and references cannot be encrypted values.",
+                facts: .init(recordType: type.name, key: field.key, found: kind.name))
+            }
+            bits = bits.union(KindBits(kind, isEncrypted: field.isEncrypted))
+          }
+          try field.key.withKeyView { (fieldKey) throws(DatabaseError) in
+            let known = try view.mapped { () throws(PageFault) in
+              try SchemaTree.kinds(of: fieldKey, type: name, reader, root, key)
+            }
+            if let known, known.contains(bits) { return }
+            try refuse(bits, known, key: field.key, type: type.name)
+            SchemaTree.append(fieldKey, bits, to: declaration)
+            isMissing = true
+          }
+        }
+      }
+      if isMissing { try write(declaration) }
+    }
+  }
+
+  private func write(_ declaration: ByteBuffer) throws(DatabaseError) {
+    try start()
+    let operation = store.beginOperation()
+    store.payload.append(declaration.view)
+    try end(operation, OperationKind.declareFields)
+    hasDeclared = true
+  }
+
+  /// What a record may not bring.
+  private func refuseFields(
+    of record: Record, _ declaration: ByteView, _ root: TreeRoot
+  ) throws(DatabaseError) {
+    var fields: [(key: String, kinds: KindBits)] = []
+    do {
+      try SchemaTree.forEachField(of: declaration) { (_, field, kinds) in
+        if let field, let key = UTF8Order.string(field, isValid: false) { fields.append((key, kinds)) }
+      }
+    } catch { preconditionFailure("a declaration that was just made is well formed") }
+    let type = record.type
+    let reader = view.reader
+    let key = ByteBuffer(capacity: 512)
+    let isTypeKnown = try view.mapped { () throws(PageFault) in
+      try type.withKeyView { (name) throws(PageFault) in
+        try SchemaTree.kinds(of: nil, type: name, reader, root, key) != nil
+      }
+    }
+    do throws(DatabaseError) {
+      if !isTypeKnown, database.options.schema == .locked {
+        throw DatabaseError(
+          .invalidArguments, "The record type is not in the schema, which is locked.", facts: .init(recordType: type))
+      }
+      for field in fields {
+        let known = try view.mapped { () throws(PageFault) in
+          try type.withKeyView { (name) throws(PageFault) in
+            try field.key.withKeyView { (fieldKey) throws(PageFault) in
+              try SchemaTree.kinds(of: fieldKey, type: name, reader, root, key)
+            }
+          }
+        }
+        if database.options.schema == .locked {
+          throw DatabaseError(
+            .invalidArguments,
+            known == nil
+              ? "The field is not in the schema, which is locked."
+              : "The schema, which is locked, has the field with another kind.",
+            facts: .init(recordType: type, key: field.key, expected: known?.description, found: field.kinds.description))
+        }
+        try refuse(field.kinds, known, key: field.key, type: type)
+        if known == nil, database.options.dialect == .cloudKit, record.isEmptyList(field.key) {
+          throw DatabaseError(
+            .invalidArguments, "cannot use an empty list to initialize a new field",
+            facts: .init(recordType: type, key: field.key, found: field.kinds.description))
+        }
+      }
+    } catch {
+      throw error.adding { facts in
+        facts.zone = record.id.zone
+        facts.name = record.id.name
+      }
+    }
+  }
+
+  /// Kinds that a field cannot have beside those it has.
+  private func refuse(_ kinds: KindBits, _ known: KindBits?, key: String, type: String) throws(DatabaseError) {
+    let all = (known ?? KindBits(rawValue: 0)).union(kinds)
+    let facts = DatabaseError.Facts(recordType: type, key: key, expected: known?.description, found: kinds.description)
+    if all.intersects(.plain), all.intersects(.encrypted) {
+      throw DatabaseError(.invalidArguments, "A key is either encrypted or plain, never both.", facts: facts)
+    }
+    if database.options.dialect == .cloudKit, all.rawValue.nonzeroBitCount > 1 {
+      throw DatabaseError(.invalidArguments, "A field keeps the kind that it was first saved with.", facts: facts)
+    }
+  }
+}
+
+extension Record {
+  fileprivate func isEmptyList(_ key: String) -> Bool {
+    switch (self[key] as Value?) ?? encryptedValues[key] {
+    case .strings(let list): list.isEmpty
+    case .ints(let list): list.isEmpty
+    case .doubles(let list): list.isEmpty
+    case .bytesList(let list): list.isEmpty
+    case .dates(let list): list.isEmpty
+    case .locations(let list): list.isEmpty
+    case .assets(let list): list.isEmpty
+    case .references(let list): list.isEmpty
+    default: false
+    }
+  }
+}

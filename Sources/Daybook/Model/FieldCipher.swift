@@ -1,0 +1,67 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Encrypts the encrypted values of records at rest. ``Database/Options/cipher`` takes one; without it they are stored as they
+/// are, and only their place in the model is special.
+///
+/// An authenticated cipher fits (AES-GCM, ChaCha20-Poly1305): `context` is its associated data. It names the record, the key
+/// and the kind of the value, so that sealed bytes cannot be moved to another field or record. It does not name the version,
+/// so an older value of the same field can be put back by whoever can write the file.
+///
+/// A value is sealed when it is saved, and opened when it is read, by any thread. Everything between works on plain values:
+/// what was changed, conflicts, merges, equality. A field that a save does not change keeps its sealed bytes.
+public protocol FieldCipher: Sendable {
+  /// The sealed form of a value's bytes. The same bytes may be sealed differently each time.
+  func seal(_ plaintext: Data, context: Data) throws -> Data
+  /// The bytes that were sealed.
+  /// - Throws: when the key is another one, or bytes or context are not those that were sealed.
+  func open(_ sealed: Data, context: Data) throws -> Data
+}
+
+/// A cipher as bodies use it: with the context of a field.
+struct FieldSealer: Sendable {
+  let cipher: any FieldCipher
+
+  /// Zone key, 0, record name, 0, key, 0, kind. No part but the kind can hold a zero but the zone's own, between name and owner.
+  static func context(_ id: Record.ID, _ key: String, _ kind: FieldKind) -> Data {
+    Data(id.zone.key + [0] + Array(id.name.utf8) + [0] + Array(key.utf8) + [0, kind.rawValue])
+  }
+
+  func seal(_ plain: ByteView, _ id: Record.ID, _ key: String, _ kind: FieldKind) throws(DatabaseError) -> [UInt8] {
+    do { return [UInt8](try cipher.seal(Data(plain.array), context: Self.context(id, key, kind))) } catch {
+      throw DatabaseError(
+        .permissionFailure, "The cipher could not seal an encrypted value.",
+        facts: .init(zone: id.zone, name: id.name, key: key), cause: error)
+    }
+  }
+
+  func open(_ sealed: ByteView, _ id: Record.ID, _ key: String, _ kind: FieldKind) throws -> [UInt8] {
+    [UInt8](try cipher.open(Data(sealed.array), context: Self.context(id, key, kind)))
+  }
+}
+
+extension RecordBody {
+  /// Why a sealed value reads as nil: no cipher, or one that cannot open it.
+  func openingFault(forKey key: String) -> DatabaseError? {
+    UTF8Order.withView(of: key) { keyView in
+      withField(keyView) { (mark, bytes) -> DatabaseError? in
+        guard mark.isSealed, let kind = mark.kind else { return nil }
+        guard let sealer = services?.sealer else {
+          return DatabaseError(
+            .permissionFailure, "The encrypted value cannot be opened without its cipher.",
+            facts: .init(zone: zoneID, name: name, key: key))
+        }
+        do { _ = try sealer.open(bytes, id, key, kind) } catch {
+          return DatabaseError(
+            .permissionFailure, "The cipher cannot open the encrypted value.",
+            facts: .init(zone: zoneID, name: name, key: key), cause: error)
+        }
+        return nil
+      }
+    }
+  }
+}
