@@ -43,6 +43,7 @@ extension Database {
       value = try body(lent)
     } catch {
       context.isEnded = true
+      if context.mayDropAssets { noteDroppedAssets() }
       return (.failure(error), store.abort(transaction))
     }
     context.isEnded = true
@@ -50,6 +51,7 @@ extension Database {
   }
 
   private func commit(_ context: WriteContext) throws(DatabaseError) -> Store.Ticket {
+    if context.mayDropAssets { noteDroppedAssets() }
     guard context.hasChanges else { return store.abort(context.store) }
     // The notice is queued before the turn is given back, so that notices stand in the order of commits.
     hub.enqueue(context.notice, isComplete: context.collectsNotice)
@@ -62,5 +64,6 @@ extension Database {
 
   private func wait(_ ticket: Store.Ticket) throws(DatabaseError) {
     do { try store.wait(ticket) } catch { throw DatabaseError(error, path: path) }
+    if library.mayBeDue { collectAssetsIfDue() }
   }
 }

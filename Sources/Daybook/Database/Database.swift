@@ -28,7 +28,8 @@ public final class Database: Sendable {
   let applier: RecordApplier
   let writer: Writer
   let hub: CommitHub
-  let services = RecordServices()
+  let library: AssetLibrary
+  let services: RecordServices
   let queues = WorkQueues()
 
   /// Opens the database at a path, and creates it when there is none.
@@ -68,7 +69,7 @@ public final class Database: Sendable {
     do throws(StoreError) {
       if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
       let store = try Store.open(path, disk: disk, options: storeOptions, applier: applier)
-      return Database(path: path, options: options, store: store, applier: applier, hub: hub)
+      return Database(path: path, options: options, store: store, applier: applier, hub: hub, disk: disk)
     } catch { throw DatabaseError(error, path: path) }
   }
 
@@ -83,13 +84,23 @@ public final class Database: Sendable {
     }
   }
 
-  private init(path: String, options: Options, store: Store, applier: RecordApplier, hub: CommitHub) {
+  private init(
+    path: String, options: Options, store: Store, applier: RecordApplier, hub: CommitHub, disk: any Disk
+  ) {
     self.path = path
     self.options = options
     self.store = store
     self.applier = applier
     self.hub = hub
     writer = Writer(options: options)
+    library = AssetLibrary(
+      store: AssetStore(path: path, disk: disk, random: options.random),
+      stagesBeside: !options.isReadOnly && disk is SystemDisk)
+    services = RecordServices(assets: library)
+    // What an earlier open has left behind is looked at once this one has lasted a while.
+    if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
+      noteDroppedAssets()
+    }
   }
 
   deinit {

@@ -80,6 +80,7 @@ extension Database {
         try add("journal", zone.id, trees.journal)
         try add("by type", zone.id, trees.byType)
         try add("tombstones", zone.id, trees.tombstones)
+        try add("assets", zone.id, trees.assets)
       }
       return result
     }

@@ -15,9 +15,10 @@ extension Database {
     atomically: Bool = true, origin: Origin? = nil
   ) throws(DatabaseError) -> ModifyResult {
     try checkRequest(records, ids)
+    let (records, unprepared) = prepared(records)
     do {
       return try write(origin: origin) { transaction in
-        try modify(transaction.context, records, ids, policy, atomically)
+        try modify(transaction.context, records, ids, policy, atomically, unprepared)
       }
     } catch let error as DatabaseError {
       throw error
@@ -54,13 +55,25 @@ extension Database {
     }
   }
 
+  /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be.
+  func prepared(_ records: [Record]) -> (records: [Record], failures: [Int: DatabaseError]) {
+    guard records.contains(where: \.hasEditedAssets) else { return (records, [:]) }
+    var result = records
+    var failures: [Int: DatabaseError] = [:]
+    for (index, record) in records.enumerated() where record.hasEditedAssets {
+      do throws(DatabaseError) { result[index] = try prepare(record) } catch { failures[index] = error }
+    }
+    return (result, failures)
+  }
+
   private enum Item {
     case save(Int)
     case delete(Int)
   }
 
   func modify(
-    _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool
+    _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool,
+    _ unprepared: [Int: DatabaseError] = [:]
   ) throws(DatabaseError) -> ModifyResult {
     var saves: [Result<Record, DatabaseError>?] = .init(repeating: nil, count: records.count)
     var deletes: [Result<Void, DatabaseError>?] = .init(repeating: nil, count: ids.count)
@@ -87,7 +100,9 @@ extension Database {
         for item in zone.items {
           do throws(DatabaseError) {
             switch item {
-            case .save(let index): saves[index] = .success(try context.save(records[index], policy: policy))
+            case .save(let index):
+              if let error = unprepared[index] { throw error }
+              saves[index] = .success(try context.save(records[index], policy: policy))
             case .delete(let index):
               try context.delete(ids[index])
               deletes[index] = .success(())

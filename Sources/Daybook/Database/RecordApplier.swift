@@ -134,8 +134,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
+    var replaced: Place?
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
+      replaced = oldEntry.place
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
@@ -147,6 +149,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
       try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
     }
     try journal(entry, isDeleted: false, &zone, changes)
+    if AssetNames.areIn(body) || zone.assets.count > 0 && replaced != nil {
+      try AssetCounts.change(from: replaced, to: body, of: &zone, changes)
+    }
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -162,6 +167,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.journal)
     try changes.remove(identity.name, from: &zone.byName)
+    if zone.assets.count > 0 { try AssetCounts.change(from: oldEntry.place, to: nil, of: &zone, changes) }
     key.truncate(to: 0)
     key.append(identity.type)
     key.append(0)
@@ -223,7 +229,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones] { changes.editor.drop(root) }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references, zone.assets] {
+      changes.editor.drop(root)
+    }
     let last = zone.lastSequence
     let epoch = zone.epoch
     zone = ZoneTrees()

@@ -63,6 +63,21 @@ extension WriteContext {
       store.cancelOperation(operation)
       throw tooLarge(saved)
     }
+    if let server, server.namesAssets { mayDropAssets = true }
+    if saved.body.namesAssets {
+      mayDropAssets = true
+      do throws(DatabaseError) {
+        try saved.body.withBytes { (bytes) throws(DatabaseError) in
+          try secureAssets(namedIn: bytes, replacing: server)
+        }
+      } catch {
+        store.cancelOperation(operation)
+        throw error.adding { facts in
+          facts.zone = record.id.zone
+          facts.name = record.id.name
+        }
+      }
+    }
     try end(operation, OperationKind.saveRecord)
     note(.savedRecord(record.id))
     return saved
@@ -130,6 +145,7 @@ extension WriteContext {
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
     let body = try view.body(at: entry.place)
+    if body.namesAssets { mayDropAssets = true }
     try start()
     let tombstone = Tombstone(
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,

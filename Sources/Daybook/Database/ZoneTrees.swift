@@ -12,6 +12,8 @@ import DaybookEngine
 ///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
+///     zone 4  references         (empty: not in use yet)
+///     zone 5  assets             SHA-256, 32 bytes             → u64 how often live records name it, u64 size
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
@@ -112,13 +114,15 @@ enum JournalKey {
 /// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let rootCount = 4
+  static let rootCount = 6
   static let restByteCount = 24
 
   var byName = TreeRoot.empty
   var journal = TreeRoot.empty
   var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
+  var references = TreeRoot.empty
+  var assets = TreeRoot.empty
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
@@ -137,6 +141,8 @@ struct ZoneTrees {
     journal = value.root(1)
     byType = value.root(2)
     tombstones = value.root(3)
+    references = value.root(4)
+    assets = value.root(5)
     let rest = value.rest
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -153,7 +159,8 @@ struct ZoneTrees {
     rest.append(deletionReason)
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
-    CatalogValue.encode(roots: [byName, journal, byType, tombstones], rest: rest.view, into: buffer)
+    CatalogValue.encode(
+      roots: [byName, journal, byType, tombstones, references, assets], rest: rest.view, into: buffer)
   }
 }
 

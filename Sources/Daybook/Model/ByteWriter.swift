@@ -103,6 +103,14 @@ import DaybookEngine
     append(UInt8(truncatingIfNeeded: rest))
   }
 
+  /// Adds bits to a byte that was appended before.
+  func set(bits: UInt8, at position: Int) {
+    precondition(position >= 0 && position < offset, "a byte is patched after it was appended")
+    // Safe: the line above.
+    let old = unsafe base.load(fromByteOffset: position, as: UInt8.self)
+    unsafe base.storeBytes(of: old | bits, toByteOffset: position, as: UInt8.self)
+  }
+
   @inline(__always)
   func set(uint32 value: UInt32, at position: Int) {
     precondition(position >= 0 && position <= offset &- 4, "a row is patched after it was appended")

@@ -61,7 +61,9 @@ import DaybookEngine
     static let modifierIsCreator: UInt8 = 8
     static let device: UInt8 = 16
     static let tagText: UInt8 = 32
-    static let all: UInt8 = 63
+    /// A field names an asset whose content is not in the body: who counts those looks here first.
+    static let assets: UInt8 = 64
+    static let all: UInt8 = 127
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
   }
@@ -166,19 +168,19 @@ import DaybookEngine
 
 /// What a record needs from the database it was read from: where assets are, and the cipher.
 package final class RecordServices: Sendable {
-  /// The folder's file for a SHA-256.
-  package let assetPath: (@Sendable (_ digest: [UInt8]) -> String?)?
+  /// The contents of assets that are not in their records.
+  package let assets: AssetLibrary?
   /// Opens a sealed value; nil when it cannot.
   package let open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)?
   /// Seals a value.
   package let seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])?
 
   package init(
-    assetPath: (@Sendable (_ digest: [UInt8]) -> String?)? = nil,
+    assets: AssetLibrary? = nil,
     open: (@Sendable (_ sealed: [UInt8], _ key: String, _ id: Record.ID) -> [UInt8]?)? = nil,
     seal: (@Sendable (_ plain: [UInt8], _ key: String, _ id: Record.ID) throws(DatabaseError) -> [UInt8])? = nil
   ) {
-    self.assetPath = assetPath
+    self.assets = assets
     self.open = open
     self.seal = seal
   }
@@ -262,7 +264,9 @@ extension RecordBody {
     guard !view.double(at: 14).isNaN, !view.double(at: 22).isNaN else { throw .badValue }
     var cursor = FieldCursor(view, layout)
     var last: ByteView?
+    var namesAssets = false
     while let field = cursor.next() {
+      namesAssets = namesAssets || AssetNames.areIn(field)
       guard let key = UTF8Order.string(field.key, isValid: false) else { throw .notUTF8 }
       guard NameRules.faultOfKey(key) == nil else { throw .badKey }
       if let last, UTF8Order.compare(last, field.key) >= 0 { throw .keysOutOfOrder }
@@ -278,6 +282,7 @@ extension RecordBody {
         throw .badValue
       }
     }
+    guard namesAssets == (flags & Flags.assets != 0) else { throw .unknownVersion }
   }
 
   /// The zone's bytes, as catalogues and trees have them: the default zone is spelled out.

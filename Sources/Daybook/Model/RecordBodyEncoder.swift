@@ -60,12 +60,14 @@ package enum RecordBodyEncoder {
     try record.validateForSave()
     let base = server ?? record.body
     var writer = ByteWriter(buffer)
+    let start = writer.offset
+    var namesAssets = false
     try base.withBytes { (baseView) throws(DatabaseError) in
       let zoneKey = RecordBody.zoneKey(of: baseView)
       appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
       if base.fieldCount == 0, server == nil {
         // A new record: the edits are the fields.
-        try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
+        try appendEdits(of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
         return
       }
       try record.body.withBytes { (localView) throws(DatabaseError) in
@@ -73,9 +75,10 @@ package enum RecordBodyEncoder {
         var upper: FieldCursor?
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
         let rows = merge(&lower, &upper, record.edits)
-        try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
+        try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
       }
     }
+    if namesAssets { writer.set(bits: RecordBody.Flags.assets, at: start + 1) }
     // Only now: what threw on the way left the buffer as it was.
     writer.finish()
   }
@@ -181,7 +184,8 @@ package enum RecordBodyEncoder {
 
   /// The fields of a record without stored ones: the usual insert, so it makes no list of rows.
   private static func appendEdits(
-    of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+    of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
+    into writer: inout ByteWriter
   ) throws(DatabaseError) {
     let edits = record.edits
     var fieldCount = 0
@@ -194,7 +198,7 @@ package enum RecordBodyEncoder {
     let values = writer.offset
     var entry = table
     for index in edits.indices where edits[index].kind != nil {
-      try appendValue(of: edits, index, record, zoneKey, services, into: &writer)
+      try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
@@ -202,7 +206,8 @@ package enum RecordBodyEncoder {
 
   /// The fields of a merge.
   private static func appendFields(
-    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
+    into writer: inout ByteWriter
   ) throws(DatabaseError) {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
@@ -226,8 +231,11 @@ package enum RecordBodyEncoder {
     var entry = table
     for row in rows {
       switch row {
-      case .stored(let field): writer.append(field.value)
-      case .edit(let index): try appendValue(of: record.edits, index, record, zoneKey, services, into: &writer)
+      case .stored(let field):
+        writer.append(field.value)
+        if AssetNames.areIn(field) { namesAssets = true }
+      case .edit(let index):
+        try appendValue(of: record.edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
@@ -256,7 +264,7 @@ package enum RecordBodyEncoder {
 
   private static func appendValue(
     of edits: [FieldEdit], _ index: Int, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?,
-    into writer: inout ByteWriter
+    _ namesAssets: inout Bool, into writer: inout ByteWriter
   ) throws(DatabaseError) {
     guard let value = edits[index].value else { return }
     if edits[index].isEncrypted, let seal = services?.seal {
@@ -267,7 +275,10 @@ package enum RecordBodyEncoder {
       writer.append(try seal(plain.view.array, edits[index].key, record.id))
       return
     }
-    if let kind = edits[index].kind, kind.isAsset { try requireStored(value, key: edits[index].key) }
+    if let kind = edits[index].kind, kind.isAsset {
+      try requireStored(value, key: edits[index].key)
+      if value.namesAssets { namesAssets = true }
+    }
     ValueCoding.append(value, zoneKey: zoneKey, into: &writer)
   }
 

@@ -241,6 +241,8 @@
   func startReplay() {
     parts.removeAll()
     failure = nil
+    // Nothing is in the buffer: whatever `apply` looks up is in the file.
+    frameStart = .max
     base = editor.beginEdit()
   }
 
