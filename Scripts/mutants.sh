@@ -50,6 +50,13 @@ skip-inode-check-at-creation     Create|StoreOpening    two creators may both th
 ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
 forget-lineage                   ForkTests              commits belong to no lineage
+skip-asset-directory-sync        AssetCrash             an asset's name is not synced before the commit that refers to it
+skip-asset-sync                  AssetCrash             an asset's content is not synced before it gets its name
+unlink-asset-early               AssetCrash             an asset goes before the commit that drops it is durable
+skip-asset-relink                AssetCollector         a commit does not look whether a collector took its asset's name
+forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
+miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
+accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 accept-forked-token              ForkTests              tokens of another lineage pass
 END
 }

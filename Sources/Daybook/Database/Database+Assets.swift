@@ -72,6 +72,14 @@ extension Database {
     }
   }
 
+  /// Names in the directory that are no contents: unfinished ingests, copies of earlier opens, and what is not ours.
+  package func assetLeftovers() throws(DatabaseError) -> [String] {
+    do throws(DiskFailure) {
+      let inventory = try library.store.inventory()
+      return inventory.leftovers + inventory.strangers
+    } catch { throw DatabaseError(error) }
+  }
+
   /// One content among the files of a database.
   public struct StoredAsset: Sendable, Hashable, Codable {
     /// What is the matter with it.

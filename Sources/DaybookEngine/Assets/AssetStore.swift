@@ -88,7 +88,7 @@ package final class AssetStore: Sendable {
       do { try body(piece.view) } catch { throw .caller(error) }
       offset += piece.count
     }
-    guard offset == byteCount, AssetDigest(hash.finish()) == digest else {
+    guard offset == byteCount, AssetDigest(hash.finish()) == digest || isMutant("accept-asset-content") else {
       throw .fault(.changed(path: path(of: digest), byteCount: byteCount, found: offset))
     }
   }
@@ -144,6 +144,7 @@ package final class AssetStore: Sendable {
   }
 
   func sync(_ file: any DiskFile) throws(DiskFailure) {
+    if isMutant("skip-asset-sync") { return }
     do { try file.sync(.full) } catch {
       remember(error)
       throw error
