@@ -178,10 +178,20 @@ package final class SimulatedDisk: Disk {
     let synced = directory(holding: path)
     try perform(SimulatedCall(.syncDirectory, path)) { (state) throws(DiskFailure) in
       if state.ignoresSyncs { return }
-      for change in state.pendingChanges where change.directories.contains(synced) {
+      // A directory that is gone for good takes along what was pending inside it before: nothing of that can come back into
+      // another directory of the same name.
+      var isCovered = [Bool](repeating: false, count: state.pendingChanges.count)
+      var gone: Set<String> = []
+      for (index, change) in state.pendingChanges.enumerated().reversed() {
+        isCovered[index] = change.directories.contains(synced) || !change.directories.isDisjoint(with: gone)
+        gone.subtract(change.made)
+        if isCovered[index] { gone.formUnion(change.gone) }
+      }
+      let pending = state.pendingChanges
+      for (change, isCovered) in zip(pending, isCovered) where isCovered {
         change.apply(to: &state.durableNames, &state.durableDirectories)
       }
-      state.pendingChanges.removeAll { $0.directories.contains(synced) }
+      state.pendingChanges = zip(pending, isCovered).filter { !$0.1 }.map(\.0)
     }
   }
 

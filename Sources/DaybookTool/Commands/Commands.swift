@@ -4,8 +4,9 @@ import Foundation
 /// All commands, in the order of the help.
 enum Commands {
   static let all: [Command] = [
-    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, log,
-    pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
+    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, assets,
+    log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, trialAssetWriter, trialAssetVerifier, help,
+    completions,
   ]
 }
 
@@ -34,7 +35,10 @@ extension Invocation {
       }
       try note("making \(path)")
     }
-    let database = try Database.open(at: path)
+    var options = Database.Options()
+    // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
+    options.limits.assetByteCount = .max
+    let database = try Database.open(at: path, options: options)
     let status = try body(database)
     try database.close()
     return status
