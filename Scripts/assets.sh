@@ -149,9 +149,13 @@ for _ in 1 2 3; do
   rm -rf "$file"*
   sync "$work"
 done
+"$DAYBOOK" trial-hash "$work/large" >"$work/own"
+sum=$(sha256sum "$work/large" | cut -d' ' -f1)
+[ "$sum" = "$(cut -d' ' -f1 "$work/own")" ] || finding "another SHA-256 than sha256sum"
 hash=$(median <"$work/hash") copy=$(median <"$work/copy") ingest=$(median <"$work/ingest")
 echo "$large bytes: sha256sum $hash ms, cp $copy ms, ingest (hashed, copied, synced) $ingest ms:" \
   "$(awk -v a="$ingest" -v b="$((hash + copy))" 'BEGIN { printf "%.2f", a / b }') of the two together"
+echo "SHA-256 in plain Swift $(cut -d' ' -f2- "$work/own"), sha256sum $((large / 1000 / hash)) MB/s"
 
 echo "$kills kills, $findings findings"
 [ "$findings" = 0 ]

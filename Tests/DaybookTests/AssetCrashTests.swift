@@ -127,4 +127,66 @@ struct AssetCrashTests {
       }
     }
   }
+
+  /// One step of work each, so that one may fail and the next go on.
+  private static let steps: [@Sendable (Database) throws -> Void] = [
+    { try $0.put("a", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { try $0.put("b", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { database in
+      let asset = try database.prepare(Asset(data: AssetBench.content(2, byteCount: 900)))
+      try database.collectAssets(grace: .zero)
+      try database.put("c", asset: asset)
+    },
+    { try $0.put("a", asset: Asset(data: AssetBench.content(3, byteCount: 900))) },
+    { try $0.write { try $0.delete(Record.ID("b")) } },
+    { try $0.collectAssets(grace: .zero) },
+    { try $0.put("d", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { try $0.put("plain", in: .default, type: "Note", ["n": 1]) },
+  ]
+
+  @Test(
+    "a call that fails, once or for ever, leaves no record without its content, now and after a crash",
+    arguments: [ErrorNumber.inputOutput, ErrorNumber.noSpace], [false, true])
+  func failingCalls(code: Int32, forEver: Bool) throws {
+    let operations: [Set<DiskFailure.Operation>] = [
+      [.create], [.write], [.sync], [.syncDirectory], [.link], [.makeDirectory], [.remove], [.rename], [.open], [.status],
+      [.list],
+    ]
+    var struckCount = 0
+    var errorCount = 0
+    for operation in operations {
+      for call in 1...200 {
+        let disk = SimulatedDisk(seed: UInt64(call))
+        let database = try Database.open(at: "a.daybook", options: Self.options(seed: 1, .full), disk: disk)
+        try database.put("first", asset: Asset(data: AssetBench.content(0, byteCount: 900)))
+        disk.startTrace()
+        disk.inject(SimulatedFault(operation, call: call, code: code, repeats: forEver))
+        for step in Self.steps {
+          do { try step(database) } catch let error as DatabaseError {
+            errorCount += 1
+            let expected: [DatabaseError.Code] = [
+              .ioFailed, .diskFull, .outcomeUnknown, .assetFileNotFound, .assetNotAvailable, .unknownItem,
+            ]
+            #expect(expected.contains(error.code), "\(operation) \(call): \(error)")
+          }
+        }
+        let hasStruck = disk.trace.count { operation.contains($0.operation) } >= call
+        disk.removeFaults()
+        try Self.expectWhole(database)
+        for policy in [CrashPolicy.none, .random] {
+          let image = disk.crashed(seed: UInt64(call), policy: policy)
+          let after = try Database.open(at: "a.daybook", options: Self.options(seed: 9, .full), disk: image)
+          try Self.expectWhole(after)
+          let report = try after.check(.deep)
+          #expect(report.isClean, "\(operation) \(call): \(report.findings)")
+          try after.collectAssets(grace: .zero)
+          let named = try after.reading { (view) throws(DatabaseError) in Set(try view.assets().keys) }
+          #expect(try after.files() == named && after.assetLeftovers().isEmpty, "\(operation) \(call)")
+        }
+        if !hasStruck { break }
+        struckCount += 1
+      }
+    }
+    #expect(struckCount > 60 && errorCount > 60)
+  }
 }

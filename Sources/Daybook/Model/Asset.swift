@@ -87,7 +87,7 @@ public struct Asset: Sendable {
   /// whole copy. Whatever happens to that copy, the stored content stays as it is. It lies beside the database, or in
   /// the system's temporary folder if that is read-only, and stays at least until the database is closed. Nil for a
   /// content that lies in the record or is being held, see ``data`` and ``content()``, and when the copy cannot be made:
-  /// ``Database/asset(_:of:key:)`` says why.
+  /// ``Database/asset(_:of:at:)`` says why.
   public var fileURL: URL? {
     switch storage.source {
     case .file(let url, _): url

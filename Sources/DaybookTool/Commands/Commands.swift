@@ -5,7 +5,8 @@ import Foundation
 enum Commands {
   static let all: [Command] = [
     info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, assets,
-    log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, trialAssetWriter, trialAssetVerifier, help,
+    log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, trialAssetWriter, trialAssetVerifier,
+    trialHash, help,
     completions,
   ]
 }

@@ -100,6 +100,19 @@ struct AssetTrial {
 }
 
 extension Commands {
+  /// How fast the digest is that names assets: `Scripts/assets.sh` holds it against sha256sum.
+  static let trialHash = Command(
+    name: "trial-hash", summary: "Hash a file.", positionals: ["FILE"], isHidden: true
+  ) { invocation in
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: invocation.arguments[0]), options: .mappedIfSafe)
+    let start = SystemClock.monotonicNanoseconds()
+    // Safe: the view ends with the closure.
+    let digest = unsafe bytes.withUnsafeBytes { AssetDigest(PortableSHA256.digest(of: unsafe ByteView($0))) }
+    let seconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
+    try invocation.output.line("\(digest.name) \(Int(Double(bytes.count) / seconds / 1e6)) MB/s")
+    return .done
+  }
+
   static let trialAssetWriter = Command(
     name: "trial-asset-writer", summary: "Save files as assets until killed.", positionals: ["FILE", "LIST"],
     options: [.value("--steps", "N", "End with step N.")], isHidden: true
