@@ -5,8 +5,9 @@ import Foundation
 /// A program that saves files as assets until it is killed, in steps that their number alone decides; `Scripts/assets.sh` is
 /// what kills it.
 ///
-/// Its input names the files, a line each: SHA-256, a tab, a path. Steps 1 to n save them, a record each; from then on a step
-/// deletes a record, saves one again with another file, or collects. A step is one commit that also keeps its number.
+/// Its input names the files, a line each: SHA-256, a tab, a path. Three of four steps save the next file in a record of its
+/// own; the fourth deletes a record or saves it with another file, and so does every step once all are saved. A step is one
+/// commit that also keeps its number; now and then what no record names is collected.
 struct AssetTrial {
   struct Source {
     let sha256: String
@@ -19,8 +20,11 @@ struct AssetTrial {
   }
 
   let files: [Source]
+  /// Saves the files in their order, and nothing else before all are there.
+  let isOrdered: Bool
 
-  init(listing path: String) throws {
+  init(listing path: String, isOrdered: Bool = false) throws {
+    self.isOrdered = isOrdered
     files = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
       let parts = line.split(separator: "\t", maxSplits: 1)
       guard parts.count == 2 else { throw ToolError.usage("A line of the list is a SHA-256, a tab, a path.") }
@@ -29,13 +33,14 @@ struct AssetTrial {
     if files.isEmpty { throw ToolError.usage("The list names no file.") }
   }
 
-  /// What step `number` does, counted from 1.
+  /// What step `number` does, counted from 1. Until all are saved, each fourth step changes something that was.
   func step(_ number: Int) -> Step {
-    if number <= files.count { return .save(record: number - 1, file: number - 1) }
+    let next = isOrdered ? number : number - number / 4
+    if next <= files.count, isOrdered || number % 4 != 0 { return .save(record: next - 1, file: next - 1) }
     var mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ mixed >> 31) &* 0xD6E8_FEB8_6659_FD93
-    let record = Int(mixed >> 33) % files.count
-    return mixed & 3 == 0 ? .delete(record: record) : .save(record: record, file: Int(mixed >> 13 & 0xFFFFF) % files.count)
+    let record = Int(mixed >> 33) % min(next, files.count)
+    return mixed & 3 == 0 ? .save(record: record, file: Int(mixed >> 13 & 0xFFFFF) % files.count) : .delete(record: record)
   }
 
   /// Which file each record holds after step `number`.
@@ -78,7 +83,7 @@ struct AssetTrial {
       }
       try transaction.setMetadata(Data(String(number).utf8), forKey: "step")
     }
-    if number % 40 == 0 { try database.collectAssets(grace: .zero) }
+    if number % 25 == 0 { try database.collectAssets(grace: .zero) }
   }
 
   static func lastStep(_ database: Database) throws -> Int {
@@ -115,9 +120,9 @@ extension Commands {
 
   static let trialAssetWriter = Command(
     name: "trial-asset-writer", summary: "Save files as assets until killed.", positionals: ["FILE", "LIST"],
-    options: [.value("--steps", "N", "End with step N.")], isHidden: true
+    options: [.value("--steps", "N", "End with step N."), .flag("--ordered", "Only save, in order.")], isHidden: true
   ) { invocation in
-    let trial = try AssetTrial(listing: invocation.arguments[1])
+    let trial = try AssetTrial(listing: invocation.arguments[1], isOrdered: invocation.arguments.has("--ordered"))
     let database = try Database.open(at: invocation.arguments[0], options: AssetTrial.options())
     let end = try invocation.arguments.count("--steps") ?? .max
     var number = try AssetTrial.lastStep(database)
