@@ -267,6 +267,28 @@ struct AssetTests {
     }
   }
 
+  @Test("sizes and counts that only a forger writes are added without a trap, and no room is made for them")
+  func forgedNumbers() throws {
+    func entry(_ count: UInt64, _ byteCount: UInt64) -> AssetCounts.Entry? {
+      let buffer = ByteBuffer(capacity: 16)
+      buffer.append(uint64: count)
+      buffer.append(uint64: byteCount)
+      return AssetCounts.Entry(buffer.view)
+    }
+    let largest = try #require(entry(1, .max))
+    let assets = [AssetBench.digest(AssetBench.content(1)): largest, AssetBench.digest(AssetBench.content(2)): largest]
+    #expect(assets.totalByteCount == .max)
+    #expect(entry(0, 1) == nil && entry(1 << 60, 1) == nil)
+    let folder = try TemporaryFolder()
+    let url = try AssetBench.file(folder, "small.bin", AssetBench.content(1))
+    for database in try [
+      Database.scratch { $0.limits = .unlimited }, .withFiles(at: folder.file("a")) { $0.limits = .unlimited },
+    ] {
+      let asset = Asset(digest: [UInt8](repeating: 1, count: 32), byteCount: .max, fileURL: url)
+      #expect(failure { try database.put("a", asset: asset) }?.code == .assetFileModified)
+    }
+  }
+
   @Test("a database that is open for reading only writes nothing, and hands out copies all the same")
   func readOnly() throws {
     let folder = try TemporaryFolder()

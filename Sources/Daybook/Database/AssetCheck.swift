@@ -34,15 +34,15 @@ extension Database {
   func checkAssets(
     of view: ReadView, _ depth: CheckDepth, _ progress: ((_ done: Int, _ total: Int) -> Bool)?, _ report: inout CheckReport
   ) throws(DatabaseError) {
-    let named: [(key: AssetDigest, value: AssetCounts.Entry)]
-    do { named = try view.assets().sorted { $0.key < $1.key } } catch {
+    let named: [AssetDigest: AssetCounts.Entry]
+    do { named = try view.assets() } catch {
       report.add("the assets cannot be listed: \(error)")
       return
     }
     report.assetCount = named.count
-    let total = named.reduce(0) { $0 + Int(clamping: $1.value.byteCount) }
+    let total = named.totalByteCount
     var done = 0
-    for (digest, entry) in named {
+    for (digest, entry) in named.sorted(by: { $0.key < $1.key }) {
       let byteCount = Int(clamping: entry.byteCount)
       do throws(AssetReading<DatabaseError>) {
         if depth == .structure {

@@ -61,6 +61,16 @@ enum AssetCounts {
   }
 }
 
+extension [AssetDigest: AssetCounts.Entry] {
+  /// The bytes of all contents; as many as a number holds where a forged file says more.
+  var totalByteCount: Int {
+    values.reduce(0) { sum, entry in
+      let (next, isOverflow) = sum.addingReportingOverflow(Int(clamping: entry.byteCount))
+      return isOverflow ? .max : next
+    }
+  }
+}
+
 extension ReadView {
   /// Calls `body` with every content that live records name, zone by zone.
   func forEachAsset(_ body: (Zone.ID, AssetDigest, AssetCounts.Entry) -> Void) throws(DatabaseError) {
@@ -86,7 +96,13 @@ extension ReadView {
   func assets() throws(DatabaseError) -> [AssetDigest: AssetCounts.Entry] {
     var result: [AssetDigest: AssetCounts.Entry] = [:]
     try forEachAsset { _, digest, entry in
-      if result[digest] != nil { result[digest]?.count += entry.count } else { result[digest] = entry }
+      if let known = result[digest] {
+        // A forged file may count as often as it likes.
+        let (sum, isOverflow) = known.count.addingReportingOverflow(entry.count)
+        result[digest]?.count = isOverflow ? .max : sum
+      } else {
+        result[digest] = entry
+      }
     }
     return result
   }

@@ -70,7 +70,7 @@ extension Database {
       return Statistics(
         fileByteCount: fileByteCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
         pageCount: Int(clamping: pin.pageCount), recordCount: recordCount, zoneCount: zones.count,
-        assetCount: assets.count, assetByteCount: assets.values.reduce(0) { $0 + Int(clamping: $1.byteCount) },
+        assetCount: assets.count, assetByteCount: assets.totalByteCount,
         lastRecovery: lastRecovery)
     }
   }

@@ -135,9 +135,19 @@ extension AssetStore {
     let file: any DiskFile
     var isCloned = false
     do throws(DiskFailure) {
+      // Before room is made for it: what a caller says of a size may be anything.
+      if case .file(let source, _) = input {
+        let found = try source.byteCount()
+        guard found == byteCount else { throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found) }
+      }
       if case .file(_, let source?) = input { isCloned = try disk.clone(source, to: path) }
       file = try isCloned ? disk.open(path, .readOnly) : disk.create(path, byteCount: byteCount)
-    } catch { throw .disk(error) }
+    } catch {
+      if error.operation == .status, error.code == 0 {
+        throw .changed(path: error.path, byteCount: byteCount, found: error.byteCount)
+      }
+      throw .disk(error)
+    }
     do throws(AssetFault) {
       let digest = try isCloned ? hash(of: file, byteCount: byteCount) : fill(file, from: input, byteCount: byteCount)
       return (file, digest)

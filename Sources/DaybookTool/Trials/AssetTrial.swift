@@ -110,11 +110,9 @@ extension Commands {
     name: "trial-hash", summary: "Hash a file.", positionals: ["FILE"], isHidden: true
   ) { invocation in
     let bytes = try Data(contentsOf: URL(fileURLWithPath: invocation.arguments[0]), options: .mappedIfSafe)
-    let start = SystemClock.monotonicNanoseconds()
     // Safe: the view ends with the closure.
     let digest = unsafe bytes.withUnsafeBytes { AssetDigest(PortableSHA256.digest(of: unsafe ByteView($0))) }
-    let seconds = Double(SystemClock.monotonicNanoseconds() - start) / 1e9
-    try invocation.output.line("\(digest.name) \(Int(Double(bytes.count) / seconds / 1e6)) MB/s")
+    try invocation.output.line(digest.name)
     return .done
   }
 
