@@ -19,6 +19,7 @@
 #               DAYBOOK_TAILS (200,000) damaged ends of logs
 #     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
 #     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
+#     assets    files of the toolchain (DAYBOOK_ASSET_DIRECTORY) as assets, killed DAYBOOK_KILL_ROUNDS (10) times; not in `all`
 #     faults    every call fails once and for ever (`test` takes a part of it)
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #
@@ -80,6 +81,10 @@ crashes() {
     Scripts/crash.sh tails 1 "${DAYBOOK_TAILS:-200000}" | tail -n 60
 }
 faults() { Scripts/faults.sh; }
+assets() {
+  local directory=${DAYBOOK_ASSET_DIRECTORY:-$(dirname "$(dirname "$(command -v swift)")")}
+  release_tool && DAYBOOK=$tool Scripts/assets.sh "$directory" "${DAYBOOK_KILL_ROUNDS:-10}"
+}
 mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
@@ -99,10 +104,11 @@ for part in "${parts[@]}"; do
     crash) step "simulated crashes" crashes ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
     fuzz) step "fuzz, ${DAYBOOK_FUZZ_SECONDS:-15} s a target" fuzz ;;
+    assets) step "assets" assets ;;
     faults) step "failure loops" faults ;;
     mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,28s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -58,6 +58,13 @@ stay-in-old-file                 CompactionTests        a reader does not notice
 hand-over-without-note           TurnTests              the lock is given back without a word of what is durable
 skip-inode-check-at-takeover     TurnTests              who takes the lock again writes to a file that has lost its name
 forget-lineage                   ForkTests              commits belong to no lineage
+skip-asset-directory-sync        AssetCrash             an asset's name is not synced before the commit that refers to it
+skip-asset-sync                  AssetCrash             an asset's content is not synced before it gets its name
+unlink-asset-early               AssetCrash             an asset goes before the commit that drops it is durable
+skip-asset-relink                AssetCollector         a commit does not look whether a collector took its asset's name
+forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
+miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
+accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 accept-forked-token              ForkTests              tokens of another lineage pass
 forget-cascade                   CascadeTests           what belongs to a deleted record stays
 cascade-one-level                CascadeTests           what belongs to a victim stays

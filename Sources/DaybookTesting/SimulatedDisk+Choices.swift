@@ -93,9 +93,11 @@ extension SimulatedDisk {
     var generator = SeededGenerator(seed: choice.seed)
     state.withLock { state in
       var names = state.durableNames
+      var directories = state.durableDirectories
       for (index, change) in state.pendingChanges.enumerated() where choice.names.contains(index) {
-        change.apply(to: &names)
+        change.apply(to: &names, &directories)
       }
+      (names, directories) = state.reachable(names, directories)
       var images: [UInt64: SimulatedContent] = [:]
       var unit = 0
       for content in state.reachableContents {
@@ -121,7 +123,9 @@ extension SimulatedDisk {
       }
       names = names.compactMapValues { images[$0.identity.inode] }
       image.recycle(state.recycledBlocks)
-      image.adopt(names: names, durableNames: names, pendingChanges: [], inodeCount: state.inodeCount)
+      image.adopt(
+        names: names, durableNames: names, pendingChanges: [], directories: directories, durableDirectories: directories,
+        inodeCount: state.inodeCount)
     }
     return image
   }

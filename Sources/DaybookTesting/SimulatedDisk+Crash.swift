@@ -94,6 +94,7 @@ extension SimulatedDisk {
     var generator = SeededGenerator(seed: seed)
     state.withLock { state in
       var names = state.durableNames
+      var directories = state.durableDirectories
       for change in state.pendingChanges {
         let arrives =
           switch policy.names {
@@ -101,8 +102,9 @@ extension SimulatedDisk {
           case .all: true
           case .random: Bool.random(using: &generator)
           }
-        if arrives { change.apply(to: &names) }
+        if arrives { change.apply(to: &names, &directories) }
       }
+      (names, directories) = state.reachable(names, directories)
       var copies = ContentCopies(device: image.device)
       // In the order of the paths, because a dictionary has another order in each process.
       for path in names.keys.sorted() {
@@ -113,7 +115,9 @@ extension SimulatedDisk {
         }
       }
       image.recycle(state.recycledBlocks)
-      image.adopt(names: names, durableNames: names, pendingChanges: [], inodeCount: state.inodeCount)
+      image.adopt(
+        names: names, durableNames: names, pendingChanges: [], directories: directories, durableDirectories: directories,
+        inodeCount: state.inodeCount)
     }
     return image
   }
@@ -132,8 +136,11 @@ extension SimulatedDisk {
         names: state.names.mapValues(killedCopy),
         durableNames: state.durableNames.mapValues(killedCopy),
         pendingChanges: state.pendingChanges.map { change in
-          NameChange(directories: change.directories, names: change.names.map { ($0.path, $0.content.map(killedCopy)) })
+          NameChange(
+            directories: change.directories, names: change.names.map { ($0.path, $0.content.map(killedCopy)) },
+            made: change.made, gone: change.gone)
         },
+        directories: state.directories, durableDirectories: state.durableDirectories,
         inodeCount: state.inodeCount)
     }
     return image

@@ -23,7 +23,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
   package var isCounted: Bool { SimulatedCall.countedOperations.contains(operation) }
 
   package static let countedOperations: Set<DiskFailure.Operation> =
-    [.create, .write, .sync, .truncate, .rename, .remove, .syncDirectory]
+    [.create, .write, .sync, .truncate, .rename, .remove, .syncDirectory, .link, .makeDirectory]
 
   package var description: String {
     var text = "\(number) \(operation.rawValue) \(path)"

@@ -23,6 +23,9 @@ package final class SimulatedDisk: Disk {
   struct State {
     var names: [String: SimulatedContent] = [:]
     var durableNames: [String: SimulatedContent] = [:]
+    /// Directories that programs made. All others are there without being made, and are no matter here.
+    var directories: Set<String> = []
+    var durableDirectories: Set<String> = []
     /// Changes of names that no directory sync has covered, in the order they were made.
     var pendingChanges: [NameChange] = []
     var inodeCount: UInt64 = 0
@@ -68,7 +71,9 @@ package final class SimulatedDisk: Disk {
         if mode == .createNew { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
         content = known
       } else {
-        guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
+        guard mode == .createNew, !state.directories.contains(path) else {
+          throw DiskFailure(operation, path: path, code: mode == .createNew ? ErrorNumber.exists : ErrorNumber.notFound)
+        }
         state.inodeCount += 1
         content = newContent(inode: state.inodeCount)
         state.change(NameChange(directories: [directory(holding: path)], names: [(path, content)]))
@@ -79,7 +84,11 @@ package final class SimulatedDisk: Disk {
     }
   }
 
-  package func exists(_ path: String) throws(DiskFailure) -> Bool { try identity(of: path) != nil }
+  package func exists(_ path: String) throws(DiskFailure) -> Bool {
+    try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in
+      state.names[path] != nil || state.directories.contains(path)
+    }
+  }
 
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
     try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in state.names[path]?.identity }
@@ -87,6 +96,15 @@ package final class SimulatedDisk: Disk {
 
   package func rename(_ source: String, to target: String) throws(DiskFailure) {
     try perform(SimulatedCall(.rename, source)) { (state) throws(DiskFailure) in
+      if state.directories.contains(source) {
+        let moves = DirectoryEntry.moves(of: source, to: target, files: state.names, directories: state.directories)
+        var change = NameChange(
+          directories: [directory(holding: source), directory(holding: target)],
+          names: moves.files.map { ($0.source, nil) } + moves.files.map { ($0.target, $0.content) })
+        change.made = moves.directories.map(\.target)
+        change.gone = moves.directories.map(\.source)
+        return state.change(change)
+      }
       guard let content = state.names[source] else {
         throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
       }
@@ -112,14 +130,68 @@ package final class SimulatedDisk: Disk {
     }
   }
 
+  package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
+
+  package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { false }
+
+  package func link(_ source: String, to target: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.link, source)) { (state) throws(DiskFailure) in
+      guard let content = state.names[source] else {
+        throw DiskFailure(.link, path: source, code: ErrorNumber.notFound)
+      }
+      if state.names[target] != nil { throw DiskFailure(.link, path: source, code: ErrorNumber.exists) }
+      state.change(NameChange(directories: [directory(holding: target)], names: [(target, content)]))
+    }
+  }
+
+  package func makeDirectory(_ path: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.makeDirectory, path)) { (state) throws(DiskFailure) in
+      guard state.names[path] == nil, !state.directories.contains(path) else {
+        throw DiskFailure(.makeDirectory, path: path, code: ErrorNumber.exists)
+      }
+      state.change(NameChange(directories: [directory(holding: path)], names: [], made: [path]))
+    }
+  }
+
+  package func removeDirectory(_ path: String) throws(DiskFailure) {
+    try perform(SimulatedCall(.remove, path)) { (state) throws(DiskFailure) in
+      guard state.directories.contains(path) else {
+        throw DiskFailure(.remove, path: path, code: ErrorNumber.notFound)
+      }
+      guard DirectoryEntry.entries(of: path, files: state.names.keys, directories: state.directories).isEmpty else {
+        throw DiskFailure(.remove, path: path, code: ErrorNumber.notEmpty)
+      }
+      state.change(NameChange(directories: [directory(holding: path)], names: [], gone: [path]))
+    }
+  }
+
+  package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try perform(SimulatedCall(.list, directory)) { (state) throws(DiskFailure) in
+      guard state.directories.contains(directory) else {
+        throw DiskFailure(.list, path: directory, code: ErrorNumber.notFound)
+      }
+      return DirectoryEntry.entries(of: directory, files: state.names.keys, directories: state.directories)
+    }
+  }
+
   package func syncDirectory(holding path: String) throws(DiskFailure) {
     let synced = directory(holding: path)
     try perform(SimulatedCall(.syncDirectory, path)) { (state) throws(DiskFailure) in
       if state.ignoresSyncs { return }
-      for change in state.pendingChanges where change.directories.contains(synced) {
-        change.apply(to: &state.durableNames)
+      // A directory that is gone for good takes along what was pending inside it before: nothing of that can come back into
+      // another directory of the same name.
+      var isCovered = [Bool](repeating: false, count: state.pendingChanges.count)
+      var gone: Set<String> = []
+      for (index, change) in state.pendingChanges.enumerated().reversed() {
+        isCovered[index] = change.directories.contains(synced) || !change.directories.isDisjoint(with: gone)
+        gone.subtract(change.made)
+        if isCovered[index] { gone.formUnion(change.gone) }
       }
-      state.pendingChanges.removeAll { $0.directories.contains(synced) }
+      let pending = state.pendingChanges
+      for (change, isCovered) in zip(pending, isCovered) where isCovered {
+        change.apply(to: &state.durableNames, &state.durableDirectories)
+      }
+      state.pendingChanges = zip(pending, isCovered).filter { !$0.1 }.map(\.0)
     }
   }
 
@@ -147,6 +219,12 @@ package final class SimulatedDisk: Disk {
       content.sync()
       state.names[path] = content
       state.durableNames[path] = content
+      var parent = directory(holding: path)
+      while parent != "." && parent != "/" {
+        state.directories.insert(parent)
+        state.durableDirectories.insert(parent)
+        parent = directory(holding: parent)
+      }
     }
   }
 
@@ -162,6 +240,9 @@ package final class SimulatedDisk: Disk {
         let name = [UInt8](path.utf8).withView { XXH3.hash($0, seed: content.fingerprint) }
         // A sum, because a dictionary has no order.
         sum &+= name &* 0x9E37_79B9_7F4A_7C15
+      }
+      for path in state.directories {
+        sum &+= [UInt8](path.utf8).withView { XXH3.hash($0, seed: 0xD1) } &* 0x9E37_79B9_7F4A_7C15
       }
       return sum
     }
@@ -198,9 +279,11 @@ package final class SimulatedDisk: Disk {
 
   func adopt(
     names: [String: SimulatedContent], durableNames: [String: SimulatedContent], pendingChanges: [NameChange],
-    inodeCount: UInt64
+    directories: Set<String>, durableDirectories: Set<String>, inodeCount: UInt64
   ) {
     state.withLock { state in
+      state.directories = directories
+      state.durableDirectories = durableDirectories
       state.names = names
       state.durableNames = durableNames
       state.pendingChanges = pendingChanges
@@ -214,6 +297,9 @@ struct NameChange: Sendable {
   let directories: Set<String>
   /// What each path names afterwards.
   let names: [(path: String, content: SimulatedContent?)]
+  /// Directories that are there afterwards, and those that are not.
+  var made: [String] = []
+  var gone: [String] = []
 
   static func rename(_ source: String, to target: String, _ content: SimulatedContent) -> NameChange {
     NameChange(
@@ -221,15 +307,29 @@ struct NameChange: Sendable {
       names: [(source, nil), (target, content)])
   }
 
-  func apply(to names: inout [String: SimulatedContent]) {
+  func apply(to names: inout [String: SimulatedContent], _ made: inout Set<String>) {
     for (path, content) in self.names { names[path] = content }
+    made.subtract(gone)
+    made.formUnion(self.made)
   }
 }
 
 extension SimulatedDisk.State {
   mutating func change(_ change: NameChange) {
-    change.apply(to: &names)
+    change.apply(to: &names, &directories)
     pendingChanges.append(change)
+  }
+
+  /// After a crash: what lay in a directory whose own name did not arrive is gone with it.
+  func reachable(
+    _ names: [String: SimulatedContent], _ made: Set<String>
+  ) -> (names: [String: SimulatedContent], directories: Set<String>) {
+    func isThere(_ path: String) -> Bool {
+      let parent = directory(holding: path)
+      guard directories.contains(parent) || durableDirectories.contains(parent) else { return true }
+      return made.contains(parent) && isThere(parent)
+    }
+    return (names.filter { isThere($0.key) }, made.filter { isThere($0) })
   }
 
   /// How many bytes more fit; nil when the disk has no limit.

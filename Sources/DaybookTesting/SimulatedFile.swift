@@ -146,6 +146,13 @@ import Synchronization
     }
   }
 
+  func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? { nil }
+
+  /// Not simulated: the library never writes to a file that it has protected.
+  func makeReadOnly() throws(DiskFailure) {
+    try perform(SimulatedCall(.protect, path)) { (_) throws(DiskFailure) in }
+  }
+
   /// Stricter than a real disk, which would crash the process at the first touch behind the end instead.
   func map(through end: Int) throws(DiskFailure) {
     let call = SimulatedCall(.map, path, byteCount: end)

@@ -121,5 +121,11 @@ private final class HookedDisk: Disk {
     try disk.renameWithoutReplacing(source, to: target)
   }
   func remove(_ path: String) throws(DiskFailure) { try disk.remove(path) }
+  func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
+  func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { try disk.clone(source, to: target) }
+  func link(_ source: String, to target: String) throws(DiskFailure) { try disk.link(source, to: target) }
+  func makeDirectory(_ path: String) throws(DiskFailure) { try disk.makeDirectory(path) }
+  func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] { try disk.entries(of: directory) }
+  func removeDirectory(_ path: String) throws(DiskFailure) { try disk.removeDirectory(path) }
   func syncDirectory(holding path: String) throws(DiskFailure) { try disk.syncDirectory(holding: path) }
 }

@@ -44,6 +44,72 @@ struct DiskTests {
     }
   }
 
+  @Test(
+    "directories are made, listed, renamed with all they hold, and removed when they hold nothing", arguments: Kind.allCases)
+  func directories(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let (outer, inner) = (directory + "/outer", directory + "/outer/inner")
+      func code(_ body: () throws -> Void) -> DiskFailure.Kind? {
+        do { try body() } catch { return (error as? DiskFailure)?.kind }
+        return nil
+      }
+      #expect(code { _ = try disk.entries(of: outer) } == .notFound)
+      #expect(try !disk.exists(outer))
+      try disk.makeDirectory(outer)
+      try disk.makeDirectory(inner)
+      #expect(try disk.exists(outer))
+      #expect(code { try disk.makeDirectory(outer) } == .exists)
+      #expect(code { _ = try disk.open(outer, .createNew) } == .exists)
+      try write([1], to: try disk.create(inner + "/a", byteCount: 1), at: 0)
+      try write([2], to: try disk.create(outer + "/b", byteCount: 1), at: 0)
+      #expect(code { _ = try disk.create(outer + "/b", byteCount: 1) } == .exists)
+      #expect(try disk.entries(of: outer) == [.init(name: "b", isDirectory: false), .init(name: "inner", isDirectory: true)])
+      #expect(try disk.entries(of: inner) == [.init(name: "a", isDirectory: false)])
+      #expect(code { try disk.removeDirectory(inner) } != nil)
+      try disk.rename(outer, to: directory + "/moved")
+      #expect(code { _ = try disk.entries(of: outer) } == .notFound)
+      #expect(try read(disk.open(directory + "/moved/inner/a", .readOnly), count: 9, at: 0) == [1])
+      try disk.remove(directory + "/moved/inner/a")
+      try disk.removeDirectory(directory + "/moved/inner")
+      #expect(try disk.entries(of: directory + "/moved").map(\.name) == ["b"])
+      #expect(code { try disk.removeDirectory(inner) } == .notFound)
+    }
+  }
+
+  @Test("a link is a second name of the same bytes, and takes no name that is there", arguments: Kind.allCases)
+  func links(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let (first, second) = (directory + "/a", directory + "/b")
+      let file = try disk.open(first, .createNew)
+      try write([1, 2], to: file, at: 0)
+      try disk.link(first, to: second)
+      #expect(try disk.identity(of: first) == disk.identity(of: second))
+      #expect(throws: DiskFailure.self) { try disk.link(first, to: second) }
+      #expect(throws: DiskFailure.self) { try disk.link(directory + "/none", to: directory + "/c") }
+      try disk.remove(first)
+      try write([3], to: file, at: 2)
+      try file.makeReadOnly()
+      #expect(try read(disk.open(second, .readOnly), count: 9, at: 0) == [1, 2, 3])
+    }
+  }
+
+  @Test("a range is copied inside the system, or not at all", arguments: Kind.allCases)
+  func copiedRange(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 * 3) }
+      let source = try disk.open(directory + "/a", .createNew)
+      try write(bytes, to: source, at: 0)
+      let target = try disk.create(directory + "/b", byteCount: bytes.count)
+      var offset = 0
+      while let count = try target.copyRange(of: source, at: offset, count: 4096), count > 0 { offset += count }
+      #expect(kind == .system ? offset == bytes.count || offset == 0 : offset == 0)
+      #expect(try read(target, count: 20_000, at: 0) == Array(bytes.prefix(offset)))
+      // Another disk's file is none of the system's business.
+      let other = try MemoryDisk().open("/x", .createNew)
+      #expect(try target.copyRange(of: other, at: 0, count: 1) == nil)
+    }
+  }
+
   @Test("bytes come back, and reads stop at the end of the file", arguments: Kind.allCases)
   func roundTrip(kind: Kind) throws {
     try withDisk(kind) { disk, directory in

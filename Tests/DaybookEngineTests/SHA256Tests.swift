@@ -9,7 +9,7 @@ private func hexadecimal(_ bytes: [UInt8]) -> String {
 
 private func digest(_ bytes: [UInt8]) -> String {
   // Safe: the view ends with the closure.
-  unsafe bytes.withUnsafeBytes { hexadecimal(SHA256.digest(of: unsafe ByteView($0))) }
+  unsafe bytes.withUnsafeBytes { hexadecimal(PortableSHA256.digest(of: unsafe ByteView($0))) }
 }
 
 /// The messages whose digests are written down below.
@@ -91,7 +91,7 @@ struct SHA256Tests {
     var generator = SeededGenerator(seed: seed)
     for (byteCount, expected) in Self.known where byteCount < 10_000 {
       let bytes = message(byteCount)
-      var hash = SHA256()
+      var hash = PortableSHA256()
       var position = 0
       while position < byteCount {
         let most = [1, 3, 64, 200].randomElement(using: &generator) ?? 1
@@ -107,7 +107,7 @@ struct SHA256Tests {
   @Test("a digest may be asked for on the way")
   func asksOnTheWay() {
     let bytes = message(128)
-    var hash = SHA256()
+    var hash = PortableSHA256()
     for index in bytes.indices {
       // Safe: the view ends with the closure.
       unsafe bytes[index...index].withUnsafeBytes { hash.update(unsafe ByteView($0)) }

@@ -35,6 +35,51 @@ struct SimulatedDiskTests {
     #expect(disk.hasPendingChanges)
   }
 
+  @Test("a new directory is lost with the power until the one above it was synced, and all that it holds with it")
+  func directoriesAreLost() throws {
+    let disk = SimulatedDisk(seed: 1)
+    try disk.makeDirectory("d")
+    try disk.makeDirectory("d/e")
+    let file = try disk.open("d/e/a", .createNew)
+    try write(filled(1, 10), to: file, at: 0)
+    try file.sync(.full)
+    try disk.link("d/e/a", to: "d/b")
+    func paths() -> [String] { disk.crashed(seed: 1, policy: .none).paths }
+    try disk.syncDirectory(holding: "d/e/a")
+    #expect(paths() == [])
+    try disk.syncDirectory(holding: "d/e")
+    #expect(paths() == [])
+    try disk.syncDirectory(holding: "d")
+    #expect(paths() == ["d/b", "d/e/a"])
+    #expect(disk.crashed(seed: 1, policy: .none).bytes(of: "d/b") == filled(1, 10))
+    // Each by itself, in any combination: what is in a directory needs the directory.
+    let fresh = SimulatedDisk(seed: 2)
+    try fresh.makeDirectory("d")
+    _ = try fresh.open("d/a", .createNew)
+    let images = Set(
+      (0..<40).map { fresh.crashed(seed: $0, policy: .random) }.map { image in
+        "\(image.paths) \((try? image.exists("d")) == true)"
+      })
+    #expect(images == ["[] false", "[] true", "[\"d/a\"] true"])
+  }
+
+  @Test("what was pending in a directory that is gone never comes back into another of its name")
+  func removedDirectory() throws {
+    let disk = SimulatedDisk(seed: 1)
+    disk.install([1], at: "d/a")
+    disk.install([2], at: "new/a")
+    try disk.remove("d/a")
+    try disk.removeDirectory("d")
+    try disk.rename("new", to: "d")
+    try disk.syncDirectory(holding: "d")
+    for seed in 0..<20 as Range<UInt64> {
+      let image = disk.crashed(seed: seed, policy: .random)
+      #expect(image.bytes(of: "d/a") == [2] && image.paths == ["d/a"])
+    }
+    #expect(disk.killed().bytes(of: "d/a") == [2])
+    #expect(disk.killed().crashed(seed: 1, policy: .none).bytes(of: "d/a") == [2])
+  }
+
   @Test("each sector survives or not on its own, in every combination")
   func anySubset() throws {
     let (disk, file) = try preparedDisk()

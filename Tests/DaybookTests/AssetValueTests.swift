@@ -123,7 +123,7 @@ struct AssetValueTests {
 
   @Test("an asset that is too large is refused with its key, size and limit")
   func tooLarge() throws {
-    let database = try Database.scratch { $0.inlineAssetByteCount = 100 }
+    let database = try Database.scratch { $0.limits.assetByteCount = 100 }
     var record = try Record.fresh("a")
     record["image"] = Asset(data: Data(count: 101))
     let error = failure { try database.write { _ = try $0.save(record) } }
@@ -143,7 +143,7 @@ struct AssetValueTests {
     let folder = try TemporaryFolder()
     let url = URL(filePath: folder.file("large.bin"))
     try Data(count: 70_000).write(to: url)
-    let database = try Database.scratch()
+    let database = try Database.scratch { $0.limits.assetByteCount = 69_999 }
     var record = try Record.fresh("a")
     record["pages"] = [Asset(data: content), try Asset(fileURL: url)]
     let error = failure { try database.write { _ = try $0.save(record) } }

@@ -114,4 +114,49 @@ struct CapabilityTests {
     let missing = failure { try found[Record.ID("none", in: zone)]?.get() }
     #expect(missing?.code == .unknownItem)
   }
+
+  @Test("A11: an asset is a value like others, alone or in a list, and no list mixes it with others")
+  func a11Assets() throws {
+    let database = try Database.inMemory(
+      options: {
+        var options = Database.Options(); options.inlineAssetByteCount = 0; return options
+      }())
+    let (cover, page) = (Data("cover".utf8), Data("page".utf8))
+    var record = try Record(type: "Book", id: Record.ID("dune"))
+    record["cover"] = Asset(data: cover)
+    record["pages"] = [Asset(data: page), Asset(data: cover)]
+    try database.write { [record] in try $0.save(record) }
+    let stored = try #require(try database.record(record.id))
+    #expect(try (stored["cover"] as Asset?)?.content() == cover)
+    #expect(try (stored["pages"] as [Asset]?)?.map { try $0.content() } == [page, cover])
+    #expect(stored["cover"] as String? == nil && stored["cover"] as Data? == nil && stored["cover"] as [Asset]? == nil)
+    record.encryptedValues["cover"] = Asset(data: cover)
+    #expect(failure { try database.write { [record] in try $0.save(record, policy: .allKeys) } }?.code == .invalidArguments)
+    let report = try database.check(.deep)
+    #expect(report.isClean && report.assetCount == 2)
+  }
+
+  @Test("A19: only a file URL makes an asset, anything else is an error and no crash, and the file travels with the save")
+  func a19() throws {
+    let folder = try TemporaryFolder()
+    let photo = URL(filePath: folder.file("photo.jpg"))
+    try Data(repeating: 7, count: 100_000).write(to: photo)
+    for text in ["https://example.com/photo.jpg", "data:,photo", "photo.jpg"] {
+      let url = try #require(URL(string: text))
+      #expect(failure { try Asset(fileURL: url) }?.code == .invalidArguments, "\(text)")
+    }
+    #expect(failure { try Asset(fileURL: URL(filePath: folder.file("none.jpg"))) }?.code == .assetFileNotFound)
+    #expect(failure { try Asset(fileURL: URL(filePath: folder.path)) }?.code == .invalidArguments)
+    let database = try Database.open(at: folder.file("a.daybook"))
+    var record = try Record(type: "Photo", id: Record.ID("one"))
+    record["image"] = try Asset(fileURL: photo)
+    #expect(record.encodedByteCount < 200, "the content is not in the record")
+    let saved = try database.write { [record] in try $0.save(record) }
+    try FileManager.default.removeItem(at: photo)
+    let image = try #require(saved["image"] as Asset?)
+    #expect(image.data == nil && image.byteCount == 100_000)
+    #expect(try Data(contentsOf: #require(image.fileURL)) == Data(repeating: 7, count: 100_000))
+    let report = try database.check(.deep)
+    #expect(report.isClean && report.assetCount == 1)
+  }
 }

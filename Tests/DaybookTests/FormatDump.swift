@@ -283,7 +283,7 @@ struct FormatDump {
   private mutating func catalogValue(_ byteCount: Int) throws {
     let count = Int(try number(1, "  roots"))
     try raw(7, "  zero")
-    let names = ["by name", "journal", "by type", "tombstones", "by target"]
+    let names = ["by name", "journal", "by type", "tombstones", "by target", "assets"]
     for index in 0..<count {
       try number(8, "  \(index < names.count ? names[index] : "root \(index)"), page")
       try number(8, "    records")

@@ -127,10 +127,15 @@ struct FormatTests {
   @Test("the file of format 1 opens, and holds what was put into it", arguments: ["format-1"])
   func fixture(name: String) throws {
     let file = Self.root.appending(path: "Tests/DaybookTests/Fixtures/\(name).daybook")
+    let asset = URL(filePath: file.path + ".assets/" + FormatFixture.assetName)
     if !FileManager.default.fileExists(atPath: file.path),
       ProcessInfo.processInfo.environment["DAYBOOK_WRITE_FIXTURE"] != nil
     {
-      try Data(try FormatFixture.bytes()).write(to: file)
+      let made = try FormatFixture.bytes()
+      try Data(made.file).write(to: file)
+      try FileManager.default.createDirectory(
+        atPath: asset.deletingLastPathComponent().path, withIntermediateDirectories: true)
+      try Data(made.asset).write(to: asset)
     }
     var options = Database.Options()
     options.isReadOnly = true
@@ -143,6 +148,7 @@ struct FormatTests {
     // Later versions also write to it. A copy, so that the fixture stays as it is.
     let disk = SimulatedDisk(seed: 1)
     disk.install([UInt8](try Data(contentsOf: file)), at: "/copy.daybook")
+    disk.install([UInt8](try Data(contentsOf: asset)), at: "/copy.daybook.assets/" + FormatFixture.assetName)
     var writing = FormatFixture.options
     writing.isReadOnly = false
     let copy = try Database.open(at: "/copy.daybook", options: writing, disk: disk)
@@ -194,8 +200,8 @@ enum FormatFixture {
     var full = Location(latitude: 90, longitude: -180)
     full.altitude = 8848.5
     full.timestamp = day
-    let asset = stored([1, 2, 3])
-    let elsewhere = stored([0xAB])
+    let asset = try Asset(data: Data([1, 2, 3])).withContent(ofAtMost: 3)
+    let elsewhere = try Asset(data: largeContent).withContent(ofAtMost: .max)
     let other = try Record.ID("row-7", in: zone())
     var record = try Record(type: "Everything", id: Record.ID("all", in: zone()))
     let values: [String: Record.Value] = [
@@ -213,14 +219,20 @@ enum FormatFixture {
     return record
   }
 
+  /// The content of an asset that lies in a file of its own.
+  private static let largeContent = Data((0..<300).map { UInt8(truncatingIfNeeded: $0 * 7) })
+  /// Where it lies, as SHA-256 names it.
+  static let assetName = "9a/9a76b8af8f16f19d60de2b3999c22f9d10be4395c90ea3bfc5eb6cd6254243af"
+
   /// Creates it; the file in the repository was made by this with DAYBOOK_WRITE_FIXTURE=1.
-  static func bytes() throws -> [UInt8] {
+  static func bytes() throws -> (file: [UInt8], asset: [UInt8]) {
     let disk = SimulatedDisk(seed: 1)
     var options = options
     options.userID = "ada"
     options.deviceID = "study"
     options.partByteCount = 2048
     options.closeCheckpointByteCount = 0
+    options.inlineAssetByteCount = 100
     var database = try Database.open(at: path, options: options, disk: disk)
     let zone = try zone()
     try database.write(origin: "fixture") { transaction in
@@ -259,7 +271,7 @@ enum FormatFixture {
     database = try Database.open(at: path, options: options, disk: disk)
     try database.write { transaction in try transaction.delete(Record.ID("row-5", in: zone)) }
     try database.close()
-    return try #require(disk.bytes(of: path))
+    return (try #require(disk.bytes(of: path)), try #require(disk.bytes(of: path + ".assets/" + assetName)))
   }
 
   private static func row(_ number: Int) throws -> Record {

@@ -87,6 +87,21 @@ struct ReadmeTests {
     let merged = try database.record(dune)
     #expect(merged?[.movieTitle] == "Dune: Part One" && merged?[.movieYear] == 2022)
 
+    let photo = Database.directory.appending(path: "poster.jpg")
+    try Data(count: 100_000).write(to: photo)
+    // README: assets
+    var poster = try Record(type: "Poster", id: Record.ID("dune-poster", in: library))
+    poster["image"] = try Asset(fileURL: photo)                    // nothing is read yet
+    poster = try database.prepare(poster)                          // copied and hashed before the transaction: nobody waits for it
+    try database.write { [poster] transaction in try transaction.save(poster) }
+
+    if let image: Asset = try database.record(poster.id)?["image"] {
+      let bytes = try image.content()                              // verified; an error here is this field's alone
+      print(bytes.count, image.sha256 ?? "", image.fileURL?.path ?? "")   // a copy for others to read
+    }
+    // README: end
+    #expect(try database.storedAssets().map(\.byteCount) == [100_000])
+
     // README: snapshot
     try database.read { snapshot in                                // one moment, whatever is written meanwhile
       let movies = try snapshot.records(in: library, ofType: "Movie", limit: 100)
@@ -125,7 +140,7 @@ struct ReadmeTests {
     try database.write { transaction in try transaction.delete(dune) }
     // README: end
     #expect(reviews == ["first"] && fields?.map(\.key) == ["movie", "note"] && fields?.last?.isEncrypted == true)
-    #expect(try database.records(in: library).map(\.id.name) == ["films"])
+    #expect(try database.record(dune) == nil && database.records(in: library, ofType: "Review").isEmpty)
 
     let directory = Database.directory
     // README: container
@@ -198,6 +213,6 @@ struct ReadmeTests {
         sample.append(line)
       }
     }
-    #expect(count == 8)
+    #expect(count == 9)
   }
 }

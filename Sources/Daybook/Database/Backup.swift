@@ -5,19 +5,22 @@ extension Database {
   /// Copies the database as it is now into a new file; writes go on meanwhile, and are not in it.
   ///
   /// The copy has the same identity: tokens and change tags go on in it, and once both have gone their own ways, tokens of
-  /// one are refused by the other. Every commit is verified and written anew, under checksums of its own.
+  /// one are refused by the other. Every commit is verified and written anew, under checksums of its own. Contents of assets
+  /// that live records name come along, each read and verified.
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when the whole copy is durable.
+  ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
+  ///     file system. That costs no space; but what rots in one rots in both. Else they are copied.
   ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
   /// - Throws: `corrupted` when acknowledged commits are damaged; `ioFailed`, `diskFull`.
   public func backup(
-    to target: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+    to target: String, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
-    try backup(to: target, disk: SystemDisk(), progress: progress)
+    try backup(to: target, disk: SystemDisk(), linksAssets: linksAssets, progress: progress)
   }
 
   package func backup(
-    to target: String, disk: any Disk, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+    to target: String, disk: any Disk, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
@@ -32,6 +35,15 @@ extension Database {
             try copier.copy(commit)
           }
         } catch { throw DatabaseError(error, path: path) }
+        for (digest, entry) in try view.assets().sorted(by: { $0.key < $1.key }) {
+          guard progress?(Int(clamping: pin.sequence), Int(clamping: pin.sequence)) ?? true else {
+            throw DatabaseError(.operationCancelled, "The work was stopped.", facts: .init(path: path))
+          }
+          do throws(AssetFault) {
+            try copy.library.store.take(
+              digest, byteCount: Int(clamping: entry.byteCount), from: library.store, links: linksAssets)
+          } catch { throw DatabaseError(error) }
+        }
       }
     }
   }
@@ -52,6 +64,7 @@ extension Database {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
         try Store.removeUnlocked(temporary, disk: disk)
+        try AssetStore.removeAll(temporary + ".assets", on: disk)
       } catch { throw .disk(error) }
       try Store.create(temporary, disk: disk, options: options.storeOptions, copying: original)
     } catch { throw DatabaseError(error, path: target) }
@@ -60,16 +73,25 @@ extension Database {
       try? disk.remove(temporary)
       throw error
     }
+    var hasMovedAssets = false
     do {
       try fill(copy)
       try copy.close()
       do throws(DiskFailure) {
+        // Before the database has its name, durably: it is never without its assets.
+        if try disk.exists(temporary + ".assets") {
+          let isNew = try !disk.exists(target + ".assets")
+          try AssetStore.move(temporary + ".assets", to: target + ".assets", on: disk)
+          hasMovedAssets = isNew
+        }
         try disk.renameWithoutReplacing(temporary, to: target)
         try disk.syncDirectory(holding: target)
       } catch { throw DatabaseError(error) }
     } catch {
       try? copy.close()
       try? disk.remove(temporary)
+      try? AssetStore.removeAll(temporary + ".assets", on: disk)
+      if hasMovedAssets { try? AssetStore.removeAll(target + ".assets", on: disk) }
       throw error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error)
     }
   }

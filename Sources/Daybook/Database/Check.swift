@@ -3,9 +3,9 @@ import DaybookEngine
 extension Database {
   /// How much a check looks at.
   public enum CheckDepth: Sendable {
-    /// Frames, pages, counts, and that all trees hold the same records.
+    /// Frames, pages, counts, that all trees hold the same records, and that the file of each asset is there with its size.
     case structure
-    /// Also every record body, and the whole log replayed and compared with the trees.
+    /// Also every record body, the whole log replayed and compared with the trees, and every asset's file hashed.
     case deep
   }
 
@@ -32,6 +32,8 @@ extension Database {
     public var recordCount = 0
     /// Zones that exist.
     public var zoneCount = 0
+    /// Contents of assets in files of their own that records name.
+    public var assetCount = 0
     /// Everything that is wrong; empty when all is well.
     public var findings: [Finding] = []
     /// Whether nothing is wrong.
@@ -43,7 +45,8 @@ extension Database {
   }
 
   /// Looks at the whole file and says what is wrong. Changes nothing; writes may go on meanwhile.
-  /// - Parameter progress: called with the parts done and all parts; false stops the check with `operationCancelled`.
+  /// - Parameter progress: called with the parts done and all parts, first of the log, then of the assets' bytes; false stops
+  ///   the check with `operationCancelled`.
   public func check(
     _ depth: CheckDepth = .structure, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) -> CheckReport {
@@ -71,6 +74,7 @@ extension Database {
       checker.run(&report)
       compareLiveBytes(view, pin, &report)
       if depth == .deep, report.isClean { compareWithLog(store, pin, &report) }
+      try checkAssets(of: view, depth, progress, &report)
       return report
     }
   }
@@ -192,6 +196,7 @@ private struct RecordChecker {
     let recordName = ByteBuffer(capacity: 256)
     let key = ByteBuffer(capacity: 512)
     var referenceCount: UInt64 = 0
+    var named: [AssetDigest: UInt64] = [:]
     var cursor = view.reader.cursor(in: trees.byName)
     var isValid = try cursor.first()
     while isValid {
@@ -206,19 +211,20 @@ private struct RecordChecker {
       if journal?.place != entry.place || journal?.isDeleted != false {
         report.add("zone \(name): a record is not in the journal where its entry says", at: entry.place.offset)
       }
-      referenceCount += try checkBody(entry, zoneKey, recordName.view, trees, key, name, &report)
+      referenceCount += try checkBody(entry, zoneKey, recordName.view, trees, key, name, &named, &report)
       isValid = try cursor.next()
     }
     if trees.references.count != referenceCount {
       report.add("zone \(name): \(referenceCount) references in records, \(trees.references.count) by target")
     }
+    try AssetCheck.compare(named, with: trees.assets, view, zoneName: name, &report)
     try checkTombstones(zoneKey, trees, name, &report)
   }
 
   /// Returns how many entries by target the body has.
   private func checkBody(
     _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer,
-    _ name: String, _ report: inout Database.CheckReport
+    _ name: String, _ named: inout [AssetDigest: UInt64], _ report: inout Database.CheckReport
   ) throws -> UInt64 {
     let operation: ByteView
     do { operation = try view.operation(at: entry.place) } catch {
@@ -233,6 +239,7 @@ private struct RecordChecker {
     if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
     }
+    for asset in AssetNames.names(in: payload) { named[asset.digest, default: 0] += 1 }
     key.truncate(to: 0)
     key.append(identity.type)
     key.append(0)

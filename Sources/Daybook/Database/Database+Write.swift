@@ -13,7 +13,7 @@ extension Database {
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(origin, body)
-    try ticket.wait(path)
+    try wait(ticket)
     return try result.get()
   }
 
@@ -22,7 +22,7 @@ extension Database {
   @discardableResult
   package func writeUnordered<R>(_ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(nil, checksReferences: false, body)
-    try ticket.wait(path)
+    try wait(ticket)
     return try result.get()
   }
 
@@ -33,9 +33,14 @@ extension Database {
   ) async throws -> R {
     try await queues.write { [self] in
       try perform(origin, body)
-    } wait: { [path] ticket in
-      try ticket.wait(path)
+    } wait: { [self] ticket in
+      try wait(ticket)
     }
+  }
+
+  private func wait(_ ticket: WriteTicket) throws(DatabaseError) {
+    try ticket.wait(path)
+    if library.mayBeDue { collectAssetsIfDue() }
   }
 
   /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
@@ -64,6 +69,7 @@ extension Database {
     } catch {
       context.isEnded = true
       context.forgetShapes()
+      if context.mayDropAssets { noteDroppedAssets() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     context.isEnded = true
@@ -71,12 +77,14 @@ extension Database {
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {
       context.forgetShapes()
+      if context.mayDropAssets { noteDroppedAssets() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     return (.success(value), WriteTicket(store: store, ticket: try commit(context, store)))
   }
 
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
+    if context.mayDropAssets { noteDroppedAssets() }
     guard context.hasChanges else { return store.abort(context.store) }
     // The notice is queued before the turn is given back, so that notices stand in the order of commits.
     hub.enqueue(context.notice, isComplete: context.collectsNotice)

@@ -31,6 +31,7 @@ public final class Database: Sendable {
   }
   let writer: Writer
   let hub: CommitHub
+  let library: AssetLibrary
   let services: RecordServices
   let queues = WorkQueues()
   let compactor: Compactor?
@@ -75,7 +76,7 @@ public final class Database: Sendable {
     do throws(StoreError) {
       if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
       let store = try Store.open(path, disk: disk, options: storeOptions, applier: RecordApplier())
-      return Database(path: path, options: options, store: store, due: due, hub: hub)
+      return Database(path: path, options: options, store: store, due: due, hub: hub, disk: disk)
     } catch { throw DatabaseError(error, path: path) }
   }
 
@@ -90,11 +91,16 @@ public final class Database: Sendable {
     }
   }
 
-  private init(path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub) {
+  private init(
+    path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, disk: any Disk
+  ) {
     self.path = path
     self.options = options
     self.hub = hub
-    services = RecordServices(cipher: options.cipher)
+    library = AssetLibrary(
+      store: AssetStore(path: path, disk: disk, random: options.random),
+      stagesBeside: !options.isReadOnly && disk is SystemDisk)
+    services = RecordServices(assets: library, cipher: options.cipher)
     stores = StoreSwitch(store) { RecordApplier() }
     writer = Writer(options: options, openSequence: store.lastSequence)
     compactor =
@@ -103,6 +109,10 @@ public final class Database: Sendable {
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
         RecordImager(options: options, progress: nil)
       }
+    // What an earlier open has left behind is looked at once this one has lasted a while.
+    if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
+      noteDroppedAssets()
+    }
   }
 
   deinit {

@@ -72,12 +72,16 @@ extension Database {
     public var dialect = Dialect.extended
     /// What happens to types, fields and kinds that are new: see ``Database/schema()``.
     public var schema = SchemaMode.justInTime
-    /// The largest asset that is stored, in bytes; a larger one is refused with `limitExceeded`.
+    /// Assets of at most so many bytes lie in their record; larger ones in a file of their own, once for all records that
+    /// have the same content. 0 puts every asset into a file, also an empty one.
     ///
-    /// The content lies in the record and is read with it each time, so this is small by default: about a fifteenth of
-    /// what a record may have in its other values. It does not count towards `Limits.recordByteCount`. Raising it costs
-    /// memory and log space for every save and read of such a record; lowering it leaves alone what is stored.
+    /// A content in a record is written and read with it each time, so this is small by default: about a fifteenth of
+    /// what a record may have in its other values. It does not count towards `Limits.recordByteCount`. A change leaves
+    /// alone what is stored.
     public var inlineAssetByteCount = 64 << 10
+    /// How long the file of an asset stays after a collection has first seen that no record names it: readers in other
+    /// processes may still look at a version in which one did.
+    public var assetGrace = Duration.seconds(600)
     /// The user that saves are attributed to; nil leaves it out.
     public var userID: String?
     /// The device that saves are attributed to; nil leaves it out.

@@ -108,6 +108,7 @@ extension Database {
         try add("by type", zone.id, trees.byType)
         try add("tombstones", zone.id, trees.tombstones)
         try add("by target", zone.id, trees.references)
+        try add("assets", zone.id, trees.assets)
       }
       return result
     }

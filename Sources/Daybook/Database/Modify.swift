@@ -18,9 +18,10 @@ extension Database {
     atomically: Bool = true, origin: Origin? = nil
   ) throws(DatabaseError) -> ModifyResult {
     try checkRequest(records, ids)
+    let (records, unprepared) = prepared(records)
     do {
       return try write(origin: origin) { transaction in
-        try modify(transaction.context, records, ids, policy, atomically)
+        try modify(transaction.context, records, ids, policy, atomically, unprepared)
       }
     } catch let error as DatabaseError {
       throw error
@@ -57,10 +58,22 @@ extension Database {
     }
   }
 
+  /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be.
+  func prepared(_ records: [Record]) -> (records: [Record], failures: [Int: DatabaseError]) {
+    guard records.contains(where: \.hasEditedAssets) else { return (records, [:]) }
+    var result = records
+    var failures: [Int: DatabaseError] = [:]
+    for (index, record) in records.enumerated() where record.hasEditedAssets {
+      do throws(DatabaseError) { result[index] = try prepare(record) } catch { failures[index] = error }
+    }
+    return (result, failures)
+  }
+
   func modify(
-    _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool
+    _ context: WriteContext, _ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ atomically: Bool,
+    _ unprepared: [Int: DatabaseError] = [:]
   ) throws(DatabaseError) -> ModifyResult {
-    var request = ModifyRequest(records, ids, policy)
+    var request = ModifyRequest(records, ids, policy, unprepared)
     for zone in request.zones {
       let capabilities = try context.view.zone(zone.id)?.capabilities ?? 0
       let isAtomic =

@@ -17,12 +17,15 @@ struct ModifyRequest {
   private let records: [Record]
   private let ids: [Record.ID]
   private let policy: SavePolicy
+  /// Records whose assets could not be taken in before the turn.
+  private let unprepared: [Int: DatabaseError]
   /// In the order in which the request names them first. Items are numbered: records first, deletions behind them.
   private(set) var zones: [Zone] = []
   private var saves: [Result<Record, DatabaseError>?]
   private var deletes: [Result<Void, DatabaseError>?]
 
-  init(_ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy) {
+  init(_ records: [Record], _ ids: [Record.ID], _ policy: SavePolicy, _ unprepared: [Int: DatabaseError] = [:]) {
+    self.unprepared = unprepared
     self.records = records
     self.ids = ids
     self.policy = policy
@@ -95,6 +98,7 @@ struct ModifyRequest {
       context.pending.item = item
       do throws(DatabaseError) {
         if item < records.count {
+          if let error = unprepared[item] { throw error }
           saves[item] = .success(try context.save(records[item], policy: policy))
         } else {
           try context.delete(ids[item - records.count])

@@ -117,6 +117,7 @@ extension RecordApplier {
     guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
     try putType(identity, in: &zone, changes)
     if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
+    if AssetNames.areIn(body) { try AssetCounts.change(from: nil, to: body, of: &zone, changes) }
     count(Int(entry.place.byteCount), in: &zone, changes)
     image.append(entry, isDeleted: false, zone: identity.zoneKey)
     setOpenZone(zone)

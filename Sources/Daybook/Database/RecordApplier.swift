@@ -182,12 +182,14 @@ final class RecordApplier: Applier, @unchecked Sendable {
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
+    var replaced: Place?
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       count(-Int(oldEntry.place.byteCount), in: &zone, changes)
       if entry.points || oldEntry.points {
         try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(of: body), &zone, changes)
       }
+      replaced = oldEntry.place
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
@@ -196,6 +198,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
       if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
     }
     try journal(entry, isDeleted: false, &zone, changes)
+    if AssetNames.areIn(body) || zone.assets.count > 0 && replaced != nil {
+      try AssetCounts.change(from: replaced, to: body, of: &zone, changes)
+    }
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -213,6 +218,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.remove(key.view, from: &zone.journal)
     if oldEntry.points { try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(), &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
+    if zone.assets.count > 0 { try AssetCounts.change(from: oldEntry.place, to: nil, of: &zone, changes) }
     setTypeKey(identity)
     try changes.remove(key.view, from: &zone.byType)
     if !isMutant("leave-no-tombstone") {
@@ -360,7 +366,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references] { changes.editor.drop(root) }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references, zone.assets] {
+      changes.editor.drop(root)
+    }
     changes.liveByteCount &-= zone.liveByteCount
     let last = zone.lastSequence
     let epoch = zone.epoch

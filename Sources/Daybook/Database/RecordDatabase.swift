@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// What codecs and the sync engine need of a database, be it a file here or a server elsewhere.
 ///
 /// Requirements are `async`, because a remote needs the network; ``Database`` satisfies them with synchronous methods.
@@ -29,6 +35,9 @@ public protocol RecordDatabase: AnyObject, Sendable {
     in zone: Zone.ID, since token: ChangeToken?, limit: Int?, desiredKeys: [String]?
   ) async throws -> ZoneChanges
 
+  /// A file with the content of a record's asset; see ``Database/asset(_:of:at:)``.
+  func asset(_ key: String, of id: Record.ID) async throws -> URL
+
   /// One page of which zones changed.
   func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges
 }
@@ -47,9 +56,15 @@ extension Database: RecordDatabase {
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
   ) async throws -> ModifyResult {
     try checkRequest(records, ids)
+    let (records, unprepared) = try await queues.read { [self] in prepared(records) }
     return try await write { [self] transaction in
-      try modify(transaction.context, records, ids, policy, atomically)
+      try modify(transaction.context, records, ids, policy, atomically, unprepared)
     }
+  }
+
+  /// ``asset(_:of:at:)``, off the caller's thread.
+  public func asset(_ key: String, of id: Record.ID) async throws -> URL {
+    try await queues.read { [self] in try asset(key, of: id, at: 0) }
   }
 
   /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.

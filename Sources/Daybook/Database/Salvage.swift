@@ -24,15 +24,20 @@ extension Database {
     public var usedHeaderCopy = false
     /// An unfinished write at the end was left out, as opening would.
     public var hasTornTail = false
+    /// Contents of assets that came over.
+    public var assetCount = 0
+    /// The SHA-256 of contents that records name and that are not there, or are damaged.
+    public var missingAssets: [String] = []
     /// Whether nothing acknowledged is missing.
-    public var isComplete: Bool { lostSequences.isEmpty && skippedOperationCount == 0 }
+    public var isComplete: Bool { lostSequences.isEmpty && skippedOperationCount == 0 && missingAssets.isEmpty }
   }
 
   /// Copies everything that still holds of a damaged database into a new file; the damaged one stays as it is.
   ///
   /// The new file has an identity of its own, so tokens of the old one expire. Records keep their change tags, dates and
   /// history; commits are numbered anew where some are lost. A record whose last change is lost comes over as it was
-  /// before, and one whose deletion is lost is there: the report names the commits to think of.
+  /// before, and one whose deletion is lost is there: the report names the commits to think of. Contents of assets are
+  /// copied and verified; a record whose asset is gone comes over, and reading that asset says so.
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when all is done.
   ///   - progress: called with the bytes read and all bytes; false stops with `operationCancelled`.
@@ -63,12 +68,30 @@ extension Database {
       } catch { throw DatabaseError(error, path: source) }
       report = copier.report
       try report.add(reader.losses, database)
+      try report.copyAssets(from: AssetStore(path: source, disk: disk, random: options.random), to: database)
     }
     return report
   }
 }
 
 extension Database.SalvageReport {
+  /// Copies, not links: what the damaged file's disk does next must not matter.
+  fileprivate mutating func copyAssets(from source: AssetStore, to database: Database) throws(DatabaseError) {
+    let named = try database.reading { (view) throws(DatabaseError) in try view.assets() }
+    for (digest, entry) in named.sorted(by: { $0.key < $1.key }) {
+      do throws(AssetFault) {
+        try database.library.store.take(digest, byteCount: Int(clamping: entry.byteCount), from: source, links: false)
+        assetCount += 1
+      } catch {
+        switch error {
+        case .missing, .changed: missingAssets.append(digest.name)
+        case .disk(let failure) where failure.operation == .read: missingAssets.append(digest.name)
+        case .disk(let failure): throw DatabaseError(failure)
+        }
+      }
+    }
+  }
+
   fileprivate mutating func add(_ losses: SalvageReader.Losses, _ database: Database) throws(DatabaseError) {
     lostSequences = losses.sequences.map { Int(clamping: $0.lowerBound)...Int(clamping: $0.upperBound) }
     partialSequences = losses.partialSequences.map { Int(clamping: $0) }

@@ -40,6 +40,10 @@ extension Database {
     public var recordCount: Int
     /// Zones, the default zone included.
     public var zoneCount: Int
+    /// Contents of assets that lie in files of their own, each counted once.
+    public var assetCount: Int
+    /// Their bytes.
+    public var assetByteCount: Int
     /// What open found.
     public var lastRecovery: Recovery
   }
@@ -56,7 +60,7 @@ extension Database {
       rewrittenFrameCount: report.rewrittenFrameCount, lostSequences: report.lostSequences)
   }
 
-  /// Numbers about the database; costs one visit a zone.
+  /// Numbers about the database; costs one visit a zone, and one each content of an asset.
   public func statistics() throws(DatabaseError) -> Statistics {
     try reading { (view) throws(DatabaseError) in
       let fileByteCount: Int
@@ -65,12 +69,13 @@ extension Database {
       }
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       let zones = try view.zones()
+      let assets = try view.assets()
       var recordCount = 0
       for zone in zones { recordCount += try view.recordCount(in: zone.id, ofType: nil) }
       return Statistics(
         fileByteCount: fileByteCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
         pageCount: Int(clamping: pin.pageCount), liveByteCount: pin.liveByteCount, recordCount: recordCount,
-        zoneCount: zones.count,
+        zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
         lastRecovery: lastRecovery)
     }
   }

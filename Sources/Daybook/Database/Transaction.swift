@@ -21,7 +21,11 @@ public struct Transaction: ~Copyable {
   /// With the default policy a record that changed since it was read is refused with `serverRecordChanged`, whose conflict
   /// holds the common ancestor, the client's and the server's version.
   /// A parent's own change tag stays when a child is saved; the tag of a record changes with its own saves only.
-  /// - Throws: `serverRecordChanged`, `unknownItem`, `zoneNotFound`, `invalidArguments`, `limitExceeded`.
+  ///
+  /// Assets that were set are read, copied and synced now, while all other writers wait: ``Database/prepare(_:)-(Record)``
+  /// does that before the transaction.
+  /// - Throws: `serverRecordChanged`, `unknownItem`, `zoneNotFound`, `invalidArguments`, `limitExceeded`; for an asset
+  ///   `assetFileNotFound`, `assetFileModified`, `assetNotAvailable`, `ioFailed`.
   @discardableResult
   public func save(
     _ record: Record, policy: SavePolicy = .ifServerRecordUnchanged

@@ -59,6 +59,21 @@ extension WriteContext {
         throw error
       }
     }
+    if let server, server.namesAssets { mayDropAssets = true }
+    if saved.body.namesAssets {
+      mayDropAssets = true
+      do throws(DatabaseError) {
+        try saved.body.withBytes { (bytes) throws(DatabaseError) in
+          try secureAssets(namedIn: bytes, replacing: server)
+        }
+      } catch {
+        store.cancelOperation(operation)
+        throw error.adding { facts in
+          facts.zone = record.id.zone
+          facts.name = record.id.name
+        }
+      }
+    }
     try end(operation, OperationKind.saveRecord)
     note(.savedRecord(record.id))
     return saved
@@ -163,6 +178,7 @@ extension WriteContext {
   /// Deletes one record that is there, and nothing else.
   func deleteOne(_ id: Record.ID, _ entry: RecordEntry, mayBeNeeded: Bool) throws(DatabaseError) {
     let body = try view.body(at: entry.place)
+    if body.namesAssets { mayDropAssets = true }
     try start()
     let tombstone = Tombstone(
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,

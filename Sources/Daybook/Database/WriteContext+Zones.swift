@@ -36,7 +36,7 @@ extension WriteContext {
     if id.isDefault {
       throw DatabaseError(.invalidArguments, "The default zone cannot be deleted.", facts: .init(zone: id))
     }
-    _ = try view.existingZone(id)
+    if try view.existingZone(id).assets.count > 0 { mayDropAssets = true }
     try start()
     let operation = store.beginOperation()
     let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0

@@ -96,6 +96,11 @@ final class WriteContext {
   /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
+  /// What keeps the contents that this transaction names from going before it has ended.
+  @safe @exclusivity(unchecked) var holds: [AssetHold] = []
+  @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
+  /// Records were replaced or deleted, or may yet go back, whose assets nobody may name any more after it.
+  @safe @exclusivity(unchecked) var mayDropAssets = false
 
   init(_ database: Database, _ store: StoreTransaction, origin: Origin?) {
     self.database = database

@@ -14,6 +14,7 @@ import DaybookEngine
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
+///     zone 5  assets             SHA-256, 32 bytes             → u64 how often live records name it, u64 size
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
@@ -131,7 +132,7 @@ enum JournalKey {
 /// of the bodies and tombstones that the trees name.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let rootCount = 5
+  static let rootCount = 6
   static let restByteCount = 32
 
   var byName = TreeRoot.empty
@@ -139,6 +140,7 @@ struct ZoneTrees {
   var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
   var references = TreeRoot.empty
+  var assets = TreeRoot.empty
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
@@ -160,6 +162,7 @@ struct ZoneTrees {
     byType = value.root(2)
     tombstones = value.root(3)
     references = value.root(4)
+    assets = value.root(5)
     let rest = value.rest
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -178,7 +181,8 @@ struct ZoneTrees {
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
     rest.append(uint64: UInt64(max(0, liveByteCount)))
-    CatalogValue.encode(roots: [byName, journal, byType, tombstones, references], rest: rest.view, into: buffer)
+    CatalogValue.encode(
+      roots: [byName, journal, byType, tombstones, references, assets], rest: rest.view, into: buffer)
   }
 }
 

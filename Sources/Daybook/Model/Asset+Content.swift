@@ -10,7 +10,7 @@ import DaybookEngine
 /// A file is looked at before and after it is read, and one byte more is asked for than it should have: content that
 /// changed since the asset was made, or while it was read, is noticed and refused.
 extension Asset {
-  /// The asset with its content in memory and its SHA-256 computed from it.
+  /// The asset with its content in memory, for a record that holds it, and its SHA-256 computed from it.
   ///
   /// - Throws: `limitExceeded` when it has more bytes, `assetFileNotFound`, `assetFileModified`; `assetNotAvailable` when
   ///   only its SHA-256 is known, `invalidArguments` when that is not the content's.
@@ -18,7 +18,7 @@ extension Asset {
     if byteCount > limit {
       throw DatabaseError(
         .limitExceeded, "An asset is too large to be stored in its record.",
-        facts: .init(path: fileURL?.path, size: byteCount, limit: limit))
+        facts: .init(path: givenPath, size: byteCount, limit: limit))
     }
     switch storage.source {
     case .memory(let data):
@@ -34,8 +34,58 @@ extension Asset {
       let content = try read(url)
       try validateUnmodified()
       return content
-    case .stored:
+    case .stored, .held, .elsewhere(.some):
+      return Asset(digest: try knownDigest().bytes, byteCount: byteCount, content: try content())
+    case .elsewhere(nil):
       throw DatabaseError(.assetNotAvailable)
+    }
+  }
+
+  /// The path that a caller gave; nothing is staged for it.
+  var givenPath: String? {
+    switch storage.source {
+    case .file(let url, _): url.path
+    case .elsewhere(let url): url?.path
+    case .memory, .stored, .held: nil
+    }
+  }
+
+  /// The SHA-256 of an asset that must have one.
+  func knownDigest() throws(DatabaseError) -> AssetDigest {
+    guard let digest, digest.count == AssetDigest.byteCount else { throw DatabaseError(.assetNotAvailable) }
+    return AssetDigest(digest)
+  }
+
+  /// All bytes of the content, read now and compared with the SHA-256 if there is one.
+  ///
+  /// - Throws: `assetFileNotFound` when no file has it any more, `assetFileModified` when the file holds something else,
+  ///   `assetNotAvailable` when only the SHA-256 is known, `ioFailed`.
+  /// - Complexity: O(size), in memory too; ``readContent(_:)`` takes little.
+  public func content() throws(DatabaseError) -> Data {
+    if case .memory(let data) = storage.source { return data }
+    var all = Data()
+    do { try readContent { all.append($0) } } catch {
+      throw error as? DatabaseError ?? DatabaseError(.internalError, cause: error)
+    }
+    return all
+  }
+
+  /// Calls `body` with all bytes of the content, a piece of at most a megabyte after the other.
+  ///
+  /// Whether they are the bytes that were saved is known only at the end: what `body` saw counts when this returns.
+  /// - Throws: as ``content()``; what `body` throws.
+  public func readContent(_ body: (Data) throws -> Void) throws {
+    switch storage.source {
+    case .memory(let data): try body(data)
+    case .stored(let library): try AssetLibrary.read(library.store, try knownDigest(), byteCount, body)
+    case .held(let hold): try AssetLibrary.read(hold.store, hold.digest, byteCount, body)
+    case .file(let url, _):
+      try validateUnmodified()
+      try AssetLibrary.read(url, byteCount, expected: nil, body)
+      try validateUnmodified()
+    case .elsewhere(let url):
+      guard let url else { throw DatabaseError(.assetNotAvailable) }
+      try AssetLibrary.read(url, byteCount, expected: try knownDigest(), body)
     }
   }
 

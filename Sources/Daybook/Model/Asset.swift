@@ -3,24 +3,33 @@
 #else
   import Foundation
 #endif
+import DaybookEngine
 
 /// Content that does not count towards the size of its record: a picture, a document. Named by its SHA-256.
 ///
-/// An asset is made from a file or from bytes. Nothing is read before the record is saved; then the content is read
-/// once, and the saved record's asset has its ``sha256`` and ``data``. Name and attributes of the file are not kept.
-/// How large an asset may be is up to the database: ``Database/Options/inlineAssetByteCount``.
+/// An asset is made from a file or from bytes. Nothing is read before the record is saved, or before
+/// ``Database/prepare(_:)-(Asset)`` is called; then the content is read once, and the asset has its ``sha256``. Name and
+/// attributes of the file are not kept. How large an asset may be is up to the database: ``Limits/assetByteCount``.
+///
+/// Small contents lie in the record (``Database/Options/inlineAssetByteCount``); larger ones in a file of the database,
+/// once for all records that have the same.  ``content()`` reads either, ``readContent(_:)`` piece by piece; both say so
+/// when the bytes are not those that were saved. ``fileURL`` makes a file of it for others to read.
 ///
 /// Two assets are equal when they are known to hold the same: the same SHA-256 once saved; before that, the same
 /// bytes, or the same unchanged file.
 public struct Asset: Sendable {
   /// Where the content is.
-  enum Source: Hashable, Sendable {
+  enum Source: Sendable {
     /// In a file of the caller, as it was when the asset was made.
     case file(URL, modificationTime: Double)
     /// In memory.
     case memory(Data)
     /// Somewhere else, known by its SHA-256; the URL is nil when no file has it.
-    case stored(URL?)
+    case elsewhere(URL?)
+    /// Among the files of a database.
+    case stored(AssetLibrary)
+    /// Among the files of a database that no record refers to yet; kept there as long as the asset lives.
+    case held(AssetHold)
   }
 
   /// One object, so that an asset in a record is as wide as a pointer.
@@ -70,13 +79,22 @@ public struct Asset: Sendable {
   /// The size of the content in bytes.
   public var byteCount: Int { storage.byteCount }
 
-  /// A file with the content, when there is one: the file that the asset was made from. It must not be changed before
-  /// the record is saved; afterwards the content is in ``data``.
+  /// A file with the content, when there is one.
+  ///
+  /// Before the record is saved, the file that the asset was made from: it must stay as it is until then. Of an asset that
+  /// was read, a copy of the stored content, made and verified when it is first asked for, once for each content and open
+  /// database: on file systems that share blocks (APFS, Btrfs, XFS) it costs no more than reading the content, elsewhere a
+  /// whole copy. Whatever happens to that copy, the stored content stays as it is. It lies beside the database, or in
+  /// the system's temporary folder if that is read-only, and stays at least until the database is closed. Nil for a
+  /// content that lies in the record or is being held, see ``data`` and ``content()``, and when the copy cannot be made:
+  /// ``Database/asset(_:of:at:)`` says why.
   public var fileURL: URL? {
     switch storage.source {
     case .file(let url, _): url
-    case .stored(let url): url
-    case .memory: nil
+    case .elsewhere(let url): url
+    case .stored(let library):
+      storage.digest.flatMap { digest in try? library.fileURL(of: AssetDigest(digest), byteCount: byteCount) }
+    case .memory, .held: nil
     }
   }
 
@@ -85,7 +103,7 @@ public struct Asset: Sendable {
     if case .memory(let data) = storage.source { data } else { nil }
   }
 
-  private static func state(of url: URL) throws(DatabaseError) -> (byteCount: Int, modificationTime: Double) {
+  static func state(of url: URL) throws(DatabaseError) -> (byteCount: Int, modificationTime: Double) {
     // Through links, because the content is what counts.
     let path = url.resolvingSymlinksInPath().path
     let attributes: [FileAttributeKey: Any]
@@ -113,7 +131,7 @@ extension Asset {
   ///   - content: the content, when it is small enough to lie in the record.
   package init(digest: [UInt8], byteCount: Int, content: Data? = nil, fileURL: URL? = nil) {
     precondition(digest.count == 32, "a SHA-256 has 32 bytes")
-    self.init(digest: digest, byteCount: byteCount, source: content.map { .memory($0) } ?? .stored(fileURL))
+    self.init(digest: digest, byteCount: byteCount, source: content.map { .memory($0) } ?? .elsewhere(fileURL))
   }
 
   /// The 32 bytes of the SHA-256; nil until saved.
@@ -147,7 +165,12 @@ extension Asset: Hashable {
     guard first.byteCount == second.byteCount else { return false }
     switch (first.storage.digest, second.storage.digest) {
     case (let a?, let b?): return a == b
-    case (nil, nil): return first.storage.source == second.storage.source
+    case (nil, nil):
+      switch (first.storage.source, second.storage.source) {
+      case (.memory(let a), .memory(let b)): return a == b
+      case (.file(let a, let time), .file(let b, let other)): return a == b && time == other
+      default: return false
+      }
     default: return false
     }
   }
@@ -186,7 +209,8 @@ extension Asset: Codable {
     self.init(digest: digest, byteCount: byteCount, content: data, fileURL: url)
   }
 
-  /// Encodes digest and size, the content when it is in memory, else the file's URL.
+  /// Encodes digest and size, the content when it is in memory, else the file's URL, which for an asset of a database makes
+  /// the copy that ``fileURL`` speaks of.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(sha256, forKey: .sha256)

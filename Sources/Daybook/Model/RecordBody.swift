@@ -62,9 +62,11 @@ import DaybookEngine
     static let modifierIsCreator: UInt8 = 8
     static let device: UInt8 = 16
     static let tagText: UInt8 = 32
+    /// A field names an asset whose content is not in the body: who counts those looks here first.
+    static let assets: UInt8 = 64
     /// A plain field is a reference or a list of them; an empty list counts.
     static let references: UInt8 = 128
-    static let all: UInt8 = 191
+    static let all: UInt8 = 255
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
   }
@@ -177,16 +179,13 @@ import DaybookEngine
 
 /// What a record needs from the database it was read from: where assets are, and the cipher.
 package final class RecordServices: Sendable {
-  /// The folder's file for a SHA-256.
-  package let assetPath: (@Sendable (_ digest: [UInt8]) -> String?)?
+  /// The contents of assets that are not in their records.
+  package let assets: AssetLibrary?
   /// Seals and opens encrypted values; nil stores them as they are.
   let sealer: FieldSealer?
 
-  package init(
-    assetPath: (@Sendable (_ digest: [UInt8]) -> String?)? = nil,
-    cipher: (any FieldCipher)? = nil
-  ) {
-    self.assetPath = assetPath
+  package init(assets: AssetLibrary? = nil, cipher: (any FieldCipher)? = nil) {
+    self.assets = assets
     sealer = cipher.map { FieldSealer(cipher: $0) }
   }
 }
@@ -270,7 +269,9 @@ extension RecordBody {
     var cursor = FieldCursor(view, layout)
     var last: ByteView?
     var hasReferences = false
+    var namesAssets = false
     while let field = cursor.next() {
+      namesAssets = namesAssets || AssetNames.areIn(field)
       guard let key = UTF8Order.string(field.key, isValid: false) else { throw .notUTF8 }
       guard NameRules.faultOfKey(key) == nil else { throw .badKey }
       if let last, UTF8Order.compare(last, field.key) >= 0 { throw .keysOutOfOrder }
@@ -288,6 +289,7 @@ extension RecordBody {
       }
     }
     guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
+    guard namesAssets == (flags & Flags.assets != 0) else { throw .unknownVersion }
   }
 
   /// Whether the header announces a parent or references. Costs one load.

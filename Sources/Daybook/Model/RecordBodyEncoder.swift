@@ -63,12 +63,13 @@ package enum RecordBodyEncoder {
     var writer = ByteWriter(buffer)
     let start = writer.offset
     var hasReferences = false
+    var namesAssets = false
     try base.withBytes { (baseView) throws(DatabaseError) in
       let zoneKey = RecordBody.zoneKey(of: baseView)
       appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
       if base.fieldCount == 0, server == nil {
         // A new record: the edits are the fields.
-        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, into: &writer)
+        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
         return
       }
       try record.body.withBytes { (localView) throws(DatabaseError) in
@@ -77,10 +78,11 @@ package enum RecordBodyEncoder {
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
         var rows = merge(&lower, &upper, record.edits)
         try sealAnew(&rows, of: record, isLocal: server == nil, services)
-        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, into: &writer)
+        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
       }
     }
     if hasReferences { writer.set(bits: RecordBody.Flags.references, at: start + 1) }
+    if namesAssets { writer.set(bits: RecordBody.Flags.assets, at: start + 1) }
     // Only now: what threw on the way left the buffer as it was.
     writer.finish()
   }
@@ -217,7 +219,8 @@ package enum RecordBodyEncoder {
   /// The fields of a record without stored ones: the usual insert, so it makes no list of rows. True when there are
   /// references among them.
   private static func appendEdits(
-    of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+    of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
+    into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     let edits = record.edits
     var fieldCount = 0
@@ -235,7 +238,7 @@ package enum RecordBodyEncoder {
     let values = writer.offset
     var entry = table
     for index in edits.indices where edits[index].kind != nil {
-      try appendValue(of: edits, index, record, zoneKey, services, into: &writer)
+      try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
@@ -244,7 +247,8 @@ package enum RecordBodyEncoder {
 
   /// The fields of a merge. True when there are references among them.
   private static func appendFields(
-    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, into writer: inout ByteWriter
+    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
+    into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
@@ -277,9 +281,12 @@ package enum RecordBodyEncoder {
     var entry = table
     for row in rows {
       switch row {
-      case .stored(let field): writer.append(field.value)
+      case .stored(let field):
+        writer.append(field.value)
+        if AssetNames.areIn(field) { namesAssets = true }
       case .sealed(_, _, let value): writer.append(value)
-      case .edit(let index): try appendValue(of: record.edits, index, record, zoneKey, services, into: &writer)
+      case .edit(let index):
+        try appendValue(of: record.edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
@@ -309,7 +316,7 @@ package enum RecordBodyEncoder {
 
   private static func appendValue(
     of edits: [FieldEdit], _ index: Int, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?,
-    into writer: inout ByteWriter
+    _ namesAssets: inout Bool, into writer: inout ByteWriter
   ) throws(DatabaseError) {
     guard let value = edits[index].value else { return }
     if edits[index].isEncrypted, let sealer = services?.sealer, let kind = edits[index].kind {
@@ -320,7 +327,10 @@ package enum RecordBodyEncoder {
       writer.append(try sealer.seal(plain.view, record.id, edits[index].key, kind))
       return
     }
-    if let kind = edits[index].kind, kind.isAsset { try requireStored(value, key: edits[index].key) }
+    if let kind = edits[index].kind, kind.isAsset {
+      try requireStored(value, key: edits[index].key)
+      if value.namesAssets { namesAssets = true }
+    }
     ValueCoding.append(value, zoneKey: zoneKey, into: &writer)
   }
 

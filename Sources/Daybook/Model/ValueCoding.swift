@@ -114,8 +114,8 @@ package enum ValueCoding {
       return Asset(digest: digest, byteCount: byteCount, source: .memory(data(content)))
     }
     guard reader.isAtEnd, let digest else { return nil }
-    let url = services?.assetPath?(digest).map { URL(filePath: $0) }
-    return Asset(digest: digest, byteCount: byteCount, source: .stored(url))
+    return Asset(
+      digest: digest, byteCount: byteCount, source: services?.assets.map { .stored($0) } ?? .elsewhere(nil))
   }
 
   private static func reference(_ bytes: ByteView, zoneKey: ByteView) -> Record.Reference? {

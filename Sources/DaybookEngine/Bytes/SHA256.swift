@@ -1,10 +1,10 @@
-/// SHA-256, the digest that names the content of an asset.
+/// SHA-256 in plain Swift, for platforms whose system has none: `SHA256` is this one there, see SHA256+System.swift.
 ///
 /// As in FIPS 180-4: blocks of 64 bytes change eight words through 64 rounds, and the end of the message is a byte 0x80,
 /// zeros, and the length in bits. Written out without a library, because the engine depends on none. The digest can be
 /// computed piece by piece:
 ///
-///     var hash = SHA256()
+///     var hash = PortableSHA256()
 ///     while let piece = … { hash.update(piece) }
 ///     let digest = hash.finish()
 ///
@@ -13,7 +13,7 @@
 ///
 /// Always true: the result depends on the bytes only, not on how they were cut into pieces. Nothing is allocated before
 /// `finish`.
-package struct SHA256: Sendable {
+package struct PortableSHA256: Sendable {
   package static let digestByteCount = 32
   private static let blockByteCount = 64
 
@@ -27,7 +27,7 @@ package struct SHA256: Sendable {
 
   /// The digest of bytes that are all there.
   package static func digest(of bytes: ByteView) -> [UInt8] {
-    var hash = SHA256()
+    var hash = PortableSHA256()
     hash.update(bytes)
     return hash.finish()
   }
@@ -67,13 +67,13 @@ package struct SHA256: Sendable {
   }
 }
 
-extension SHA256 {
+extension PortableSHA256 {
   /// 64 bytes in place, so that a hash needs no allocation.
   private struct Block {
     private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 
     mutating func copy(_ bytes: ByteView, to offset: Int) {
-      precondition(offset >= 0 && bytes.count <= SHA256.blockByteCount - offset, "a rest is shorter than a block")
+      precondition(offset >= 0 && bytes.count <= PortableSHA256.blockByteCount - offset, "a rest is shorter than a block")
       unsafe withUnsafeMutableBytes(of: &words) { target in
         // Safe: the line above.
         unsafe (target.baseAddress.unsafelyUnwrapped + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
@@ -82,11 +82,11 @@ extension SHA256 {
 
     /// The mark behind the message, and zeros.
     mutating func pad(from offset: Int) {
-      precondition(offset >= 0 && offset < SHA256.blockByteCount, "a rest is shorter than a block")
+      precondition(offset >= 0 && offset < PortableSHA256.blockByteCount, "a rest is shorter than a block")
       unsafe withUnsafeMutableBytes(of: &words) { target in
         // Safe: every index lies below 64, the size of the tuple.
         unsafe target[offset] = 0x80
-        for index in offset + 1..<SHA256.blockByteCount { unsafe target[index] = 0 }
+        for index in offset + 1..<PortableSHA256.blockByteCount { unsafe target[index] = 0 }
       }
     }
 
@@ -99,7 +99,7 @@ extension SHA256 {
   }
 }
 
-extension SHA256 {
+extension PortableSHA256 {
   /// The eight words of the digest.
   private struct State {
     private var h0: UInt32 = 0x6a09_e667
@@ -113,7 +113,7 @@ extension SHA256 {
 
     var bytes: [UInt8] {
       var bytes: [UInt8] = []
-      bytes.reserveCapacity(SHA256.digestByteCount)
+      bytes.reserveCapacity(PortableSHA256.digestByteCount)
       for word in [h0, h1, h2, h3, h4, h5, h6, h7] {
         for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: word &>> shift)) }
       }
@@ -122,12 +122,12 @@ extension SHA256 {
 
     /// Adds whole blocks.
     mutating func add(_ blocks: ByteView) {
-      precondition(blocks.count % SHA256.blockByteCount == 0, "only whole blocks are added")
+      precondition(blocks.count % PortableSHA256.blockByteCount == 0, "only whole blocks are added")
       var offset = 0
       while offset < blocks.count {
         // Safe: a whole block lies at `offset`, by the two lines above.
         unsafe addBlock(blocks.base + offset)
-        offset &+= SHA256.blockByteCount
+        offset &+= PortableSHA256.blockByteCount
       }
     }
 

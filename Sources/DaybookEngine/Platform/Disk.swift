@@ -9,7 +9,7 @@ package protocol Disk: AnyObject, Sendable {
   func exists(_ path: String) throws(DiskFailure) -> Bool
   /// The identity of the file that the path names now; nil when it names none.
   func identity(of path: String) throws(DiskFailure) -> FileIdentity?
-  /// Atomically makes `target` name what `source` names.
+  /// Atomically makes `target` name what `source` names. A directory moves with all that it holds, to a name that is free.
   func rename(_ source: String, to target: String) throws(DiskFailure)
   /// Makes `target` name what `source` names; `.exists`, and both stay as they are, when `target` names a file already.
   /// Whether `target` is free is decided at the moment it is taken. A crash in between may leave both names.
@@ -17,6 +17,32 @@ package protocol Disk: AnyObject, Sendable {
   func remove(_ path: String) throws(DiskFailure)
   /// Makes creations, renames and removals in the directory that holds `path` survive power loss.
   func syncDirectory(holding path: String) throws(DiskFailure)
+
+  // What assets need beyond the one file of the log.
+
+  /// Creates a file that will hold no more than so many bytes: a disk in memory reserves no more. Like `.createNew` else.
+  func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile
+  /// Makes `target` a copy of `source` that shares its blocks until one of them changes; false where that cannot be.
+  /// Then nothing has been made.
+  func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool
+  /// Gives the file that `source` names a second name; `.exists` when `target` is taken.
+  func link(_ source: String, to target: String) throws(DiskFailure)
+  /// Makes a directory; `.exists` when the name is taken. Durable when the directory that holds it has been synced.
+  func makeDirectory(_ path: String) throws(DiskFailure)
+  /// Removes a directory that holds nothing.
+  func removeDirectory(_ path: String) throws(DiskFailure)
+  /// What a directory holds, by name; `.notFound` when there is none.
+  func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry]
+}
+
+/// One name in a directory.
+package struct DirectoryEntry: Hashable, Sendable {
+  package let name: String
+  package let isDirectory: Bool
+  package init(name: String, isDirectory: Bool) {
+    self.name = name
+    self.isDirectory = isDirectory
+  }
 }
 
 package enum OpenMode: Sendable { case readOnly, readWrite, createNew }
@@ -56,6 +82,11 @@ package protocol DiskFile: AnyObject, Sendable {
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int
   func sync(_ level: SyncLevel) throws(DiskFailure)
   func truncate(to byteCount: Int) throws(DiskFailure)
+  /// Copies bytes of another file to the same offset of this one without moving them through the process; where the file
+  /// system can, the two share the blocks. Returns how many; nil when the two files are not of a kind that can do it.
+  func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int?
+  /// Takes everybody's right to change the file. Descriptions that are open keep theirs.
+  func makeReadOnly() throws(DiskFailure)
 
   /// Where byte 0 of the file is in memory once `map` has been called. It never moves while the file is open.
   var base: UnsafeRawPointer { get }
@@ -73,6 +104,7 @@ package protocol DiskFile: AnyObject, Sendable {
 package struct DiskFailure: Error, Sendable, CustomStringConvertible {
   package enum Operation: String, Sendable {
     case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
+    case link, makeDirectory, list, protect
   }
   package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, other }
 
@@ -99,5 +131,39 @@ package struct DiskFailure: Error, Sendable, CustomStringConvertible {
     if let offset { text += " at byte \(offset)" }
     if let byteCount { text += " for \(byteCount) bytes" }
     return text
+  }
+}
+
+extension DirectoryEntry {
+  /// What a directory holds, for disks that keep whole paths in a table.
+  package static func entries(
+    of directory: String, files: some Sequence<String>, directories: some Sequence<String>
+  ) -> [DirectoryEntry] {
+    func name(_ path: String) -> String? {
+      guard path.hasPrefix(directory + "/") else { return nil }
+      let rest = path.dropFirst(directory.count + 1)
+      return rest.isEmpty || rest.contains("/") ? nil : String(rest)
+    }
+    let all =
+      files.compactMap { path in name(path).map { DirectoryEntry(name: $0, isDirectory: false) } }
+      + directories.compactMap { path in name(path).map { DirectoryEntry(name: $0, isDirectory: true) } }
+    return all.sorted { $0.name < $1.name }
+  }
+}
+
+extension DirectoryEntry {
+  /// What moves when a directory gets another name.
+  package static func moves<Content>(
+    of source: String, to target: String, files: [String: Content], directories: Set<String>
+  ) -> (
+    files: [(source: String, target: String, content: Content)], directories: [(source: String, target: String)]
+  ) {
+    func moved(_ path: String) -> String? {
+      path == source ? target : path.hasPrefix(source + "/") ? target + path.dropFirst(source.count) : nil
+    }
+    return (
+      files.sorted { $0.key < $1.key }.compactMap { path, content in moved(path).map { (path, $0, content) } },
+      directories.sorted().compactMap { path in moved(path).map { (path, $0) } }
+    )
   }
 }

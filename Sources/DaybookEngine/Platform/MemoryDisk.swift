@@ -9,6 +9,7 @@ import Synchronization
 package final class MemoryDisk: Disk {
   fileprivate struct State {
     var files: [String: MemoryContent] = [:]
+    var directories: Set<String> = []
     var inodeCount: UInt64 = 0
     var descriptionCount = 0
   }
@@ -30,8 +31,17 @@ package final class MemoryDisk: Disk {
   }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    try open(path, mode, maximum: maximumFileByteCount)
+  }
+
+  /// Assets are many; each takes the address space of its own bytes and no more.
+  package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
+    let page = SystemCall.memoryPageByteCount
+    return try open(path, .createNew, maximum: max(1, (byteCount + page - 1) / page) * page)
+  }
+
+  private func open(_ path: String, _ mode: OpenMode, maximum: Int) throws(DiskFailure) -> any DiskFile {
     let device = device
-    let maximum = maximumFileByteCount
     return try state.withLock { (state) throws(DiskFailure) in
       let content: MemoryContent
       if let known = state.files[path] {
@@ -39,6 +49,7 @@ package final class MemoryDisk: Disk {
         content = known
       } else {
         guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
+        guard !state.directories.contains(path) else { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
         guard let memory = unsafe RawMemory.reserveZeroed(upTo: maximum, least: min(maximum, 64 << 20)) else {
           throw DiskFailure(.create, path: path, code: ErrorNumber.noMemory, byteCount: maximum)
         }
@@ -54,7 +65,7 @@ package final class MemoryDisk: Disk {
   }
 
   package func exists(_ path: String) throws(DiskFailure) -> Bool {
-    state.withLock { $0.files[path] != nil }
+    state.withLock { $0.files[path] != nil || $0.directories.contains(path) }
   }
 
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
@@ -63,6 +74,14 @@ package final class MemoryDisk: Disk {
 
   package func rename(_ source: String, to target: String) throws(DiskFailure) {
     try state.withLock { (state) throws(DiskFailure) in
+      if state.directories.contains(source) {
+        let moved = DirectoryEntry.moves(of: source, to: target, files: state.files, directories: state.directories)
+        state.directories.subtract(moved.directories.map(\.source))
+        state.directories.formUnion(moved.directories.map(\.target))
+        for move in moved.files { state.files[move.source] = nil }
+        for move in moved.files { state.files[move.target] = move.content }
+        return
+      }
       guard let content = state.files.removeValue(forKey: source) else {
         throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
       }
@@ -90,6 +109,48 @@ package final class MemoryDisk: Disk {
   }
 
   package func syncDirectory(holding path: String) throws(DiskFailure) {}
+
+  /// Nothing is shared here: copying memory is what a clone would save.
+  package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { false }
+
+  package func link(_ source: String, to target: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard let content = state.files[source] else {
+        throw DiskFailure(.link, path: source, code: ErrorNumber.notFound)
+      }
+      if state.files[target] != nil { throw DiskFailure(.link, path: source, code: ErrorNumber.exists) }
+      state.files[target] = content
+    }
+  }
+
+  package func makeDirectory(_ path: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard state.files[path] == nil, state.directories.insert(path).inserted else {
+        throw DiskFailure(.makeDirectory, path: path, code: ErrorNumber.exists)
+      }
+    }
+  }
+
+  package func removeDirectory(_ path: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard state.directories.contains(path) else {
+        throw DiskFailure(.remove, path: path, code: ErrorNumber.notFound)
+      }
+      guard DirectoryEntry.entries(of: path, files: state.files.keys, directories: state.directories).isEmpty else {
+        throw DiskFailure(.remove, path: path, code: ErrorNumber.notEmpty)
+      }
+      state.directories.remove(path)
+    }
+  }
+
+  package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try state.withLock { (state) throws(DiskFailure) in
+      guard state.directories.contains(directory) else {
+        throw DiskFailure(.list, path: directory, code: ErrorNumber.notFound)
+      }
+      return DirectoryEntry.entries(of: directory, files: state.files.keys, directories: state.directories)
+    }
+  }
 }
 
 /// The bytes of a file in memory. Guarded by the lock of its disk, except for reads through `base`.
@@ -177,6 +238,11 @@ package final class MemoryDisk: Disk {
       content.byteCount = byteCount
     }
   }
+
+  func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? { nil }
+
+  /// Whoever reaches a file in memory is this library.
+  func makeReadOnly() throws(DiskFailure) {}
 
   func map(through end: Int) throws(DiskFailure) {
     try locked(.map) { () throws(DiskFailure) in

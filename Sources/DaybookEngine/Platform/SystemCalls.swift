@@ -24,6 +24,7 @@ package enum ErrorNumber {
   package static let invalid: Int32 = EINVAL
   package static let noMemory: Int32 = ENOMEM
   package static let interrupted: Int32 = EINTR
+  package static let notEmpty: Int32 = ENOTEMPTY
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -119,7 +120,7 @@ enum SystemCall {
     #if canImport(Darwin)
       guard unsafe renamex_np(source, target, UInt32(RENAME_EXCL)) == 0 else { throw .last }
     #else
-      guard unsafe link(source, target) == 0 else { throw .last }
+      try link(source, to: target)
       try unlink(source)
     #endif
   }
@@ -130,7 +131,7 @@ enum SystemCall {
   }
 
   /// A zero byte would silently end the path for C, and another file would be opened.
-  private static func check(_ path: String) throws(SystemError) {
+  static func check(_ path: String) throws(SystemError) {
     guard !path.utf8.contains(0) else { throw SystemError(code: EINVAL) }
   }
 

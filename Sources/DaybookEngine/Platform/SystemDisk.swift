@@ -21,6 +21,8 @@ package final class SystemDisk: Disk {
     }
   }
 
+  package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
+
   package func exists(_ path: String) throws(DiskFailure) -> Bool {
     try identity(of: path) != nil
   }
@@ -50,6 +52,36 @@ package final class SystemDisk: Disk {
   package func remove(_ path: String) throws(DiskFailure) {
     do { try SystemCall.unlink(path) } catch {
       throw DiskFailure(.remove, path: path, code: error.code)
+    }
+  }
+
+  package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool {
+    do { return try SystemCall.clone(source, to: target) } catch {
+      throw DiskFailure(.create, path: target, code: error.code)
+    }
+  }
+
+  package func link(_ source: String, to target: String) throws(DiskFailure) {
+    do { try SystemCall.link(source, to: target) } catch {
+      throw DiskFailure(.link, path: source, code: error.code)
+    }
+  }
+
+  package func makeDirectory(_ path: String) throws(DiskFailure) {
+    do { try SystemCall.makeDirectory(path) } catch {
+      throw DiskFailure(.makeDirectory, path: path, code: error.code)
+    }
+  }
+
+  package func removeDirectory(_ path: String) throws(DiskFailure) {
+    do { try SystemCall.removeDirectory(path) } catch {
+      throw DiskFailure(.remove, path: path, code: error.code)
+    }
+  }
+
+  package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    do { return try SystemCall.entries(of: directory).sorted { $0.name < $1.name } } catch {
+      throw DiskFailure(.list, path: directory, code: error.code)
     }
   }
 

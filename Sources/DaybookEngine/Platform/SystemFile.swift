@@ -102,6 +102,27 @@ import Synchronization
     }
   }
 
+  package func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? {
+    guard let source = source as? SystemFile else { return nil }
+    let target = try enter(.write)
+    defer { leave() }
+    let origin = try source.enter(.read)
+    defer { source.leave() }
+    do throws(SystemError) {
+      return try SystemCall.copyRange(from: origin, to: target, at: offset, count: count)
+    } catch {
+      throw DiskFailure(.write, path: path, code: error.code, offset: offset, byteCount: count)
+    }
+  }
+
+  package func makeReadOnly() throws(DiskFailure) {
+    let descriptor = try enter(.protect)
+    defer { leave() }
+    do { try SystemCall.makeReadOnly(descriptor) } catch {
+      throw DiskFailure(.protect, path: path, code: error.code)
+    }
+  }
+
   // MARK: Mapping
 
   package var base: UnsafeRawPointer {

@@ -76,6 +76,34 @@ import Synchronization
     }
   }
 
+  /// The current store, and those before it that snapshots still read.
+  package var storesInUse: [Store] { stores.withLock { $0.filter { !$0.isReleased } } }
+
+  /// Keeps the current store current and its file lock held, for work that must not miss a commit. Ends with `endHolding`.
+  package func beginHolding() throws(StoreError) -> Store {
+    replacing.lock()
+    do throws(StoreError) {
+      while true {
+        let store = self.store
+        do throws(StoreError) {
+          try store.keepFileLock()
+          return store
+        } catch {
+          guard case .moved = error else { throw error }
+          try reloadMoved(store)
+        }
+      }
+    } catch {
+      replacing.unlock()
+      throw error
+    }
+  }
+
+  package func endHolding(_ store: Store) {
+    store.letFileLockGo()
+    replacing.unlock()
+  }
+
   /// Closes the current store and ends what still reads older ones.
   package func close() throws(StoreError) {
     replacing.lock()

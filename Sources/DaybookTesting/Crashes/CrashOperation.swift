@@ -3,6 +3,10 @@
 package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   /// Saves a record, and its zone where there is none; the numbers choose zone, record and how long the record is.
   case save(zone: Int, record: Int, byteCount: Int)
+  /// The same with an asset, whose content lies in a file of its own; the last number chooses among few contents.
+  case saveAsset(zone: Int, record: Int, content: Int)
+  /// Removes contents that no record names.
+  case collect
   /// Saves many records in one transaction, which goes out in parts where parts are small.
   case saveMany(zone: Int, count: Int, byteCount: Int)
   case delete(zone: Int, record: Int)
@@ -28,6 +32,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .save(let zone, let record, let byteCount): "save z\(zone)/r\(record) (\(byteCount) bytes)"
+    case .saveAsset(let zone, let record, let content): "save z\(zone)/r\(record) with asset \(content)"
+    case .collect: "collect assets"
     case .saveMany(let zone, let count, let byteCount): "save \(count) records in z\(zone) (\(byteCount) bytes each)"
     case .delete(let zone, let record): "delete z\(zone)/r\(record)"
     case .deleteZone(let zone): "delete zone z\(zone)"
@@ -50,6 +56,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   package static let exhaustive: [(name: String, operation: CrashOperation)] = [
     ("save", .save(zone: 0, record: 0, byteCount: 40)),
     ("saveParts", .saveMany(zone: 0, count: 5, byteCount: 300)),
+    ("saveAsset", .saveAsset(zone: 0, record: 0, content: 0)),
+    ("collect", .collect),
     ("delete", .delete(zone: 0, record: 0)),
     ("deleteZone", .deleteZone(0)),
     ("checkpoint", .checkpoint),
@@ -63,7 +71,9 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
     let zone = number(0..<3)
     switch number(0..<100) {
-    case 0..<44:
+    case 0..<9: return .saveAsset(zone: zone, record: number(0..<6), content: number(0..<3))
+    case 9..<12: return .collect
+    case 12..<44:
       return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
     case 44..<52: return .saveMany(zone: zone, count: number(2..<14), byteCount: number(20..<260))
     case 52..<64: return .delete(zone: zone, record: number(0..<6))

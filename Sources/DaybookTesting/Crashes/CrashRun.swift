@@ -153,6 +153,10 @@ import DaybookEngine
     switch operation {
     case .save(let number, let record, let byteCount):
       try save(["r\(record)"], zone(number), byteCount)
+    case .saveAsset(let number, let record, let content):
+      try save(["r\(record)"], zone(number), 40, asset: content)
+    case .collect:
+      try failing { try $0.collectAssets(grace: .zero) }
     case .saveMany(let number, let count, let byteCount):
       try save((0..<count).map { "r\($0)" }, zone(number), byteCount)
     case .delete(let number, let record):
@@ -208,14 +212,17 @@ import DaybookEngine
     expectation.copies.append(state)
     let isMade = try failing { database in
       if try disk.exists(Self.copyPath) { try disk.remove(Self.copyPath) }
+      // The name must be gone before its assets are.
+      try disk.syncDirectory(holding: Self.copyPath)
+      try AssetStore.removeAll(Self.copyPath + ".assets", on: disk)
       try database.backup(to: Self.copyPath, disk: disk)
     }
     if isMade { expectation.copy = state }
   }
 
-  private func save(_ names: [String], _ zone: String, _ byteCount: Int) throws {
+  private func save(_ names: [String], _ zone: String, _ byteCount: Int, asset: Int? = nil) throws {
     let id = try Zone.ID(zone)
-    let entry = CrashState.Entry(number: number + 1, byteCount: byteCount)
+    let entry = CrashState.Entry(number: number + 1, byteCount: byteCount, asset: asset)
     try commit(
       { state in for name in names { state.save(name, in: zone, entry) } },
       { transaction in
@@ -228,6 +235,7 @@ import DaybookEngine
     var record = try Record(type: "Note", id: Record.ID(name, in: zone))
     record["n"] = entry.number
     record["b"] = CrashState.content(of: entry)
+    record["a"] = entry.asset.map { Asset(data: CrashState.assetContent($0)) }
     return record
   }
 

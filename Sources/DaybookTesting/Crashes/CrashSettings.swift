@@ -70,6 +70,7 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
     options.checkpoint.maximumLogByteCount = max(64 << 10, minimumLogByteCount)
     options.closeCheckpointByteCount = closeCheckpointByteCount
     options.reserveByteCount = reserveByteCount
+    options.inlineAssetByteCount = 0
     return options
   }
 

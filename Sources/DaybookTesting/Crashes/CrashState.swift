@@ -17,6 +17,8 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   struct Entry: Hashable, Sendable {
     var number: Int64
     var byteCount: Int
+    /// Which content its asset has.
+    var asset: Int?
   }
 
   struct ZoneState: Hashable, Sendable {
@@ -62,6 +64,32 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
 
   // MARK: the real one
 
+  /// The content of an asset: larger than a sector, so that power loss can cut it.
+  static func assetContent(_ number: Int) -> Data {
+    Data((0..<700).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ number &* 101 &+ 1) })
+  }
+
+  private static func asset(of record: Record) throws -> Int? {
+    guard let asset = record["a"] as Asset? else { return nil }
+    let content: Data
+    do { content = try asset.content() } catch {
+      throw CrashDeviation("\(record.id) names an asset that is not there: \(error)")
+    }
+    guard let number = (0..<8).first(where: { assetContent($0) == content }) else {
+      throw CrashDeviation("the asset of \(record.id) has other bytes than it was saved with")
+    }
+    return number
+  }
+
+  /// After a collection exactly the files are there that records name.
+  static func expectOnlyNamedFiles(_ database: Database) throws {
+    try database.collectAssets(grace: .zero)
+    let wrong = try database.storedAssets().filter { $0.state != .stored }
+    if !wrong.isEmpty { throw CrashDeviation("after a collection: \(wrong)") }
+    let leftovers = try database.assetLeftovers()
+    if !leftovers.isEmpty { throw CrashDeviation("a collection leaves \(leftovers)") }
+  }
+
   static func content(of entry: Entry) -> Data {
     Data((0..<entry.byteCount).map { UInt8(truncatingIfNeeded: entry.number &* 31 &+ Int64($0)) })
   }
@@ -76,7 +104,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
         guard let number = record["n"] as Int64?, let bytes = record["b"] as Data? else {
           throw CrashDeviation("\(record.id) lacks its values")
         }
-        let entry = Entry(number: number, byteCount: bytes.count)
+        let entry = Entry(number: number, byteCount: bytes.count, asset: try asset(of: record))
         guard bytes == content(of: entry) else { throw CrashDeviation("\(record.id) has other bytes than it was saved with") }
         found.records[record.id.name] = entry
       }

@@ -42,6 +42,7 @@ struct CrashVerifier {
     try verifyCopy(image)
     if thoroughly {
       try expectClean(database)
+      try CrashState.expectOnlyNamedFiles(database)
       // What was shown once stays, also when the power fails right now.
       try expectAfterPowerLoss(image, sequence)
       try goOn(database, image, sequence)

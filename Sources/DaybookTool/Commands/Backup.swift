@@ -4,10 +4,14 @@ extension Commands {
   static let backup = Command(
     name: "backup", summary: "Copy a database, also a live one, into a new file.",
     positionals: ["FILE", "OUT"],
-    options: [.flag("--verify", "Afterwards check the copy in depth."), .json],
+    options: [
+      .flag("--verify", "Afterwards check the copy in depth."),
+      .flag("--copy-assets", "Copy the contents of assets, also where a second name of their files would do."), .json,
+    ],
     details: """
       The copy is the database as of one moment, under checksums of its own. OUT must not exist; it appears when the whole
-      copy is durable. The exit status is 1 when --verify finds something.
+      copy is durable. Contents of assets come along in OUT.assets; on one file system they share their blocks with
+      FILE's. The exit status is 1 when --verify finds something.
       """
   ) { invocation in
     let (source, target) = (invocation.arguments[0], invocation.arguments[1])
@@ -15,7 +19,7 @@ extension Commands {
     options.isReadOnly = true
     let database = try Database.open(at: source, options: options)
     var bar = ProgressBar("copying", on: invocation.errors)
-    try database.backup(to: target) { done, total in
+    try database.backup(to: target, linksAssets: !invocation.arguments.has("--copy-assets")) { done, total in
       // A bar that cannot be drawn is no reason to stop.
       try? bar.update(done, of: total)
       return true

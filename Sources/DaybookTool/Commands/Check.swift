@@ -6,11 +6,12 @@ extension Commands {
     name: "check", summary: "Look at the whole file and say what is wrong with it. Changes nothing without --rebuild.",
     positionals: ["FILE"],
     options: [
-      .flag("--deep", "Also decode every record, and replay the log to compare it with the trees."),
+      .flag("--deep", "Also decode every record, replay the log to compare it with the trees, and hash every asset."),
       .flag("--rebuild", "Make all trees anew from the log first, then check in depth."), .json,
     ],
     details: """
-      Checks every frame, every page, the counts, and that all trees tell the same story as the record bodies.
+      Checks every frame, every page, the counts, that all trees tell the same story as the record bodies, and that the
+      files of assets are there with their sizes.
       The exit status is 1 when something was found, 3 when the file cannot even be opened.
       """
   ) { invocation in
@@ -50,7 +51,8 @@ extension Commands {
       try invocation.output.line(
         "\(verdict): \(Wording.count(report.frameCount, "frame")), \(Wording.count(report.commitCount, "commit")), "
           + "\(Wording.count(report.pageCount, "page")), \(Wording.count(report.zoneCount, "zone")), "
-          + Wording.count(report.recordCount, "record"))
+          + Wording.count(report.recordCount, "record")
+          + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : ""))
     }
     return report.isClean ? .done : .finding
   }
@@ -63,7 +65,7 @@ extension Commands {
       "isClean": .bool(report.isClean), "findings": .array(findings), "frameCount": .count(report.frameCount),
       "commitCount": .count(report.commitCount), "operationCount": .count(report.operationCount),
       "pageCount": .count(report.pageCount), "zoneCount": .count(report.zoneCount),
-      "recordCount": .count(report.recordCount), "wasRebuilt": .bool(recovery == nil),
+      "recordCount": .count(report.recordCount), "assetCount": .count(report.assetCount), "wasRebuilt": .bool(recovery == nil),
       "wasClosed": recovery.map { .bool($0.wasClosed) } ?? .null,
       "replayedCommitCount": recovery.map { .count($0.replayedCommitCount) } ?? .null,
       "discardedByteCount": recovery.map { .count($0.discardedByteCount) } ?? .null,

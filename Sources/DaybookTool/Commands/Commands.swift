@@ -5,7 +5,8 @@ import Foundation
 enum Commands {
   static let all: [Command] = [
     info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage,
-    compact, log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
+    compact, assets, log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, trialAssetWriter,
+    trialAssetVerifier, trialHash, help, completions,
   ]
 }
 
@@ -36,6 +37,9 @@ extension Invocation {
       }
       try note("making \(path)")
     }
+    // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
+    var options = options
+    options.limits.assetByteCount = .max
     let database = try Database.open(at: path, options: options)
     let status = try body(database)
     try database.close()

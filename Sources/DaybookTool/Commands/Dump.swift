@@ -15,7 +15,8 @@ extension Commands {
         date       seconds since 2001-01-01 UTC, exact
         double     the shortest digits that are exact; infinities are "inf" and "-inf"
         bytes      base64
-        location   {"latitude","longitude",…}; reference {"name","action"}; asset {"sha256","byteCount","content"}
+        location   {"latitude","longitude",…}; reference {"name","action"}; asset {"sha256","byteCount"}
+                 and for a small one, which lies in its record, "content"; `daybook export --assets` writes all of them
       cloudkit-json prints a line a record in the shape of CloudKit Web Services, times in milliseconds.
       text is for reading. Records that cannot be read any more are named on standard error; the status is then 3.
       """

@@ -7,12 +7,14 @@ extension Commands {
     options: [
       .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices; not with csv."),
       .value("--format", "FORMAT", "How to write.", choices: ExportFormat.allCases.map(\.rawValue)),
+      .value("--assets", "DIR", "Also write the contents of assets into a directory, each once, named by its SHA-256."),
     ],
     details: """
       OUT is - for standard output. The format is csv for a name that ends in .csv, else ndjson.
       csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has.
       Dates are ISO 8601, bytes base64, lists and places JSON; encrypted values and kinds are not in it, so for a copy
-      that `daybook import` takes back exactly, use ndjson.
+      that `daybook import` takes back exactly, use ndjson. Lines hold the contents of small assets only; with --assets all
+      others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum` gives each its name.
       """
   ) { invocation in
     let arguments = invocation.arguments
@@ -25,9 +27,11 @@ extension Commands {
       let output = path == "-" ? invocation.output : try Output.file(at: path)
       var count = 0
       var status = ExitStatus.done
+      var assets = try arguments.value("--assets").map { try AssetExport(directory: $0) }
       if let lines = format.lines {
         status = try invocation.forEachRecord(database) { record in
           count += 1
+          try assets?.add(record)
           try output.append {
             try lines.append(record, withMetadata: arguments.has("--metadata"), to: &$0)
           }
@@ -40,10 +44,16 @@ extension Commands {
         try output.append { csv.appendHeader(to: &$0) }
         _ = try invocation.forEachRecord(database) { record in
           count += 1
+          try assets?.add(record)
           try output.append { try csv.append(record, to: &$0) }
         }
       }
       try output.flush()
+      if let assets {
+        try invocation.note("wrote \(Wording.count(assets.fileCount, "asset")), \(Wording.bytes(assets.byteCount))")
+        for problem in assets.problems { try invocation.note("daybook: \(problem)") }
+        if !assets.problems.isEmpty { status = .damaged }
+      }
       if path != "-" { try invocation.note("wrote \(Wording.count(count, "record")) to \(path)") }
       return status
     }

@@ -10,6 +10,8 @@ extension Commands {
       .value("--type", "TYPE", "The records' type; made from the input's name when left out, else Row."),
       .value("--id", "COLUMN", "The column that names the records; a new UUID for each row when left out."),
       .value("--location", "LAT,LON", "The columns of latitude and longitude, for one key `location`."),
+      .value("--asset", "KEY=COLUMN", "Read the files that a column names, as assets under a key.", mayRepeat: true),
+      .value("--assets", "DIR", "Where the contents of a dump's assets are, as `export --assets` writes them."),
       .value("--date", "COLUMN=FORMAT", "Read a column as dates.", mayRepeat: true),
       .value(
         "--on-existing", "ACTION", "What to do with a row whose record exists; replace when left out.",
@@ -34,6 +36,7 @@ extension Commands {
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
                   one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
+      Assets      A column of --asset holds paths, from INPUT's directory on, or file URLs; the column itself is dropped.
       Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
                   %F %T %R %D, or iso8601; UTC where there is no %z. For example --date "Release Date=%b %d %Y".
       """
@@ -64,7 +67,7 @@ extension Commands {
     switch content {
     case .empty: try invocation.note("the input is empty")
     case .records:
-      for option in ["--zone", "--type", "--id", "--location", "--date"]
+      for option in ["--zone", "--type", "--id", "--location", "--date", "--asset"]
       where !invocation.arguments.allValues(option).isEmpty {
         try invocation.note("\(option) does not count: these are lines of a dump")
       }
@@ -140,6 +143,16 @@ extension ImportOptions {
       type = Self.typeName(ofInput: name)
     }
     nameColumn = arguments.value("--id")
+    for asset in arguments.allValues("--asset") {
+      guard let (key, column) = asset.splitAtEquals(), !key.isEmpty, !column.isEmpty else {
+        throw ToolError.usage("--asset needs KEY=COLUMN.", advice: "For example --asset poster=poster_file.")
+      }
+      var probe = try Record(type: "Row")
+      try probe.set(.int(0), forKey: key)
+      assets.append((key, column))
+    }
+    assetDirectory = arguments.value("--assets")
+    baseDirectory = input.directory
     if let columns = arguments.value("--location") {
       let parts = columns.split(separator: ",", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {

@@ -61,7 +61,8 @@ private struct DatabaseFacts {
       "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
       "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
-      "lastSequence": .count(statistics.lastSequence),
+      "lastSequence": .count(statistics.lastSequence), "assetCount": .count(statistics.assetCount),
+      "assetByteCount": .count(statistics.assetByteCount),
       "zones": .array(
         zones.map {
           ["name": .string($0.id.name), "owner": .string($0.id.owner), "recordCount": .count($0.recordCount)]
@@ -91,6 +92,11 @@ private struct DatabaseFacts {
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "
         + Wording.count(statistics.pageCount, "page"))
     try output.line("  records   \(Wording.count(statistics.recordCount))")
+    if statistics.assetCount > 0 {
+      try output.line(
+        "  assets    \(Wording.count(statistics.assetCount)) in files of their own, \(Wording.bytes(statistics.assetByteCount))"
+      )
+    }
     for zone in zones {
       try output.line("  zone      \(zone.id)  \(Wording.count(zone.recordCount, "record"))")
       for type in types where type.zone == zone.id {

@@ -31,11 +31,13 @@ extension Commands {
         try invocation.output.line(
           "\(Wording.count(report.skippedOperationCount, "operation")) made no sense any more and was left out")
       }
+      for name in report.missingAssets { try invocation.output.line("the content of asset \(name) is missing or damaged") }
       if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
       if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it served") }
       try invocation.output.line(
         "\(report.isComplete ? "complete" : "incomplete"): \(Wording.count(report.commitCount, "commit")), "
-          + "\(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))")
+          + "\(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))"
+          + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : ""))
     }
     return report.isComplete ? .done : .finding
   }
@@ -50,7 +52,8 @@ extension Commands {
       "remadeZones": .array(report.remadeZones.map { .string($0.name) }),
       "skippedOperationCount": .count(report.skippedOperationCount),
       "damagedByteCount": .count(report.damagedByteCount), "usedHeaderCopy": .bool(report.usedHeaderCopy),
-      "hasTornTail": .bool(report.hasTornTail),
+      "hasTornTail": .bool(report.hasTornTail), "assetCount": .count(report.assetCount),
+      "missingAssets": .array(report.missingAssets.map { .string($0) }),
     ]
   }
 }

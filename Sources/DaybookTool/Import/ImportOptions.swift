@@ -14,6 +14,12 @@ struct ImportOptions {
   /// The columns of latitude and longitude.
   var location: (latitude: String, longitude: String)?
   var dates: [(column: String, pattern: DatePattern)] = []
+  /// Keys whose assets are in the files that a column names.
+  var assets: [(key: String, column: String)] = []
+  /// Where paths in such columns begin: beside the input.
+  var baseDirectory = "."
+  /// Where the contents of a dump's assets are.
+  var assetDirectory: String?
   var onExisting = OnExisting.replace
   var isStrict = false
 }

@@ -18,6 +18,9 @@ struct ImportPlan {
   let isCSV: Bool
   private let nameColumn: Int?
   private let location: (latitude: Int, longitude: Int)?
+  /// Columns whose files become assets.
+  private let assets: [AssetColumn]
+  private let baseDirectory: String
   private let index: [ColumnName: Int]
 
   /// - Throws: a usage error when an option names a column that is not there.
@@ -32,9 +35,14 @@ struct ImportPlan {
         try Self.column(place.latitude, names, "--location"), try Self.column(place.longitude, names, "--location")
       )
     }
-    let dropped = location.map { [$0.latitude, $0.longitude] } ?? []
+    var assets: [AssetColumn] = []
+    for asset in options.assets where survey.rowCount > 0 {
+      assets.append(AssetColumn(key: asset.key, position: try Self.column(asset.column, names, "--asset")))
+    }
+    let dropped = (location.map { [$0.latitude, $0.longitude] } ?? []) + assets.map(\.position)
     let kept = names.indices.filter { !dropped.contains($0) }
-    let keys = KeyMapping.keys(for: kept.map { names[$0] }, taken: location == nil ? [] : [Self.locationKey])
+    let keys = KeyMapping.keys(
+      for: kept.map { names[$0] }, taken: (location == nil ? [] : [Self.locationKey]) + assets.map(\.key))
     var keyOfColumn = [String](repeating: "", count: names.count)
     for (position, key) in zip(kept, keys) { keyOfColumn[position] = key }
     var dates: [Int: DatePattern] = [:]
@@ -55,6 +63,8 @@ struct ImportPlan {
     }
     self.columns = columns
     self.location = location
+    self.assets = assets
+    baseDirectory = options.baseDirectory
     self.nameColumn = nameColumn
     index = Dictionary(names.enumerated().map { (ColumnName($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -120,6 +130,10 @@ struct ImportPlan {
         Coordinate(json[columns[location.latitude].name]), Coordinate(json[columns[location.longitude].name]), line)
       try setLocation(place, &row.record, line)
     }
+    for asset in assets {
+      guard let value = json[columns[asset.position].name], value != .null else { continue }
+      try set(asset, ColumnKind.text(value), &row.record, line)
+    }
     return row
   }
 
@@ -139,7 +153,18 @@ struct ImportPlan {
         Coordinate(csv, location.latitude), Coordinate(csv, location.longitude), line)
       try setLocation(place, &row.record, line)
     }
+    for asset in assets where !csv.isEmpty(asset.position) {
+      try set(asset, csv.text(asset.position), &row.record, line)
+    }
     return row
+  }
+
+  private func set(_ asset: AssetColumn, _ text: String, _ record: inout Record, _ line: Int) throws(ToolError) {
+    let name = columns[asset.position].name
+    guard let value = try AssetColumn.asset(text, name, base: baseDirectory, line) else { return }
+    do throws(DatabaseError) { try record.set(.asset(value), forKey: asset.key) } catch {
+      throw .badRow(line: line, "--asset: \(error.message)")
+    }
   }
 
   private func position(of name: String, expected: Int) -> Int? {

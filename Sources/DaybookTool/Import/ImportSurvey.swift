@@ -17,6 +17,7 @@ struct ImportSurvey {
   /// In CSV: where the columns that options name are; columns that are not there are the plan's to refuse.
   private var dates: [(position: Int, pattern: DatePattern)] = []
   private var location: (latitude: Int, longitude: Int)?
+  private var assets: [AssetColumn] = []
 
   /// A survey of JSON rows.
   init(_ options: ImportOptions) {
@@ -30,6 +31,9 @@ struct ImportSurvey {
     self.options = options
     columns = (0..<header.cellCount).map { Column(name: header.text($0)) }
     func position(_ name: String) -> Int? { columns.firstIndex { UTF8Order.equal($0.name, name) } }
+    assets = options.assets.compactMap { asset in
+      position(asset.column).map { AssetColumn(key: asset.column, position: $0) }
+    }
     dates = options.dates.compactMap { date in position(date.column).map { ($0, date.pattern) } }
     if let place = options.location, let latitude = position(place.latitude),
       let longitude = position(place.longitude)
@@ -64,6 +68,10 @@ struct ImportSurvey {
       guard let value = row[date.column], value != .null else { continue }
       try check(ColumnKind.text(value), date.pattern, date.column, line)
     }
+    for asset in options.assets {
+      guard let value = row[asset.column], value != .null else { continue }
+      _ = try AssetColumn.asset(ColumnKind.text(value), asset.column, base: options.baseDirectory, line)
+    }
     if let location = options.location {
       _ = try Coordinate.location(Coordinate(row[location.latitude]), Coordinate(row[location.longitude]), line)
     }
@@ -80,6 +88,9 @@ struct ImportSurvey {
     for position in columns.indices {
       let kind = KindSet(ofCell: row.bytes, row.range(position))
       if !kind.isSubset(of: columns[position].kinds) { columns[position].kinds.formUnion(kind) }
+    }
+    for asset in assets where !row.isEmpty(asset.position) {
+      _ = try AssetColumn.asset(row.text(asset.position), asset.key, base: options.baseDirectory, row.line)
     }
     for date in dates where !row.isEmpty(date.position) {
       try check(row.text(date.position), date.pattern, columns[date.position].name, row.line)

@@ -60,7 +60,7 @@ struct Importer {
     while let (row, line) = try reader.next() {
       if recordCount > 0 || (survey.rowCount == 0 && RecordLine.isRecordLine(row)) {
         recordCount += 1
-        _ = try Self.record(row, line, sealedCount: &sealedCount)
+        _ = try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetDirectory)
       } else {
         try survey.observe(row, line: line)
       }
@@ -70,8 +70,10 @@ struct Importer {
     return .rows(try ImportPlan(survey, options))
   }
 
-  static func record(_ row: JSONValue, _ line: Int, sealedCount: inout Int) throws(ToolError) -> Record {
-    do { return try RecordLine.record(row, sealedCount: &sealedCount) } catch {
+  static func record(
+    _ row: JSONValue, _ line: Int, sealedCount: inout Int, assets directory: String? = nil
+  ) throws(ToolError) -> Record {
+    do { return try RecordLine.record(row, sealedCount: &sealedCount, assets: directory) } catch {
       switch error {
       case let fault as RecordLine.Fault: throw .badRow(line: line, fault.reason)
       case let error as DatabaseError: throw badRow(line, error)
@@ -95,7 +97,7 @@ struct Importer {
   ) throws -> ImportReport {
     guard let format, !content.isEmpty else { return ImportReport() }
     let source = try input.source()
-    var rows = try RowReader(source, format, content)
+    var rows = try RowReader(source, format, content, assets: options.assetDirectory)
     var session = ImportSession(options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords)
     var bar = ProgressBar("saving", on: errors)
     var isAtEnd = false

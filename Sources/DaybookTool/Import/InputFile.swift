@@ -10,6 +10,11 @@ final class InputFile {
   let path: String
   /// The name that the input was given by; nil for standard input.
   let name: String?
+  /// The directory of the input; the present one for standard input.
+  var directory: String {
+    let directory = name == nil ? "" : (path as NSString).deletingLastPathComponent
+    return directory.isEmpty ? "." : directory
+  }
   private let isTemporary: Bool
 
   /// - Parameter path: `-` for standard input.

@@ -12,11 +12,16 @@ struct RowReader {
   private var json: JSONElementReader?
   /// Nil for lines of a dump.
   private let plan: ImportPlan?
+  /// Where the contents of a dump's assets are.
+  private let assetDirectory: String?
   private var names = RandomNames()
   private(set) var firstUnnamed: [(number: Int, line: Int)] = []
   private(set) var unnamedCount = 0
 
-  init(_ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content) throws {
+  init(
+    _ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content, assets directory: String? = nil
+  ) throws {
+    assetDirectory = directory
     if case .rows(let plan) = content { self.plan = plan } else { plan = nil }
     switch format {
     case .csv:
@@ -34,7 +39,8 @@ struct RowReader {
     guard let (value, line) = try json?.next() else { return nil }
     report.rowCount += 1
     guard let plan else {
-      return Row(record: try Importer.record(value, line, sealedCount: &report.sealedCount), line: line)
+      let record = try Importer.record(value, line, sealedCount: &report.sealedCount, assets: assetDirectory)
+      return Row(record: record, line: line)
     }
     return note(try plan.row(value, number: report.rowCount, line: line, names: &names), line, &report)
   }

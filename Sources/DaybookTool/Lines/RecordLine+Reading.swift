@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 /// Reading what `dump` prints.
@@ -26,20 +27,22 @@ extension RecordLine {
   /// The record of a line: without metadata, every field a change.
   ///
   /// - Parameter sealedCount: counts the encrypted values that only a cipher could open, and that are left out.
-  static func record(_ row: JSONValue, sealedCount: inout Int) throws -> Record {
+  static func record(
+    _ row: JSONValue, sealedCount: inout Int, assets directory: String? = nil
+  ) throws -> Record {
     guard isRecordLine(row), let zoneName = row["zone"]?.text, let name = row["name"]?.text,
       let type = row["type"]?.text, case .object(let fields)? = row["fields"]
     else { throw Fault(reason: "this is not a line of a dump, as the rows before it are.") }
     let zone = try Zone.ID(zoneName, owner: row["owner"]?.text)
     var record = try Record(type: type, id: Record.ID(name, in: zone))
-    for field in fields { try record.set(value(field.value, field.key, in: zone), forKey: field.key) }
+    for field in fields { try record.set(value(field.value, field.key, in: zone, directory), forKey: field.key) }
     if case .object(let encrypted)? = row["encrypted"] {
       for field in encrypted {
         if field.value["type"]?.text == "sealed" {
           sealedCount += 1
           continue
         }
-        try record.encryptedValues.set(value(field.value, field.key, in: zone), forKey: field.key)
+        try record.encryptedValues.set(value(field.value, field.key, in: zone, nil), forKey: field.key)
       }
     }
     if let parent = row["parent"] {
@@ -49,18 +52,22 @@ extension RecordLine {
     return record
   }
 
-  private static func value(_ field: JSONValue, _ key: String, in zone: Zone.ID) throws -> Record.Value {
+  private static func value(
+    _ field: JSONValue, _ key: String, in zone: Zone.ID, _ directory: String?
+  ) throws -> Record.Value {
     guard let name = field["type"]?.text, let kind = FieldKind(name: name) else {
       throw Fault(reason: "\(key) is of a kind that does not exist.")
     }
-    guard let bare = field["value"], let value = try value(bare, kind, in: zone) else {
+    guard let bare = field["value"], let value = try value(bare, kind, in: zone, assets: directory) else {
       throw Fault(reason: "the value of \(key) is not of the kind \(name).")
     }
     return value
   }
 
   /// A bare value as one of a kind; nil when it is not of it.
-  static func value(_ bare: JSONValue, _ kind: FieldKind, in zone: Zone.ID) throws -> Record.Value? {
+  static func value(
+    _ bare: JSONValue, _ kind: FieldKind, in zone: Zone.ID, assets directory: String? = nil
+  ) throws -> Record.Value? {
     switch kind {
     case .string: return bare.text.map { .string($0) }
     case .int: return int(bare).map { .int($0) }
@@ -68,7 +75,7 @@ extension RecordLine {
     case .bytes: return bytes(bare).map { .bytes($0) }
     case .date: return date(bare).map { .date($0) }
     case .location: return location(bare).map { .location($0) }
-    case .asset: return asset(bare).map { .asset($0) }
+    case .asset: return try asset(bare, directory).map { .asset($0) }
     case .reference: return try reference(bare, in: zone).map { .reference($0) }
     case .strings: return list(bare) { $0.text }.map { .strings($0) }
     case .ints: return list(bare, int).map { .ints($0) }
@@ -76,7 +83,7 @@ extension RecordLine {
     case .bytesList: return list(bare, bytes).map { .bytesList($0) }
     case .dates: return list(bare, date).map { .dates($0) }
     case .locations: return list(bare, location).map { .locations($0) }
-    case .assets: return list(bare, asset).map { .assets($0) }
+    case .assets: return try list(bare) { try asset($0, directory) }.map { .assets($0) }
     case .references: return try list(bare) { try reference($0, in: zone) }.map { .references($0) }
     }
   }
@@ -141,11 +148,21 @@ extension RecordLine {
     return Record.Reference(try Record.ID(name, in: zone), action: action)
   }
 
-  /// Only an asset with its content: one that is known by its digest alone has nothing to save.
-  private static func asset(_ bare: JSONValue) -> Asset? {
-    guard let content = bare["content"].flatMap(bytes), let count = bare["byteCount"].flatMap(int),
-      count == content.count
-    else { return nil }
-    return Asset(data: content)
+  /// An asset with its content in the line, or in a directory, where its file is called by its SHA-256.
+  private static func asset(_ bare: JSONValue, _ directory: String?) throws -> Asset? {
+    guard let count = bare["byteCount"].flatMap(int), let byteCount = Int(exactly: count), byteCount >= 0 else { return nil }
+    if let content = bare["content"] {
+      guard let data = bytes(content), data.count == byteCount else { return nil }
+      return Asset(data: data)
+    }
+    guard let name = bare["sha256"]?.text, let digest = AssetDigest(name: name) else { return nil }
+    guard let directory else {
+      throw Fault(reason: "an asset without its content; --assets names the directory that `daybook export` wrote it to.")
+    }
+    let url = URL(fileURLWithPath: directory + "/" + name)
+    guard try Asset(fileURL: url).byteCount == byteCount else {
+      throw Fault(reason: "\(url.path) has not the size of its asset.")
+    }
+    return Asset(digest: digest.bytes, byteCount: byteCount, fileURL: url)
   }
 }

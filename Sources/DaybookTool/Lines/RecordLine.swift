@@ -14,7 +14,7 @@ import Foundation
 ///     date        seconds since 2001-01-01 UTC, exact; reading also takes ISO 8601 text
 ///     location    {"latitude","longitude", then what else is known of it}
 ///     reference   {"name","action"}: a record of the same zone
-///     asset       {"sha256","byteCount","content" in base64}
+///     asset       {"sha256","byteCount"}; small ones, which lie in their record, also "content" in base64
 ///     lists       strings, ints, doubles, bytesList, dates, locations, references, assets: [ … ]
 enum RecordLine {
   /// Appends the line, without its end.
@@ -192,20 +192,12 @@ enum RecordLine {
     }
     append(#""byteCount":"#, &bytes)
     JSONText.append(Int64(asset.byteCount), to: &bytes)
-    if let content = try content(of: asset) {
+    // Others may have gigabytes; `export --assets` writes them out.
+    if let content = asset.data {
       append(#","content":"#, &bytes)
       append(content, to: &bytes)
     }
     append("}", &bytes)
-  }
-
-  /// The bytes of an asset, where they are here.
-  private static func content(of asset: Asset) throws(DatabaseError) -> Data? {
-    if let data = asset.data { return data }
-    guard let url = asset.fileURL else { return nil }
-    do { return try Data(contentsOf: url) } catch {
-      throw DatabaseError(.assetFileNotFound, facts: .init(path: url.path), cause: error)
-    }
   }
 }
 

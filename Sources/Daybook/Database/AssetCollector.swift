@@ -1,0 +1,169 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+import Dispatch
+
+/// Removing contents that no record names any more.
+///
+///     in a turn       from here on, what transactions name is remembered
+///     sync            so that no crash goes back to before this moment
+///     pin             R = what the newest version names, and every older one that a snapshot holds
+///     list            what is in the directory and not in R; first seen when?
+///     in a turn       unlink what has waited for the grace time and was not named meanwhile; a few files a turn
+///
+/// A content that an ingest holds may be unlinked here: the commit that names it links it again (`AssetStore+Ingest`).
+/// A crash at any place leaves a file too many, never a name without its file.
+extension Database {
+  /// What a collection found.
+  public struct AssetCollection: Sendable, Hashable, Codable {
+    /// Contents that records name, or that a snapshot still sees.
+    public var keptCount = 0
+    /// Contents that nobody names and that stay until the grace time is over.
+    public var waitingCount = 0
+    /// Contents that were removed, and their bytes.
+    public var removedCount = 0
+    /// Bytes of the contents that were removed.
+    public var removedByteCount = 0
+    /// Unfinished ingests and copies handed out by opens that have ended, which were removed.
+    public var removedLeftoverCount = 0
+    /// Their bytes.
+    public var removedLeftoverByteCount = 0
+    /// Names in the directory that no database gives; they are left alone.
+    public var strangerCount = 0
+  }
+
+  /// Removes contents of assets that no record names any more, and what crashes have left.
+  ///
+  /// A content goes when the commit that dropped its last name is durable, no snapshot of this process sees it, and the grace
+  /// time has passed since a collection first saw it so. Older versions of records (`history(of:)`) do not keep it. Happens
+  /// by itself now and then while the database is being written to; writers wait only for the removal of a few files at
+  /// a time.
+  /// - Parameter grace: instead of `Options.assetGrace`; zero removes at once, and then a reader in another process may miss
+  ///   a file that it was about to read.
+  /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, `ioFailed`.
+  @discardableResult
+  public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
+    let store = library.store
+    // Neither a compaction nor another process that takes turns may commit elsewhere meanwhile.
+    let held: Store
+    do { held = try stores.beginHolding() } catch { throw DatabaseError(error, path: path) }
+    defer { stores.endHolding(held) }
+    let hasBegun: Bool
+    do { hasBegun = try held.withTurn { () throws(DiskFailure) in store.beginCollection() } } catch {
+      throw DatabaseError(error, path: path)
+    }
+    guard hasBegun else {
+      throw DatabaseError(.operationCancelled, "Assets are being collected already.", facts: .init(path: path))
+    }
+    defer { store.endCollection() }
+    if !isMutant("unlink-asset-early") { try sync() }
+    let named = try namedAssets()
+    do throws(DiskFailure) {
+      return try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace)
+    } catch { throw DatabaseError(error) }
+  }
+
+  /// What the newest version names, and all older ones that somebody still reads.
+  private func namedAssets() throws(DatabaseError) -> Set<AssetDigest> {
+    try reading { (view) throws(DatabaseError) in
+      guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      var named: Set<AssetDigest> = []
+      try view.forEachAsset { _, digest, _ in named.insert(digest) }
+      if isMutant("forget-snapshots-assets") { return named }
+      // Also those of files that a compaction has replaced.
+      for store in stores.storesInUse {
+        try store.forEachPinnedVersion(before: store === view.store ? pin : nil) { (pin) throws(DatabaseError) in
+          try self.view(store, pin).forEachAsset { _, digest, _ in named.insert(digest) }
+        }
+      }
+      return named
+    }
+  }
+
+  private func collect(
+    _ inventory: AssetStore.Inventory, keeping named: Set<AssetDigest>, grace: Duration
+  ) throws(DiskFailure) -> AssetCollection {
+    let store = library.store
+    let now = options.now().timeIntervalSinceReferenceDate
+    let graceSeconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
+    let oldNote = store.readNote()
+    var note: [String: Double] = [:]
+    /// Whether a name has been without a reference long enough.
+    func isOver(_ name: String) -> Bool {
+      var first = oldNote[name] ?? now
+      // A clock that was set back would make it wait for ever.
+      if !(first <= now) { first = now }
+      if now - first >= graceSeconds { return true }
+      note[name] = first
+      return false
+    }
+    var report = AssetCollection()
+    report.strangerCount = inventory.strangers.count
+    var victims: [AssetDigest] = []
+    for digest in inventory.digests {
+      if named.contains(digest) {
+        report.keptCount += 1
+      } else if isOver(digest.name) {
+        victims.append(digest)
+      } else {
+        report.waitingCount += 1
+      }
+    }
+    let staged = library.stagedNames
+    for name in inventory.leftovers where !staged.contains(name) && isOver(name) {
+      let byteCount = store.byteCount(of: name) ?? 0
+      guard try store.removeLeftover(name) else { continue }
+      report.removedLeftoverCount += 1
+      report.removedLeftoverByteCount += byteCount
+    }
+    try remove(victims, &report)
+    if note != oldNote { try store.writeNote(note) }
+    return report
+  }
+
+  /// Few files a turn: removing a large one takes milliseconds.
+  private func remove(_ victims: [AssetDigest], _ report: inout AssetCollection) throws(DiskFailure) {
+    let store = library.store
+    for start in stride(from: 0, to: victims.count, by: 16) {
+      let batch = victims[start..<min(start + 16, victims.count)]
+      let sizes = batch.map { store.byteCount(of: $0) ?? 0 }
+      do throws(StoreError) {
+        try self.store.withTurn { () throws(DiskFailure) in
+          for (digest, byteCount) in zip(batch, sizes) {
+            guard try store.removeUnlessRescued(digest) else {
+              report.keptCount += 1
+              continue
+            }
+            report.removedCount += 1
+            report.removedByteCount += byteCount
+          }
+        }
+      } catch {
+        if case .disk(let failure) = error { throw failure }
+        // Closed, or dead: nothing is removed any more.
+        throw DiskFailure(.remove, path: store.directory, kind: .closed, code: 0)
+      }
+    }
+  }
+
+  // MARK: by itself
+
+  /// Something may have become nobody's: a collection is due when the grace time is over.
+  func noteDroppedAssets() {
+    guard options.hasBackgroundThread else { return }
+    library.collectionIsDue(inSeconds: max(0, options.assetGrace.components.seconds))
+  }
+
+  /// Starts a collection in the background if its time has come. Called after a commit.
+  func collectAssetsIfDue() {
+    guard library.takeDueCollection() else { return }
+    DispatchQueue.global(qos: .utility).async { [weak self] in
+      // Nobody waits for it: what could not be removed now is there for the next one.
+      guard let self, let report = try? collectAssets() else { return }
+      if report.waitingCount > 0 { noteDroppedAssets() }
+    }
+  }
+}

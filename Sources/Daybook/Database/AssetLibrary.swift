@@ -1,0 +1,208 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+import Synchronization
+
+/// The contents of a database's assets as records see them: errors with codes, and copies to hand out.
+///
+/// Files that were handed out are copies, never the stored ones: a hard link would share the bytes, and whoever may
+/// change a file's mode could write through it. `staged` remembers them with the state they had; a copy that was changed
+/// since is not handed out again.
+package final class AssetLibrary: Sendable {
+  package let store: AssetStore
+  private let staging: Locked<Staging>
+  /// When a collection is due, in nanoseconds of the monotonic clock; `.max` while nothing has been dropped. With a sign,
+  /// because `min` of an atomic number without one takes large numbers for negative ones (Swift 6.3).
+  private let due = Atomic<Int64>(.max)
+
+  private struct Staging {
+    /// Beside the database, where blocks can be shared; nil when nothing may be written there.
+    var directory: String?
+    /// Made for this object alone, and removed with it.
+    var ownDirectory: String?
+    var copies: [AssetDigest: Copy] = [:]
+    /// Names of all copies that were handed out, those too that were changed since.
+    var names: Set<String> = []
+  }
+
+  private struct Copy {
+    let path: String
+    let modificationTime: Double
+  }
+
+  /// - Parameter stagesBeside: whether copies may lie in the store's own directory.
+  init(store: AssetStore, stagesBeside: Bool) {
+    self.store = store
+    let directory = stagesBeside ? "\(store.directory)/\(AssetStore.stagingName)" : nil
+    staging = Locked(Staging(directory: directory))
+  }
+
+  deinit {
+    if let own = staging.withLock({ $0.ownDirectory }) { try? FileManager.default.removeItem(atPath: own) }
+  }
+
+  /// Names in the staging folder, relative to the store's directory, that were handed out by this object.
+  var stagedNames: Set<String> {
+    staging.withLock { Set($0.names.map { "\(AssetStore.stagingName)/\($0)" }) }
+  }
+
+  // MARK: when to collect
+
+  /// Whether a collection is due or will be.
+  @inline(__always)
+  var mayBeDue: Bool { due.load(ordering: .relaxed) != .max }
+
+  /// A collection is due after so many seconds, unless one is due before.
+  func collectionIsDue(inSeconds seconds: Int64) {
+    let (wait, isLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (time, isOverflow) = Int64(clamping: SystemClock.monotonicNanoseconds()).addingReportingOverflow(wait)
+    guard !isLong, !isOverflow else { return }
+    _ = due.min(time, ordering: .relaxed)
+  }
+
+  /// True once for each collection that has become due.
+  func takeDueCollection() -> Bool {
+    let time = due.load(ordering: .relaxed)
+    guard time <= Int64(clamping: SystemClock.monotonicNanoseconds()) else { return false }
+    return due.compareExchange(expected: time, desired: .max, ordering: .relaxed).exchanged
+  }
+
+  // MARK: reading
+
+  static func read(
+    _ store: AssetStore, _ digest: AssetDigest, _ byteCount: Int, _ body: (Data) throws -> Void
+  ) throws {
+    do {
+      // Safe: Data copies the bytes of the piece.
+      try store.read(digest, byteCount: byteCount) { (piece) throws in try body(unsafe Data(piece.buffer)) }
+    } catch {
+      switch error {
+      case .fault(let fault): throw DatabaseError(fault)
+      case .caller(let error): throw error
+      }
+    }
+  }
+
+  /// A file of somebody else, which may be anything by now.
+  static func read(_ url: URL, _ byteCount: Int, expected: AssetDigest?, _ body: (Data) throws -> Void) throws {
+    let file = try open(url)
+    defer { file.close() }
+    var hash = SHA256()
+    let piece = ByteBuffer(capacity: max(1, min(1 << 20, byteCount)))
+    var offset = 0
+    while true {
+      // Safe: the buffer was made for this many bytes.
+      do { piece.count = try unsafe file.read(into: piece.base, count: piece.capacity, at: offset) } catch {
+        throw DatabaseError(error)
+      }
+      if piece.count == 0 { break }
+      offset += piece.count
+      guard offset <= byteCount else { break }
+      if expected != nil { hash.update(piece.view) }
+      try body(unsafe Data(piece.view.buffer))
+    }
+    guard offset == byteCount, expected == nil || AssetDigest(hash.finish()) == expected else {
+      throw DatabaseError(.assetFileModified, facts: .init(path: url.path, size: offset))
+    }
+  }
+
+  static func open(_ url: URL) throws(DatabaseError) -> any DiskFile {
+    do { return try SystemDisk().open(url.path, .readOnly) } catch {
+      throw DatabaseError(
+        .assetFileNotFound, "The file of the asset cannot be read.", facts: .init(path: url.path), cause: error)
+    }
+  }
+
+  // MARK: handing out
+
+  /// A file with a content, for others to read. Made and verified at the first call, then the same until it is changed.
+  func fileURL(of digest: AssetDigest, byteCount: Int) throws(DatabaseError) -> URL {
+    if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, byteCount) {
+      return URL(filePath: known.path)
+    }
+    let source: any DiskFile
+    do { source = try store.open(digest, byteCount: byteCount) } catch { throw DatabaseError(error) }
+    defer { source.close() }
+    let origin = store.disk is SystemDisk ? store.path(of: digest) : nil
+    return try stage(.file(source, path: origin), digest, byteCount)
+  }
+
+  /// The same for a content that lies in its record.
+  func fileURL(of data: Data, _ digest: AssetDigest) throws(DatabaseError) -> URL {
+    if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, data.count) {
+      return URL(filePath: known.path)
+    }
+    let buffer = ByteBuffer(capacity: max(1, data.count))
+    buffer.append([UInt8](data))
+    return try stage(.bytes(buffer.view), digest, data.count)
+  }
+
+  private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {
+    let path = try newPath(digest)
+    do throws(AssetFault) {
+      let (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: path, on: SystemDisk())
+      defer { file.close() }
+      guard found == digest else {
+        throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
+      }
+      // The copy is the caller's to read; changing it harms nobody, and is noticed.
+      do { try file.makeReadOnly() } catch { throw .disk(error) }
+    } catch {
+      try? SystemDisk().remove(path)
+      throw DatabaseError(error)
+    }
+    let url = URL(filePath: path)
+    let time = try Asset.state(of: url).modificationTime
+    staging.withLock { staging in
+      staging.copies[digest] = Copy(path: path, modificationTime: time)
+      staging.names.insert(url.lastPathComponent)
+    }
+    return url
+  }
+
+  private func isUnchanged(_ copy: Copy, _ byteCount: Int) -> Bool {
+    guard let state = try? Asset.state(of: URL(filePath: copy.path)) else { return false }
+    return state.byteCount == byteCount && state.modificationTime == copy.modificationTime
+  }
+
+  /// A path that nobody has; its directory is there when this returns.
+  private func newPath(_ digest: AssetDigest) throws(DatabaseError) -> String {
+    let random = String(UInt64.random(in: .min ... .max), radix: 16)
+    return try staging.withLock { (staging) throws(DatabaseError) in
+      if let directory = staging.directory {
+        do throws(DiskFailure) {
+          try store.makeDirectory(store.directory)
+          try store.makeDirectory(directory)
+          return "\(directory)/\(digest.name)-\(random)"
+        } catch {
+          guard error.kind == .permission else { throw DatabaseError(error) }
+          // Copies go where the system wants temporary files.
+          staging.directory = nil
+        }
+      }
+      if staging.ownDirectory == nil {
+        let made = FileManager.default.temporaryDirectory.appending(path: "daybook-assets-\(random)").path
+        do { try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true) } catch {
+          throw DatabaseError(.ioFailed, "No folder can be made for copies of assets.", facts: .init(path: made), cause: error)
+        }
+        staging.ownDirectory = made
+      }
+      return "\(staging.ownDirectory ?? "")/\(digest.name)-\(random)"
+    }
+  }
+}
+
+extension DatabaseError {
+  init(_ fault: AssetFault) {
+    switch fault {
+    case .missing(let path): self.init(.assetFileNotFound, facts: .init(path: path), cause: fault)
+    case .changed(let path, let byteCount, let found):
+      self.init(
+        .assetFileModified, facts: .init(path: path, size: found, expected: "\(byteCount) bytes"), cause: fault)
+    case .disk(let failure): self.init(failure)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Assets at the public door: taking contents in ahead of a transaction, and files to read them from.
+extension Database {
+  /// Takes the content of an asset in without keeping writers waiting, and returns the asset as it will be saved.
+  ///
+  /// A transaction reads contents that were not prepared while it holds up all other writers; with a file of a gigabyte
+  /// that is seconds. Prepare large ones before, set the result in the record, then save. The content stays in the database
+  /// as long as the returned value or a record names it. ``modify(saving:deleting:policy:atomically:origin:)`` prepares by itself.
+  /// - Throws: `limitExceeded`, `assetFileNotFound`, `assetFileModified`, `assetNotAvailable`, `readOnly`, `diskFull`, `ioFailed`.
+  /// - Complexity: O(size); the content is copied, synced and hashed. A small asset is read into memory instead.
+  public func prepare(_ asset: Asset) throws(DatabaseError) -> Asset {
+    do { try store.withTurn { () throws(DiskFailure) in } } catch { throw DatabaseError(error, path: path) }
+    switch try ingest(asset, limit: limits.assetByteCount) {
+    case .inline(let asset): return asset
+    case .held(let hold):
+      noteDroppedAssets()
+      return Asset(digest: hold.digest.bytes, byteCount: hold.byteCount, source: .held(hold))
+    }
+  }
+
+  /// The record with all assets prepared that were set since it was read; see ``prepare(_:)-(Asset)``.
+  public func prepare(_ record: Record) throws(DatabaseError) -> Record {
+    guard record.hasEditedAssets else { return record }
+    var prepared = record
+    try prepared.replaceEditedAssets { (key, asset) throws(DatabaseError) in
+      do throws(DatabaseError) { return try prepare(asset) } catch {
+        throw error.adding { facts in
+          facts.zone = record.id.zone
+          facts.name = record.id.name
+          facts.key = key
+        }
+      }
+    }
+    return prepared
+  }
+
+  /// A file with the content of a record's asset; of a list, of the one at `index`. See ``Asset/fileURL``.
+  /// - Throws: `unknownItem` when there is no such record or asset, `zoneNotFound`, `assetFileNotFound` and `assetFileModified`
+  ///   when the stored content is gone or damaged, `ioFailed`, `diskFull`.
+  public func asset(_ key: String, of id: Record.ID, at index: Int = 0) throws(DatabaseError) -> URL {
+    let facts = DatabaseError.Facts(zone: id.zone, name: id.name, key: key)
+    let record: Record? = try reading { (view) throws(DatabaseError) in
+      _ = try view.existingZone(id.zone)
+      return try view.record(id)
+    }
+    guard let record else { throw DatabaseError(.unknownItem, facts: facts) }
+    let assets: [Asset] =
+      switch record[key] as Record.Value? {
+      case .asset(let asset): [asset]
+      case .assets(let list): list
+      default: []
+      }
+    guard assets.indices.contains(index) else {
+      throw DatabaseError(.unknownItem, "The record has no asset for the key.", facts: facts)
+    }
+    do throws(DatabaseError) {
+      let digest = try assets[index].knownDigest()
+      if let data = assets[index].data { return try library.fileURL(of: data, digest) }
+      return try library.fileURL(of: digest, byteCount: assets[index].byteCount)
+    } catch {
+      throw error.adding { facts in
+        facts.zone = id.zone
+        facts.name = id.name
+        facts.key = key
+      }
+    }
+  }
+
+  /// Names in the directory that are no contents: unfinished ingests, copies of earlier opens, and what is not ours.
+  package func assetLeftovers() throws(DatabaseError) -> [String] {
+    do throws(DiskFailure) {
+      let inventory = try library.store.inventory()
+      return inventory.leftovers + inventory.strangers
+    } catch { throw DatabaseError(error) }
+  }
+
+  /// One content among the files of a database.
+  public struct StoredAsset: Sendable, Hashable, Codable {
+    /// What is the matter with it.
+    public enum State: String, Sendable, Hashable, Codable {
+      /// Records name it, and it is there. Its bytes have not been looked at.
+      case stored
+      /// Records name it, and it is gone.
+      case missing
+      /// Records name it, and its file has another size.
+      case damaged
+      /// No record names it; it goes after the grace time.
+      case unreferenced
+    }
+    /// The SHA-256, which is also the name of the file.
+    public var sha256: String
+    /// Its size.
+    public var byteCount: Int
+    /// How often live records name it.
+    public var referenceCount: Int
+    /// What is the matter with it.
+    public var state: State
+    /// Its file. Reading it is allowed, nothing else.
+    public var path: String
+  }
+
+  /// All contents that lie in files of their own, by SHA-256: those that records name, and those that nobody names any more.
+  /// - Complexity: visits each file's name and size.
+  public func storedAssets() throws(DatabaseError) -> [StoredAsset] {
+    let named = try reading { (view) throws(DatabaseError) in try view.assets() }
+    let files: [AssetDigest]
+    do { files = try library.store.inventory().digests } catch { throw DatabaseError(error) }
+    var digests = Set(files)
+    digests.formUnion(named.keys)
+    return digests.sorted().map { digest in
+      let found = library.store.byteCount(of: digest)
+      let entry = named[digest]
+      let state: StoredAsset.State
+      if let entry {
+        state = found == nil ? .missing : found == Int(clamping: entry.byteCount) ? .stored : .damaged
+      } else {
+        state = .unreferenced
+      }
+      return StoredAsset(
+        sha256: digest.name, byteCount: entry.map { Int(clamping: $0.byteCount) } ?? found ?? 0,
+        referenceCount: Int(clamping: entry?.count ?? 0), state: state, path: library.store.path(of: digest))
+    }
+  }
+}

@@ -1,0 +1,222 @@
+/// Taking contents in: copy, hash the copy, sync, name, sync the names; all before any frame refers to it.
+///
+///     ingest (needs no turn)                                      in the turn of the commit
+///     ──────────────────────────────────────────────────────      ─────────────────────────
+///     ingest-… written, hashed as it was written                  secure: the name is there still,
+///       ├─ the content is known:  its file gets our second name     or it is linked again and synced
+///       └─ it is new:             synced, mode 0444, linked       frame
+///     names and directories synced                                the second name goes with the hold
+///
+/// The second name is what makes an ingest and the collector harmless to each other: whatever the collector unlinks in
+/// between, the bytes are still there under a name of ours, synced already, and the commit links them again.
+///
+/// Needs a file system with hard links.
+package final class AssetHold: Sendable {
+  package let store: AssetStore
+  package let digest: AssetDigest
+  package let byteCount: Int
+  /// Our own name of the content.
+  let temporary: String
+
+  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: String) {
+    self.store = store
+    self.digest = digest
+    self.byteCount = byteCount
+    self.temporary = temporary
+  }
+
+  deinit { store.release(temporary) }
+
+  /// Opens the held content: for another store that wants it.
+  package func open() throws(DiskFailure) -> any DiskFile { try store.disk.open(temporary, .readOnly) }
+}
+
+/// Where a content comes from.
+package enum AssetInput {
+  case bytes(ByteView)
+  /// A file that is open. With its path, if its disk may know how to clone it.
+  case file(any DiskFile, path: String? = nil)
+}
+
+extension AssetStore {
+  /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
+  /// - Parameter byteCount: how many bytes it has; `.changed` when there are more or fewer.
+  package func ingest(_ input: AssetInput, byteCount: Int) throws(AssetFault) -> AssetHold {
+    do throws(DiskFailure) {
+      try checkSyncs()
+      try makeDirectory(directory)
+    } catch { throw .disk(error) }
+    let temporary = newTemporary()
+    do throws(AssetFault) {
+      let (file, digest) = try AssetStore.copy(input, byteCount: byteCount, to: temporary, on: disk)
+      defer { file.close() }
+      do throws(DiskFailure) { return try settle(temporary, file, digest, byteCount) } catch { throw .disk(error) }
+    } catch {
+      release(temporary)
+      throw error
+    }
+  }
+
+  /// A hold on a content that is here already, made durable: who took it in may have died before doing so. Nil when it is
+  /// not here, or damaged.
+  package func adopt(_ digest: AssetDigest, byteCount: Int) throws(DiskFailure) -> AssetHold? {
+    try checkSyncs()
+    let temporary = newTemporary()
+    do throws(DiskFailure) {
+      do { try disk.link(path(of: digest), to: temporary) } catch {
+        guard error.kind == .notFound else { throw error }
+        state.withLock { _ = $0.temporaries.remove(temporary) }
+        return nil
+      }
+      let file = try disk.open(temporary, .readOnly)
+      defer { file.close() }
+      guard try file.byteCount() == byteCount else {
+        release(temporary)
+        return nil
+      }
+      try sync(file)
+      try syncNames(of: digest)
+    } catch {
+      release(temporary)
+      throw error
+    }
+    return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
+  }
+
+  /// In the turn of a commit that will refer to a held content: its name is there, durably, when this returns.
+  package func secure(_ hold: AssetHold) throws(DiskFailure) {
+    precondition(hold.store === self, "a hold secures contents of its own store")
+    try checkSyncs()
+    state.withLock { _ = $0.rescued?.insert(hold.digest) }
+    let path = path(of: hold.digest)
+    guard try !disk.exists(path), !isMutant("skip-asset-relink") else { return }
+    do { try disk.link(hold.temporary, to: path) } catch { if error.kind != .exists { throw error } }
+    try syncNames(of: hold.digest)
+  }
+
+  /// Gives a temporary file its name, or lets it go where the content has one.
+  private func settle(
+    _ temporary: String, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int
+  ) throws(DiskFailure) -> AssetHold {
+    let path = path(of: digest)
+    if let hold = try adopt(digest, byteCount: byteCount) {
+      release(temporary)
+      return hold
+    }
+    try file.makeReadOnly()
+    try sync(file)
+    try makeDirectory("\(directory)/\(digest.folder)")
+    do { try disk.link(temporary, to: path) } catch {
+      guard error.kind == .exists else { throw error }
+      if let hold = try adopt(digest, byteCount: byteCount) {
+        release(temporary)
+        return hold
+      }
+      // What has the name is damaged: ours takes its place.
+      let second = newTemporary()
+      do throws(DiskFailure) {
+        try disk.link(temporary, to: second)
+        try disk.rename(second, to: path)
+      } catch {
+        release(second)
+        throw error
+      }
+      state.withLock { _ = $0.temporaries.remove(second) }
+    }
+    try syncNames(of: digest)
+    return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
+  }
+
+  /// Copies a content into a new file and hashes what was written, not what was read: a source that changes meanwhile cannot
+  /// give a file another name than its bytes have.
+  package static func copy(
+    _ input: AssetInput, byteCount: Int, to path: String, on disk: any Disk
+  ) throws(AssetFault) -> (file: any DiskFile, digest: AssetDigest) {
+    let file: any DiskFile
+    var isCloned = false
+    do throws(DiskFailure) {
+      // Before room is made for it: what a caller says of a size may be anything.
+      if case .file(let source, _) = input {
+        let found = try source.byteCount()
+        guard found == byteCount else { throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found) }
+      }
+      if case .file(_, let source?) = input { isCloned = try disk.clone(source, to: path) }
+      file = try isCloned ? disk.open(path, .readOnly) : disk.create(path, byteCount: byteCount)
+    } catch {
+      if error.operation == .status, error.code == 0 {
+        throw .changed(path: error.path, byteCount: byteCount, found: error.byteCount)
+      }
+      throw .disk(error)
+    }
+    do throws(AssetFault) {
+      let digest = try isCloned ? hash(of: file, byteCount: byteCount) : fill(file, from: input, byteCount: byteCount)
+      return (file, digest)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  private static func hash(of file: any DiskFile, byteCount: Int) throws(AssetFault) -> AssetDigest {
+    var hash = SHA256()
+    let piece = ByteBuffer(capacity: pieceByteCount)
+    var offset = 0
+    do throws(DiskFailure) {
+      while true {
+        // Safe: the buffer was made for this many bytes.
+        piece.count = try unsafe file.read(into: piece.base, count: piece.capacity, at: offset)
+        if piece.count == 0 { break }
+        hash.update(piece.view)
+        offset += piece.count
+      }
+    } catch { throw .disk(error) }
+    guard offset == byteCount else { throw .changed(path: file.path, byteCount: byteCount, found: offset) }
+    return AssetDigest(hash.finish())
+  }
+
+  private static func fill(
+    _ file: any DiskFile, from input: AssetInput, byteCount: Int
+  ) throws(AssetFault) -> AssetDigest {
+    var hash = SHA256()
+    do throws(DiskFailure) {
+      switch input {
+      case .bytes(let bytes):
+        precondition(bytes.count == byteCount, "the bytes are all there")
+        try file.write(bytes, at: 0)
+        hash.update(bytes)
+      case .file(let source, _):
+        let piece = ByteBuffer(capacity: max(1, min(pieceByteCount, byteCount)))
+        var copiesInside = true
+        var offset = 0
+        while offset < byteCount {
+          let wish = min(piece.capacity, byteCount - offset)
+          var count = 0
+          if copiesInside, let copied = try file.copyRange(of: source, at: offset, count: wish), copied > 0 {
+            // Safe: the buffer has room for `wish` bytes, and no more were copied.
+            count = try unsafe file.read(into: piece.base, count: copied, at: offset)
+          } else {
+            copiesInside = false
+            // Safe: as above.
+            count = try unsafe source.read(into: piece.base, count: wish, at: offset)
+            piece.count = count
+            try file.write(piece.view, at: offset)
+          }
+          if count == 0 { break }
+          piece.count = count
+          hash.update(piece.view)
+          offset += count
+        }
+        let found = try source.byteCount()
+        guard offset == byteCount, found == byteCount else {
+          throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found)
+        }
+      }
+    } catch {
+      if error.operation == .status, error.code == 0 {
+        throw .changed(path: error.path, byteCount: byteCount, found: error.byteCount)
+      }
+      throw .disk(error)
+    }
+    return AssetDigest(hash.finish())
+  }
+}

@@ -1,0 +1,124 @@
+/// The system's calls for directories and for copies of whole files: what assets need.
+///
+/// As in SystemCalls.swift, a function makes one call and decides nothing; where a platform lacks a call, its function says
+/// so by its result, and the caller goes the long way.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+extension SystemCall {
+  /// EEXIST when the target exists.
+  static func link(_ source: String, to target: String) throws(SystemError) {
+    try check(source)
+    try check(target)
+    // Safe: paths are C strings for the length of the call; the same holds for every path below.
+    guard unsafe libraryLink(source, target) == 0 else { throw .last }
+  }
+
+  static func makeDirectory(_ path: String) throws(SystemError) {
+    try check(path)
+    guard unsafe mkdir(path, 0o755) == 0 else { throw .last }
+  }
+
+  static func removeDirectory(_ path: String) throws(SystemError) {
+    try check(path)
+    guard unsafe rmdir(path) == 0 else { throw .last }
+  }
+
+  /// The names in a directory, but "." and "..".
+  static func entries(of path: String) throws(SystemError) -> [DirectoryEntry] {
+    try check(path)
+    guard let stream = unsafe opendir(path) else { throw .last }
+    defer { _ = unsafe closedir(stream) }
+    var entries: [DirectoryEntry] = []
+    while true {
+      errno = 0
+      // Safe: the entry is valid until the next call on the stream, which belongs to this function.
+      guard let entry = unsafe readdir(stream) else {
+        guard errno == 0 else { throw .last }
+        return entries
+      }
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { bytes in
+        // Safe: the system ends a name with a zero, inside the array.
+        unsafe String(cString: UnsafeRawPointer(bytes).assumingMemoryBound(to: CChar.self))
+      }
+      if name == "." || name == ".." { continue }
+      let isDirectory: Bool
+      switch Int32(unsafe entry.pointee.d_type) {
+      case Int32(DT_DIR): isDirectory = true
+      case Int32(DT_UNKNOWN):
+        // Some file systems do not tell.
+        isDirectory = (try? isDirectoryNamed(path + "/" + name)) ?? false
+      default: isDirectory = false
+      }
+      entries.append(DirectoryEntry(name: name, isDirectory: isDirectory))
+    }
+  }
+
+  private static func isDirectoryNamed(_ path: String) throws(SystemError) -> Bool {
+    var status = stat()
+    // Safe: the structure outlives the call.
+    guard unsafe lstat(path, &status) == 0 else { throw .last }
+    return status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  static func makeReadOnly(_ descriptor: Int32) throws(SystemError) {
+    guard fchmod(descriptor, 0o444) == 0 else { throw .last }
+  }
+
+  /// Whether `target` is now a copy of `source` that shares its blocks. Linux clones piece by piece instead: `copyRange`.
+  static func clone(_ source: String, to target: String) throws(SystemError) -> Bool {
+    try check(source)
+    try check(target)
+    #if canImport(Darwin)
+      if unsafe clonefile(source, target, 0) == 0 { return true }
+      guard errno == ENOTSUP || errno == EXDEV || errno == EINVAL else { throw .last }
+    #endif
+    return false
+  }
+
+  /// Copies inside the system; nil when it cannot for these two files. Less than all where the source ends.
+  static func copyRange(
+    from source: Int32, to target: Int32, at offset: Int, count: Int
+  ) throws(SystemError) -> Int? {
+    #if canImport(Darwin)
+      return nil
+    #else
+      guard let call = unsafe copyFileRange else { return nil }
+      var (input, output) = (Int64(offset), Int64(offset))
+      while true {
+        // Safe: both offsets outlive the call.
+        let copied = unsafe call(source, &input, target, &output, min(count, largestTransferByteCount), 0)
+        if copied >= 0 { return copied }
+        switch errno {
+        case EINTR: continue
+        case EXDEV, ENOSYS, EOPNOTSUPP, EINVAL, EPERM: return nil
+        default: throw .last
+        }
+      }
+    #endif
+  }
+}
+
+#if !canImport(Darwin)
+  private typealias CopyFileRange =
+    @convention(c) (
+      Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
+    ) -> Int
+
+  /// `copy_file_range`, which the header shows to GNU programs only. Looked up by name; nil in a library without it.
+  private let copyFileRange: CopyFileRange? = {
+    guard let symbol = unsafe dlsym(nil, "copy_file_range") else { return nil }
+    // Safe: the manual page has the function with exactly these arguments, in Glibc and in Musl.
+    return unsafe unsafeBitCast(symbol, to: CopyFileRange.self)
+  }()
+#endif
+
+private func libraryLink(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
+  unsafe link(source, target)
+}

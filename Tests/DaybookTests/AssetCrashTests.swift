@@ -1,0 +1,192 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// Power fails at every call of the disk while records with assets are saved, replaced, deleted and collected: no record
+// ever names a content that is not there, and what is left over goes with the next collection.
+
+@Suite("assets through crashes")
+struct AssetCrashTests {
+  private static func options(
+    seed: UInt64, _ durability: Database.Options.Durability
+  ) -> Database.Options {
+    var options = Database.Options.simulated(seed: seed)
+    options.durability = durability
+    options.inlineAssetByteCount = 0
+    options.closeCheckpointByteCount = 1 << 10
+    return options
+  }
+
+  /// Saves, shares, replaces and deletes contents that are larger than a sector, with collections in between.
+  private static func work(on disk: SimulatedDisk, _ durability: Database.Options.Durability) throws {
+    for round in 1...2 as ClosedRange<UInt64> {
+      let database = try Database.open(at: "a.daybook", options: options(seed: round, durability), disk: disk)
+      let zone = try database.zone("Z")
+      for step in 0..<6 {
+        try database.put("r\(step % 3)", asset: Asset(data: AssetBench.content(step, byteCount: 900)))
+        try database.put("s\(step % 2)", in: zone, asset: Asset(data: AssetBench.content(step % 4, byteCount: 900)))
+        if step % 2 == 1 { try database.write { try $0.delete(Record.ID("r\(step % 3)")) } }
+        if step == 2 { try database.store.checkpoint() }
+        if step % 3 == 2 { try database.collectAssets(grace: .zero) }
+        if step == 4 {
+          try? database.write { transaction in
+            var record = try Record.fresh("never")
+            record["file"] = Asset(data: AssetBench.content(90, byteCount: 900))
+            try transaction.save(record)
+            throw Intended()
+          }
+        }
+      }
+      let prepared = try database.prepare(Asset(data: AssetBench.content(50, byteCount: 900)))
+      try database.write { try $0.deleteZone(zone) }
+      try database.collectAssets(grace: .zero)
+      try database.put("prepared", asset: prepared)
+      try database.close()
+    }
+  }
+
+  /// Every asset that a record names reads back whole.
+  private static func expectWhole(_ database: Database) throws {
+    for zone in try database.zones() {
+      for record in try database.records(in: zone.id) {
+        if let asset = record["file"] as Asset? { _ = try asset.content() }
+      }
+    }
+  }
+
+  @Test(
+    "after a crash at any call every asset that a record names is there, and a collection leaves exactly those",
+    arguments: [Database.Options.Durability.full, .relaxed], [UInt64(1), 2])
+  func everyCall(_ durability: Database.Options.Durability, _ seed: UInt64) throws {
+    let disk = SimulatedDisk(seed: seed)
+    let counts = Locked((crashes: 0, orphans: 0))
+    disk.observe { call in
+      let policies: [CrashPolicy] = seed == 1 ? [.none, .all, .random] : [.random, .random, .random]
+      for (index, policy) in policies.enumerated() {
+        let image = disk.crashed(seed: seed &* 1000 &+ UInt64(call.number) &* 7 &+ UInt64(index), policy: policy)
+        guard (try? image.exists("a.daybook")) == true else { continue }
+        do {
+          let database = try Database.open(at: "a.daybook", options: Self.options(seed: 9, durability), disk: image)
+          try Self.expectWhole(database)
+          let isClean = try database.check(.deep).isClean
+          let report = try database.collectAssets(grace: .zero)
+          let named = try database.reading { (view) throws(DatabaseError) in Set(try view.assets().keys) }
+          guard isClean, try database.files() == named, try database.assetLeftovers().isEmpty else {
+            Issue.record("crash before \(call), policy \(index), seed \(seed): not what records name")
+            continue
+          }
+          counts.withLock { counts in
+            counts.crashes += 1
+            counts.orphans += report.removedCount + report.removedLeftoverCount
+          }
+          // What was there stays, also when the power fails again.
+          let again = image.crashed(seed: 1, policy: .none)
+          try Self.expectWhole(try Database.open(at: "a.daybook", options: Self.options(seed: 10, durability), disk: again))
+        } catch {
+          Issue.record("crash before \(call), policy \(index), seed \(seed): \(error)")
+        }
+      }
+    }
+    try Self.work(on: disk, durability)
+    let (crashes, orphans) = counts.withLock { $0 }
+    #expect(crashes > 500 && orphans > 50, "crashes leave something to collect")
+  }
+
+  @Test("a backup that is cut off anywhere leaves no database without its assets, and can be made again")
+  func backupCutOff() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let database = try Database.open(at: "a.daybook", options: Self.options(seed: 3, .full), disk: disk)
+    for number in 0..<3 { try database.put("r\(number)", asset: Asset(data: AssetBench.content(number, byteCount: 900))) }
+    try database.write { try $0.delete(Record.ID("r0")) }
+    for linksAssets in [false, true] {
+      let trial = disk.killed()
+      let source = try Database.open(at: "a.daybook", options: Self.options(seed: 4, .full), disk: trial)
+      let start = trial.callCount
+      try source.backup(to: "copy", disk: trial, linksAssets: linksAssets)
+      let calls = trial.callCount - start
+      #expect(calls > 20)
+      for call in 1...calls {
+        let image = disk.killed()
+        let source = try Database.open(at: "a.daybook", options: Self.options(seed: 4, .full), disk: image)
+        image.stop(atCall: image.callCount + call)
+        _ = try? source.backup(to: "copy", disk: image, linksAssets: linksAssets)
+        for found in [image.killed(), image.crashed(seed: UInt64(call)), image.crashed(seed: 1, policy: .none)] {
+          if try !found.exists("copy") {
+            let again = try Database.open(at: "a.daybook", options: Self.options(seed: 5, .full), disk: found)
+            try again.backup(to: "copy", disk: found, linksAssets: linksAssets)
+            #expect(!found.paths.contains { $0.hasPrefix("copy.unfinished") })
+          }
+          let copy = try Database.open(at: "copy", options: Self.options(seed: 6, .full), disk: found)
+          try Self.expectWhole(copy)
+          #expect(try copy.storedAssets().filter { $0.state == .stored }.count == 2, "call \(call)")
+          try copy.expectClean()
+        }
+      }
+    }
+  }
+
+  /// One step of work each, so that one may fail and the next go on.
+  private static let steps: [@Sendable (Database) throws -> Void] = [
+    { try $0.put("a", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { try $0.put("b", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { database in
+      let asset = try database.prepare(Asset(data: AssetBench.content(2, byteCount: 900)))
+      try database.collectAssets(grace: .zero)
+      try database.put("c", asset: asset)
+    },
+    { try $0.put("a", asset: Asset(data: AssetBench.content(3, byteCount: 900))) },
+    { try $0.write { try $0.delete(Record.ID("b")) } },
+    { try $0.collectAssets(grace: .zero) },
+    { try $0.put("d", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },
+    { try $0.put("plain", in: .default, type: "Note", ["n": 1]) },
+  ]
+
+  @Test(
+    "a call that fails, once or for ever, leaves no record without its content, now and after a crash",
+    arguments: [ErrorNumber.inputOutput, ErrorNumber.noSpace], [false, true])
+  func failingCalls(code: Int32, forEver: Bool) throws {
+    let operations: [Set<DiskFailure.Operation>] = [
+      [.create], [.write], [.sync], [.syncDirectory], [.link], [.makeDirectory], [.remove], [.rename], [.open], [.status],
+      [.list],
+    ]
+    var struckCount = 0
+    var errorCount = 0
+    for operation in operations {
+      for call in 1...200 {
+        let disk = SimulatedDisk(seed: UInt64(call))
+        let database = try Database.open(at: "a.daybook", options: Self.options(seed: 1, .full), disk: disk)
+        try database.put("first", asset: Asset(data: AssetBench.content(0, byteCount: 900)))
+        disk.startTrace()
+        disk.inject(SimulatedFault(operation, call: call, code: code, repeats: forEver))
+        for step in Self.steps {
+          do { try step(database) } catch let error as DatabaseError {
+            errorCount += 1
+            let expected: [DatabaseError.Code] = [
+              .ioFailed, .diskFull, .outcomeUnknown, .assetFileNotFound, .assetNotAvailable, .unknownItem,
+            ]
+            #expect(expected.contains(error.code), "\(operation) \(call): \(error)")
+          }
+        }
+        let hasStruck = disk.trace.count { operation.contains($0.operation) } >= call
+        disk.removeFaults()
+        try Self.expectWhole(database)
+        for policy in [CrashPolicy.none, .random] {
+          let image = disk.crashed(seed: UInt64(call), policy: policy)
+          let after = try Database.open(at: "a.daybook", options: Self.options(seed: 9, .full), disk: image)
+          try Self.expectWhole(after)
+          let report = try after.check(.deep)
+          #expect(report.isClean, "\(operation) \(call): \(report.findings)")
+          try after.collectAssets(grace: .zero)
+          let named = try after.reading { (view) throws(DatabaseError) in Set(try view.assets().keys) }
+          #expect(try after.files() == named && after.assetLeftovers().isEmpty, "\(operation) \(call)")
+        }
+        if !hasStruck { break }
+        struckCount += 1
+      }
+    }
+    #expect(struckCount > 60 && errorCount > 60)
+  }
+}
