@@ -51,7 +51,7 @@ ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
 skip-last-commits                Interleaving|Compact   a compaction forgets the commits that came while it was copying
 skip-compaction-sync             CrashSearch            the new file takes the name before it is durable
-skip-directory-sync-after-compaction CrashSearch        commits go on in the new file before its name is durable
+skip-directory-sync-after-compaction StoreCompaction       commits go on in the new file before its name is durable
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
 stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted

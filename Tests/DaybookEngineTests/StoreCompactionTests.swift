@@ -166,6 +166,24 @@ struct StoreCompactionTests {
     try again.close()
   }
 
+  @Test("what is committed after a compaction survives power loss: the new file's name does, too")
+  func survives() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk, rounds: 1)
+    try store.compact()
+    for policy in [CrashPolicy.none, .all] {
+      let found = try KeyValueStore("a", disk: disk.crashed(seed: 2, policy: policy), options: .small())
+      #expect(try found.contents() == contents)
+    }
+    try store.put("after", [1])
+    for policy in [CrashPolicy.none, .all] {
+      let found = try KeyValueStore("a", disk: disk.crashed(seed: 3, policy: policy), options: .small())
+      #expect(try found.value("after") == [1])
+      try Self.expectSound(found)
+    }
+    try store.close()
+  }
+
   @Test("one that is cancelled leaves the database as it was, and no file beside it")
   func cancelled() throws {
     let disk = SimulatedDisk(seed: 1)
