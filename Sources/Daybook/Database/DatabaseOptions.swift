@@ -19,6 +19,16 @@ extension Database {
       case relaxed
     }
 
+    /// How the file is read.
+    public enum Access: String, Sendable, Codable, CaseIterable {
+      /// In place, from a mapping of the file: nothing is faster. When the disk fails under it, or another program
+      /// truncates the file, the system ends the process (SIGBUS).
+      case mapped
+      /// With `pread`, through a page cache of ``pageCacheByteCount`` bytes: a disk that fails makes the call throw
+      /// `ioFailed`. For network volumes, removable media and small address spaces. A read costs about a microsecond more.
+      case buffered
+    }
+
     /// When a checkpoint is made, and how much memory it may take.
     public struct Checkpoint: Sendable, Hashable {
       /// Bytes of log between checkpoints are twice the size of the trees, but at least this many.
@@ -45,6 +55,11 @@ extension Database {
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
     public var isReadOnly = false
+    /// How the file is read.
+    public var access = TestSetting.isBuffered ? Access.buffered : .mapped
+    /// Bytes of the file that `Access.buffered` keeps in memory, at least 64 KB. Each thread that reads takes 64 KB besides,
+    /// each walk over records a page a level, and each walk over the log a window of 256 KB.
+    public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
     /// How long to wait for another process that writes.
     public var lockTimeout = Duration.seconds(5)
     /// When a checkpoint is made.
@@ -94,6 +109,8 @@ extension Database {
         case .relaxed: .relaxed
         }
       options.isReadOnly = isReadOnly
+      options.access = access == .mapped ? .mapped : .buffered
+      options.pageCacheByteCount = pageCacheByteCount
       let (seconds, attoseconds) = lockTimeout.components
       // A century is for ever, and its nanoseconds fit.
       options.lockTimeoutNanoseconds =

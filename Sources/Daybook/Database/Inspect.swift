@@ -37,9 +37,8 @@ extension Database {
       var info = FrameInfo(
         offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
         byteCount: header.next - header.offset, durableThrough: header.durableThrough)
-      for operation in operations {
-        let payload = Operation.payload(operation)
-        switch Operation.kind(operation) {
+      try operations.forEach { kind, payload in
+        switch kind {
         case OperationKind.commitInfo where payload.count >= 8:
           info.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: payload.uint64(at: 0)))
           if payload.count > 8 { info.origin = UTF8Order.string(payload.dropFirst(8), isValid: false) }

@@ -123,12 +123,12 @@ struct LogCopier {
   }
 
   private func zone(_ key: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> ZoneTrees? {
-    do { return try store.records.zone(key, transaction) } catch { throw .log(error) }
+    do { return try store.records.zone(key, transaction) } catch { throw StoreError(error) }
   }
 
   private func place(of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction) throws(StoreError) -> Place? {
     let value: ByteView?
-    do { value = try transaction.value(name, in: zone.byName) } catch { throw .log(error) }
+    do { value = try transaction.value(name, in: zone.byName) } catch { throw StoreError(error) }
     return value.flatMap { RecordEntry($0)?.place }
   }
 
@@ -142,7 +142,7 @@ struct LogCopier {
       let key = ByteBuffer(capacity: JournalKey.byteCount)
       JournalKey.set(key, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
       return try transaction.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
-    } catch { throw .log(error) }
+    } catch { throw StoreError(error) }
   }
 
   private mutating func copyRecord(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {

@@ -234,13 +234,13 @@
   ) throws(StoreError) {
     if commit.isImage { return try visitImage(commit, parts, visit) }
     let frames = commit.hasParts ? Array(named(by: commit, parts) ?? []) + [commit] : [commit]
-    let operations: [(Place, ByteView)]
-    do { operations = try log.operations(of: frames) } catch {
+    let operations: [ByteView]
+    do { operations = try log.operations(of: frames).views } catch {
       // Sound checksums around absurd lengths: nobody's commit.
       losses.add(commit.sequence...commit.sequence)
       return
     }
-    try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: true))
+    try visit(Commit(sequence: commit.sequence, operations: operations, isWhole: true))
   }
 
   /// An image may be larger than what one transaction can hold: it comes frame by frame, the last one as the whole.
@@ -248,13 +248,13 @@
     _ commit: FrameHeader, _ parts: [FrameHeader], _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
     for frame in (commit.hasParts ? Array(named(by: commit, parts) ?? []) : []) + [commit] {
-      let operations: [(Place, ByteView)]
-      do { operations = try log.operations(of: [frame]) } catch {
+      let operations: [ByteView]
+      do { operations = try log.operations(of: [frame]).views } catch {
         losses.add(commit.sequence...commit.sequence)
         return
       }
       let isLast = frame.number == commit.number
-      try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: isLast, isImage: true))
+      try visit(Commit(sequence: commit.sequence, operations: operations, isWhole: isLast, isImage: true))
     }
   }
 

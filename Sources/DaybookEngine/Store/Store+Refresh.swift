@@ -16,20 +16,22 @@ extension Store {
     let log: LogReader
     do {
       isAlone = try file.tryLock(.writer, .shared)
-      let byteCount = try file.byteCount()
-      try file.map(through: byteCount)
-      // Safe: mapped on the line above.
-      log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+      log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
     guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
     let place = CheckpointContents(
       freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
       freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
-    var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
+    var plan: RecoveryPlan
+    do {
+      plan = try isAlone
+        ? log.plan(continuing: place)
+        : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan(continuing: place) }
+    } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
-      plan.cut(to: log)
+      do { try plan.cut(to: log) } catch { throw .disk(error) }
     } else if plan.hasUnprovenTruth {
       // Nobody will prove it any more: make it durable before anybody sees it, as open does.
       do { try file.sync(.full) } catch { throw .disk(error) }
@@ -52,13 +54,17 @@ extension Store {
       try applier.flush(transaction)
     } catch {
       transaction.rollBackAll()
-      if case .page(let fault) = error { throw .page(fault) }
-      throw .log(error)
+      throw StoreError(error)
+    }
+    let tail: LogTail
+    do { tail = try self.tail.moved(behindLastCommitOf: plan, log) } catch {
+      transaction.rollBackAll()
+      throw .disk(error)
     }
     let balance = editor.pageBalance
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
-    moveTail(behindLastCommitOf: plan, log)
+    self.tail = tail
     head = StateRecord(
       version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
@@ -72,30 +78,35 @@ extension Store {
   }
 
   /// Where the first refresh goes on: behind the last commit that open has applied.
-  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) {
+  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     tail.offset = plan.startOffset
     tail.number = plan.checkpoint?.freezeNumber ?? 1
     tail.previous = plan.checkpoint?.freezePrevious ?? 0
     tail.sequence = plan.startSequence
-    moveTail(behindLastCommitOf: plan, log)
+    do { tail = try tail.moved(behindLastCommitOf: plan, log) } catch { throw .disk(error) }
   }
+}
 
-  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) {
+extension LogTail {
+  fileprivate func moved(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) throws(DiskFailure) -> LogTail {
+    var tail = self
     var offset = plan.startOffset
     while offset < plan.end {
       if let target = plan.skips[offset] {
         offset = target
         continue
       }
-      guard let header = log.header(at: offset) else { return }
+      guard let header = log.header(at: offset) else { break }
       offset = header.next
       guard header.kind == .commit else { continue }
       // Commits that nothing proves yet may stand before the end of a checkpoint: they come with a later refresh.
-      if header.sequence > plan.lastSequence { return }
+      if header.sequence > plan.lastSequence { break }
       tail.offset = header.next
       tail.number = header.number + 1
       tail.previous = header.checksum
       tail.sequence = header.sequence
     }
+    try log.checkRead()
+    return tail
   }
 }
