@@ -5,10 +5,11 @@
 #     Scripts/kill.sh ROUNDS PART …   only these parts
 #
 # Parts:
-#     programs  nine programs that write in steps (Sources/DaybookTool/Trials), each killed ROUNDS times
+#     programs  ten programs that write in steps (Sources/DaybookTool/Trials), each killed ROUNDS times
 #     import    `daybook import`, killed ROUNDS times
 #     readers   processes that read beside a writer, its checkpoints and its kills, some of them killed, too
 #     lock      three writers that want one file, one of them killed in each round
+#     turns     three writers that share one file transaction by transaction, killed in the same way
 #     full      a disk without room: a small tmpfs, where this user may mount one
 #     limit     a file that may not grow (RLIMIT_FSIZE, with SIGXFSZ ignored)
 #
@@ -20,8 +21,8 @@ cd "$(dirname "$0")/.."
 rounds=${1:?usage: Scripts/kill.sh ROUNDS [PART …]}
 shift
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(programs import readers lock full limit)
-kinds=(single batches deletes zones parts relaxed checkpoints reopening updates)
+[ ${#parts[@]} -eq 0 ] && parts=(programs import readers lock turns full limit)
+kinds=(single batches deletes zones parts relaxed checkpoints reopening updates compactions)
 
 if [ -z "${DAYBOOK:-}" ]; then
   swift build -c release --product daybook >/dev/null || exit 1
@@ -207,12 +208,22 @@ readers() {
 
 # MARK: lock
 
-lock() {
-  local file=$work/lock.daybook round slot count=0 step newest turns=0
+lock() { rivals lock single "give the file back after five steps" --turns 5; }
+
+# As `lock`, but the file stays open, and only each transaction is the holder's alone; some of them compact.
+turns() {
+  rivals turns single "take turns" --shared
+  rivals turns compactions "take turns and compact" --shared
+}
+
+rivals() { # PART KIND WORDS FLAG …
+  local part=$1 kind=$2 words=$3 file=$work/lock.daybook round slot count=0 step newest turns=0
+  shift 3
+  local flags=("$@")
   rm -f "$file"* "$work"/turn-*
   start_rival() { # SLOT
     count=$((count + 1))
-    "$DAYBOOK" trial-writer single "$file" --turns 5 >"$work/turn-$count" 2>"$work/turn-messages-$count" &
+    "$DAYBOOK" trial-writer "$kind" "$file" "${flags[@]}" >"$work/turn-$count" 2>"$work/turn-messages-$count" &
     children[$1]=$!
   }
   children=()
@@ -232,11 +243,11 @@ lock() {
   for slot in $(seq 1 "$count"); do tr '\n' ' ' <"$work/turn-$slot" | grep -oE '[0-9]+ '; done | tr -d ' ' | sort -n >"$work/steps"
   [ -z "$(uniq -d "$work/steps")" ] || finding "rivals: steps $(uniq -d "$work/steps" | head -n 5 | tr '\n' ' ')were acknowledged twice"
   newest=$(tail -n 1 "$work/steps")
-  verify single "$file" "${newest:-0}" "rivals"
+  verify "$kind" "$file" "${newest:-0}" "rivals that $words"
   turns=$(wc -l <"$work/steps")
   [ "$turns" -gt 0 ] || finding "rivals: nobody wrote"
   rm -f "$file"*
-  echo "lock: three writers, $rounds kills, $turns steps acknowledged, $step in the file"
+  echo "$part: three writers that $words, $rounds kills, $turns steps acknowledged, $step in the file"
 }
 
 # MARK: no room
@@ -312,9 +323,10 @@ for part in "${parts[@]}"; do
     import) importKills ;;
     readers) readers ;;
     lock) lock ;;
+    turns) turns ;;
     full) full ;;
     limit) limit ;;
-    *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 echo "$findings findings after $((SECONDS - start)) s"

@@ -49,6 +49,14 @@ skip-inode-check                 StoreOpeningTests      who got the lock does no
 skip-inode-check-at-creation     Create|StoreOpening    two creators may both think that they made the file
 ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
+skip-last-commits                Interleaving|Compact   a compaction forgets the commits that came while it was copying
+skip-compaction-sync             CrashSearch            the new file takes the name before it is durable
+skip-directory-sync-after-compaction CrashSearch        commits go on in the new file before its name is durable
+compact-tombstones-away          CompactionTests        a compaction forgets deletions
+compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
+stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted
+hand-over-without-note           TurnTests              the lock is given back without a word of what is durable
+skip-inode-check-at-takeover     TurnTests              who takes the lock again writes to a file that has lost its name
 forget-lineage                   ForkTests              commits belong to no lineage
 accept-forked-token              ForkTests              tokens of another lineage pass
 END

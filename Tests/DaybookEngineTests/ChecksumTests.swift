@@ -92,7 +92,8 @@ struct ChecksumTests {
   func pieces() {
     let buffer = ByteBuffer(capacity: 20_000)
     while buffer.count < 20_000 { buffer.append(sanity.view.prefix(min(sanity.count, 20_000 - buffer.count))) }
-    let lengths = Array(0...300) + Array(4000...4200) + Array(stride(from: 4090, to: 20_000, by: 61)) + [8192, 8193, 9216, 9217]
+    let lengths =
+      Array(0...300) + Array(4000...4200) + Array(stride(from: 4090, to: 20_000, by: 61)) + [8192, 8193, 9216, 9217]
     for byteCount in lengths {
       let bytes = buffer.view.prefix(byteCount)
       let sum = XXH3.hash(byteCount: byteCount, seed: 7) { range in

@@ -201,7 +201,7 @@ struct StoreOpeningTests {
     try writer.store.wait(written)
     try writer.put("later", [2])
     try writer.put("last", [3])
-    #expect(try reader.store.refresh())
+    #expect(try reader.refresh())
     #expect(try reader.value("later") == [2])
     #expect(try reader.value("overtaken") == [1])
     try reader.checkThoroughly()

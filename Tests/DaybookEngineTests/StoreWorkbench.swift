@@ -214,6 +214,9 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .tooManySnapshots: return "tooManySnapshots"
     case .forked: return "forked"
     case .refused: return "refused"
+    case .replaced: return "replaced"
+    case .suspended: return "suspended"
+    case .moved: return "moved"
     }
   } catch let error as PageFault {
     return error.failure == nil ? "page" : "disk"

@@ -134,6 +134,89 @@ struct CompactionTests {
     #expect(throws: DatabaseError.self) { try snapshot.record(id) }
   }
 
+  @Test("a database that is open for reading follows to the new file, and never sees less than before")
+  func readersFollow() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database)
+    let reader = try Self.open(disk) { $0.isReadOnly = true }
+    let id = try Record.ID("record 30", in: Self.library)
+    database.store.appendNote()
+    try reader.refresh()
+    let sequence = try reader.snapshot().sequence
+    #expect(try sequence == database.snapshot().sequence)
+    let snapshot = try reader.snapshot()
+    try database.compact()
+    #expect(try reader.refresh())
+    #expect(try reader.snapshot().sequence == sequence)
+    #expect(reader.store.header.generation == 2)
+    #expect(try snapshot.history(of: id).count == 3 && reader.history(of: id).count == 1)
+    try database.write { try $0.delete(id) }
+    database.store.appendNote()
+    #expect(try reader.refresh())
+    #expect(try reader.record(id) == nil && snapshot.record(id) != nil)
+    try reader.close()
+    try database.close()
+  }
+
+  @Test("another database that takes the name is not followed")
+  func replaced() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    try Self.fill(database, count: 3)
+    database.store.appendNote()
+    let reader = try Self.open(disk) { $0.isReadOnly = true }
+    let count = try reader.recordCount(in: Self.library)
+    let options = Database.Options.simulated(seed: 77, clock: TestClock())
+    try Database.open(at: "other", options: options, disk: disk).close()
+    try disk.rename("other", to: "a.daybook")
+    let error = #expect(throws: DatabaseError.self) { try reader.refresh() }
+    #expect(error?.code == .closed)
+    #expect(try reader.recordCount(in: Self.library) == count)
+    // Its writer does not compact over the other one either.
+    #expect(throws: DatabaseError.self) { try database.compact() }
+    #expect(try database.recordCount(in: Self.library) == count)
+    try database.write { try $0.delete(Record.ID("record 1", in: Self.library)) }
+    try database.close()
+    try Database.open(at: "a.daybook", options: options, disk: disk).close()
+  }
+
+  @Test("on a full disk deletes succeed, and space comes back when what lives fits into what is free and the reserve")
+  func fullDisk() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk) { $0.reserveByteCount = 24 << 10 }
+    func record(_ number: Int) throws -> Record {
+      var record = try Record(type: "Row", id: Record.ID("row \(number)"))
+      record["bytes"] = Data(repeating: UInt8(number % 256), count: 1000)
+      return record
+    }
+    disk.limit(toByteCount: 300 << 10)
+    var count = 0
+    let refusal = #expect(throws: DatabaseError.self) {
+      while true {
+        try database.write { try $0.save(record(count)) }
+        count += 1
+      }
+    }
+    #expect(refusal?.code == .diskFull && count > 100)
+    // All of it lives: there is no room for another copy of it, and the error says how much it takes.
+    let error = #expect(throws: DatabaseError.self) { try database.compact() }
+    #expect(error?.code == .diskFull)
+    #expect((error?.facts.size ?? 0) > count * 1000)
+    #expect(try database.recordCount(in: .default) == count)
+    try database.write { transaction in
+      for number in 1..<count { try transaction.delete(Record.ID("row \(number)")) }
+    }
+    let kept = try database.recordCount(in: .default)
+    try database.write { try $0.forgetDeletions(through: database.snapshot().sequence) }
+    try database.compact()
+    #expect(disk.bytes(of: "a.daybook")?.count ?? .max < 100 << 10)
+    #expect(try database.recordCount(in: .default) == kept)
+    for number in 0..<100 { try database.write { try $0.save(record(2000 + number)) } }
+    try Self.expectSound(database)
+    try database.close()
+  }
+
   @Test("an image larger than memory is written in pieces, and replayed whole")
   func spills() throws {
     let disk = SimulatedDisk(seed: 1)

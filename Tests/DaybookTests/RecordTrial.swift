@@ -536,6 +536,7 @@ final class RecordTrial {
     options = .simulated(seed: generator.next(), clock: clock)
     options.durability = chance(1, in: 2) ? .full : .relaxed
     options.padding = chance(1, in: 4)
+    options.lock = chance(1, in: 4) ? .perTransaction : .whileOpen
     options.partByteCount = chance(1, in: 2) ? 1 << 10 : 8 << 20
     options.closeCheckpointByteCount = chance(1, in: 2) ? 0 : 1 << 20
     options.checkpoint.minimumLogByteCount = pick([4 << 10, 16 << 10, 1 << 20])

@@ -46,6 +46,7 @@ extension Database {
     options.isReadOnly = false
     // Nothing counts before the rename, and closing makes everything durable.
     options.durability = .relaxed
+    options.lock = .whileOpen
     options.compaction.isAutomatic = false
     do throws(StoreError) {
       do throws(DiskFailure) {

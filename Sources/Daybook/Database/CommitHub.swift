@@ -27,6 +27,11 @@ final class CommitHub: Sendable {
   /// The commit failed after its notice was queued.
   func cancel(_ sequence: UInt64) { state.withLock { $0.queued.removeAll { $0.commit.sequence == sequence } } }
 
+  /// Commits of other processes: what they did is not known here.
+  func pass(_ sequences: ClosedRange<UInt64>) {
+    state.withLock { state in for subscriber in state.subscribers.values { subscriber.miss(sequences) } }
+  }
+
   func publish(through sequence: UInt64) {
     state.withLock { state in
       guard let first = state.queued.first, first.commit.sequence <= sequence else { return }
@@ -107,6 +112,23 @@ final class CommitHub: Sendable {
         return nil
       }
       waiting?.resume(returning: notice)
+    }
+
+    func miss(_ sequences: ClosedRange<UInt64>) {
+      let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
+        if state.isFinished { return nil }
+        if let waiting = state.waiting {
+          state.waiting = nil
+          return waiting
+        }
+        if state.missed != nil {
+          state.missed!.to = sequences.upperBound
+        } else {
+          state.missed = (sequences.lowerBound, sequences.upperBound)
+        }
+        return nil
+      }
+      waiting?.resume(returning: .missed(from: sequences.lowerBound, to: sequences.upperBound))
     }
 
     func next() async -> CommitNotice? {

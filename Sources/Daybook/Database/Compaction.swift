@@ -33,17 +33,15 @@ final class Compactor: Sendable {
   }
 
   func stop() { signal.stop() }
+  func pause() { signal.isPaused = true }
+  func goOn() { signal.isPaused = false }
 
   func compact(_ progress: ((_ done: Int, _ total: Int) -> Bool)?) throws(StoreError) {
-    stores.replacing.lock()
-    defer { stores.replacing.unlock() }
     try run(progress)
   }
 
   /// False when it was due and failed.
   private func compactIfDue() -> Bool {
-    stores.replacing.lock()
-    defer { stores.replacing.unlock() }
     guard stores.store.isCompactionDue else { return true }
     do {
       try run(nil)
@@ -56,8 +54,8 @@ final class Compactor: Sendable {
 
   private func run(_ progress: ((_ done: Int, _ total: Int) -> Bool)?) throws(StoreError) {
     let signal = signal
-    let pace = Pace(bytesPerSecond: options.compaction.bytesPerSecond) { !signal.isStopped }
-    try stores.store.compact(RecordImager(options: options, progress: progress), in: stores, pace: pace)
+    let pace = Pace(bytesPerSecond: options.compaction.bytesPerSecond) { !signal.isStopped && !signal.isPaused }
+    try stores.compact(RecordImager(options: options, progress: progress), pace: pace)
   }
 }
 
@@ -74,10 +72,16 @@ final class CompactionSignal: Sendable {
   private let state = Locked(State())
   private let monitor = Monitor()
   private let stopped = Atomic<Bool>(false)
+  private let paused = Atomic<Bool>(false)
   private static let firstDelayNanoseconds: UInt64 = 10_000_000_000
   private static let longestDelayNanoseconds: UInt64 = 600_000_000_000
 
   var isStopped: Bool { stopped.load(ordering: .acquiring) }
+  /// While the database is suspended: whatever compacts gives up.
+  var isPaused: Bool {
+    get { paused.load(ordering: .acquiring) }
+    set { paused.store(newValue, ordering: .releasing) }
+  }
 
   func setWork(_ work: @escaping @Sendable () -> Bool) { state.withLock { $0.work = work } }
 

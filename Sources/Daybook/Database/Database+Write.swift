@@ -37,6 +37,12 @@ extension Database {
     do { transaction = try stores.beginTransaction() } catch { throw DatabaseError(error, path: path) }
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
+    do throws(LogFault) {
+      if writer.mustAdopt(from: store), let others = try writer.adopt(transaction) { hub.pass(others) }
+    } catch {
+      try WriteTicket(store: store, ticket: store.abort(transaction)).wait(path)
+      throw DatabaseError(.log(error), path: path)
+    }
     let context = WriteContext(self, transaction, origin: origin)
     // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
     let value: R

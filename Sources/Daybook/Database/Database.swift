@@ -94,8 +94,8 @@ public final class Database: Sendable {
     self.path = path
     self.options = options
     self.hub = hub
-    stores = StoreSwitch(store)
-    writer = Writer(options: options)
+    stores = StoreSwitch(store) { RecordApplier() }
+    writer = Writer(options: options, openSequence: store.lastSequence)
     compactor = options.isReadOnly ? nil : Compactor(stores, options: options, signal: due)
   }
 
@@ -112,6 +112,23 @@ public final class Database: Sendable {
     hub.finish()
     compactor?.stop()
     do { try stores.close() } catch { throw DatabaseError(error, path: path) }
+  }
+
+  /// Gives back every lock, so that the system may freeze the process: an application that holds locks in a shared
+  /// container while it is suspended is killed on some platforms.
+  ///
+  /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
+  /// until ``resume()``. A compaction under way is given up.
+  public func suspend() throws(DatabaseError) {
+    compactor?.pause()
+    do { try stores.suspend() } catch { throw DatabaseError(error, path: path) }
+  }
+
+  /// Takes the locks again. What other processes have committed meanwhile is there when it returns.
+  /// - Throws: `locked` when another process keeps the file; the database stays suspended.
+  public func resume() throws(DatabaseError) {
+    do { try stores.resume() } catch { throw DatabaseError(error, path: path) }
+    compactor?.goOn()
   }
 
   /// Makes every commit so far durable, also at ``Options/Durability/relaxed``.

@@ -51,6 +51,15 @@ extension Database {
       public init() {}
     }
 
+    /// When the lock is held that keeps other processes from writing.
+    public enum Lock: String, Sendable, Codable, CaseIterable {
+      /// From open to close: the fastest.
+      case whileOpen
+      /// For each transaction, so that several processes write in turn. Each commit is synced before the lock is given
+      /// back, at every durability; checkpoints are made within a transaction's hold, and nothing is compacted unasked.
+      case perTransaction
+    }
+
     /// What a commit waits for.
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
@@ -60,6 +69,8 @@ extension Database {
     /// Bytes of the file that `Access.buffered` keeps in memory, at least 64 KB. Each thread that reads takes 64 KB besides,
     /// each walk over records a page a level, and each walk over the log a window of 256 KB.
     public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
+    /// When the lock is held that keeps other processes from writing.
+    public var lock = Lock.whileOpen
     /// How long to wait for another process that writes.
     public var lockTimeout = Duration.seconds(5)
     /// When a checkpoint is made.
@@ -120,7 +131,8 @@ extension Database {
       options.checkpointMemoryByteCount = checkpoint.memoryByteCount
       options.snapshotMemoryByteCount = snapshotMemory
       options.startsBatchesOnFreshSector = padding
-      options.hasBackgroundThread = hasBackgroundThread
+      options.locksPerTransaction = lock == .perTransaction && !isReadOnly
+      options.hasBackgroundThread = hasBackgroundThread && lock == .whileOpen
       options.partByteCount = partByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount

@@ -65,6 +65,12 @@ extension DatabaseError {
       self.init(
         .closed, "A database cannot be used in a child process after fork; open it there.", facts: .init(path: path),
         cause: error)
+    case .suspended:
+      self.init(.locked, "The database is suspended; resume it before writing.", facts: .init(path: path), cause: error)
+    case .moved:
+      self.init(.closed, "The file was replaced; open it again.", facts: .init(path: path), cause: error)
+    case .replaced:
+      self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
     case .refused(let reason):
       self.init(.operationCancelled, "The work was stopped.", facts: .init(path: path, found: reason), cause: error)
     }

@@ -20,6 +20,8 @@ extension Database {
     package var sequence: UInt64
     package var byteCount: UInt64
     package var durableThrough: UInt64
+    /// Stands for all commits up to its own.
+    package var isImage: Bool
     /// Of a commit: its date and origin, and what it did.
     package var date: Date?
     package var origin: String?
@@ -29,14 +31,33 @@ extension Database {
     package var metadataOperationCount = 0
   }
 
+  /// A place between two frames, for going on there.
+  package struct FramePosition: Sendable {
+    fileprivate var salt: UInt64 = 0
+    fileprivate var offset: UInt64 = 0
+    package init() {}
+    fileprivate init(salt: UInt64, offset: UInt64) {
+      self.salt = salt
+      self.offset = offset
+    }
+  }
+
   /// Calls `body` with each frame in the order of the log; false ends the walk.
   package func frames(_ body: (FrameInfo) throws -> Bool) throws {
+    var position = FramePosition()
+    try frames(from: &position, body)
+  }
+
+  /// The same from a place on, which moves along. A place in a file that a compaction has replaced is the new file's start.
+  package func frames(from position: inout FramePosition, _ body: (FrameInfo) throws -> Bool) throws {
     let (store, pin) = try pinned()
     defer { store.endRead(pin) }
-    try store.forEachFrame(pin) { header, operations in
+    if position.salt != store.header.salt { position = FramePosition(salt: store.header.salt, offset: 0) }
+    try store.forEachFrame(pin, from: position.offset) { header, operations in
+      position.offset = header.next
       var info = FrameInfo(
         offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
-        byteCount: header.next - header.offset, durableThrough: header.durableThrough)
+        byteCount: header.next - header.offset, durableThrough: header.durableThrough, isImage: header.isImage)
       try operations.forEach { kind, payload in
         switch kind {
         case OperationKind.commitInfo where payload.count >= 8:

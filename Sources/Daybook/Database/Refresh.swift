@@ -13,6 +13,13 @@ extension Database {
   /// - Returns: whether anything was new. A database that is open for writing is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
-    do { return try store.refresh() } catch { throw DatabaseError(error, path: path) }
+    let before = store.lastSequence
+    do {
+      let isNew = try stores.refresh()
+      // Whoever listens for commits learns that there were some; what they did is in the feeds.
+      let after = store.lastSequence
+      if after > before { hub.pass(before + 1...after) }
+      return isNew
+    } catch { throw DatabaseError(error, path: path) }
   }
 }

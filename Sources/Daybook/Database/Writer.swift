@@ -15,13 +15,52 @@ final class Writer: @unchecked Sendable {
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Counts the change tags that were given, those of transactions that went back among them.
   @safe @exclusivity(unchecked) var tagCount: UInt64 = 0
+  /// The last commit when the database was opened.
+  private let openSequence: UInt64
+  /// The store and the takeover that `lineage` has been compared with.
+  private weak var knownStore: Store?
+  private var knownTakeoverCount = 0
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
 
-  init(options: Database.Options) {
+  init(options: Database.Options, openSequence: UInt64) {
+    self.openSequence = openSequence
     userID = options.userID.map { Array($0.utf8) }
     deviceID = options.deviceID.map { Array($0.utf8) }
+  }
+
+  /// Whether other processes may have written since the last transaction here.
+  @inline(__always)
+  func mustAdopt(from store: Store) -> Bool {
+    store.takeover.count != knownTakeoverCount || knownStore !== store
+  }
+
+  /// Another process has written: an open that has lasted since before the present lineage began adopts that one; after a
+  /// recovery that discarded or rewrote anything a new one is drawn.
+  /// - Returns: the commits that were others'.
+  func adopt(_ transaction: StoreTransaction) throws(LogFault) -> ClosedRange<UInt64>? {
+    let store = transaction.store
+    let takeover = store.takeover
+    defer {
+      knownStore = store
+      knownTakeoverCount = takeover.count
+    }
+    let isFirst = knownStore == nil
+    let wasRecovered = !isFirst && knownStore !== store && store.recovery.hasChangedLog
+    if takeover.count != 0 && takeover.hasMended || wasRecovered {
+      lineage = (0, .max)
+    } else if !isFirst || takeover.count != 0 {
+      do throws(PageFault) {
+        var cursor = transaction.reader.cursor(in: transaction.roots[Roots.lineages])
+        if try cursor.last(), cursor.value.count == 8 {
+          cursor.key(into: scratch)
+          let first = scratch.view.bigEndianUInt64(at: 0)
+          if first > openSequence { lineage = (cursor.value.uint64(at: 0), first) }
+        }
+      } catch { throw .page(error) }
+    }
+    return takeover.count != 0 && takeover.to > takeover.from ? takeover.from + 1...takeover.to : nil
   }
 }
 

@@ -49,6 +49,11 @@ struct RecoveryPlan {
   /// A note told of a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }
+  /// The log ends with a note that proves everything before it: who wrote it gave the file lock back.
+  var isHandedOver: Bool {
+    guard let last, ending == .clean else { return false }
+    return last.kind == .note && last.durableThrough + 1 == last.number
+  }
 
   /// A plan of a log that a writer goes on with meanwhile.
   ///

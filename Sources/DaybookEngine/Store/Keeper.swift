@@ -123,8 +123,12 @@ extension Store {
   package var isCompactionDue: Bool {
     takeTurnForBackground()
     defer { giveTurn() }
-    let live = FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
-    return isUsable && Int(tail.offset) - 2 * live > Store.deadByteCountLimit
+    return isUsable && Int(tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit
+  }
+
+  /// Bytes of the file that the newest version needs.
+  var liveByteCount: Int {
+    FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
   }
   private static let deadByteCountLimit = 64 << 20
 
@@ -144,8 +148,11 @@ extension Store {
   /// A checkpoint, if it is time for one.
   func tryCheckpoint() {
     takeTurnForBackground()
-    let isTime = wantsCheckpoint && isUsable
+    // The file lock stays as long as it takes: a checkpoint is made under one hold.
+    let isTime = wantsCheckpoint && isUsable && holdsFileLock
+    if isTime { turn.withLock { fileLockKeeperCount += 1 } }
     giveTurn()
+    defer { if isTime { turn.withLock { fileLockKeeperCount -= 1 } } }
     // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
     // writer by now, and every later call says so.
     if isTime { try? checkpoint() }
@@ -192,12 +199,23 @@ extension Store {
       return
     }
     defer { giveTurn() }
-    guard isUsable, tail.lastTruthNumber > tail.lastDurableThrough,
+    // A note is a courtesy: without room for it the next frame says the same.
+    if isUsable { try? writeNote() }
+  }
+
+  func writeNoteNow() throws(StoreError) {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    try writeNote()
+  }
+
+  /// A note, where the last frame does not cover all that is durable. Called with the turn.
+  func writeNote() throws(StoreError) {
+    guard tail.lastTruthNumber > tail.lastDurableThrough,
       durableThrough.load(ordering: .acquiring) >= tail.lastTruthNumber
     else { return }
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
-    // A note is a courtesy: without room for it the next frame says the same.
-    _ = try? append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
+    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
   }
 }

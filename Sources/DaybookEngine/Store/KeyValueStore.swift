@@ -62,7 +62,9 @@ package final class KeyValueStore: Sendable {
     {
       // Somebody else was faster; theirs is as good.
     }
-    stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier()))
+    stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())) {
+      KeyValueApplier()
+    }
   }
 
   private static func createIfMissing(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
@@ -157,10 +159,14 @@ package final class KeyValueStore: Sendable {
 extension KeyValueStore {
   /// Puts a file with only what lives in this one's place, while reads and writes go on.
   package func compact(bytesPerSecond: Int? = nil, shouldGoOn: @escaping () -> Bool = { true }) throws(StoreError) {
-    stores.replacing.lock()
-    defer { stores.replacing.unlock() }
-    try store.compact(KeyValueImager(), in: stores, pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
+    try stores.compact(KeyValueImager(), pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
   }
+}
+
+extension KeyValueStore {
+  /// Moves a read-only store on; see `StoreSwitch.refresh`.
+  @discardableResult
+  package func refresh() throws(StoreError) -> Bool { try stores.refresh() }
 }
 
 struct KeyValueImager: Imager {

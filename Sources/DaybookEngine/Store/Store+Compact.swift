@@ -8,12 +8,35 @@
 ///
 /// Always true: the name leads to a file with every acknowledged commit; a crash leaves at most the other one as a
 /// leftover, which the next open for writing removes.
+extension StoreSwitch {
+  /// Compacts the current store; a new one is current when it returns. One at a time.
+  package func compact(_ imager: some Imager, pace: Pace) throws(StoreError) {
+    replacing.lock()
+    defer { replacing.unlock() }
+    while true {
+      let store = self.store
+      do throws(StoreError) {
+        try store.keepFileLock()
+        defer { self.store.letFileLockGo() }
+        do throws(StoreError) { return try store.compact(imager, in: self, pace: pace) } catch {
+          // On a full disk the zeros behind the log may be what the new file lacks.
+          guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }
+          return try store.compact(imager, in: self, pace: pace)
+        }
+      } catch {
+        guard case .moved = error else { throw error }
+        try reloadMoved(store)
+      }
+    }
+  }
+}
+
 extension Store {
   /// Under which name the new file is made. Only the holder of the file lock makes one.
   package static func unfinishedPath(of path: String) -> String { path + ".compacted" }
 
   /// Compacts this store; the new one is current when it returns.
-  package func compact(
+  fileprivate func compact(
     _ imager: some Imager, in stores: StoreSwitch, pace: Pace
   ) throws(StoreError) {
     try checkUsable()
@@ -45,9 +68,27 @@ extension Store {
         target.abandon()
         try? disk.remove(temporary)
       }
-      throw error
+      guard case .disk(let failure) = error, failure.kind == .full else { throw error }
+      // What is needed is room for all that lives, not for the write that failed.
+      throw .disk(
+        DiskFailure(.write, path: path, kind: .full, code: failure.code, byteCount: liveByteCount))
     }
     retire()
+  }
+
+  /// Cuts off the zeros behind the log, the reserve among them; false where a reader keeps them, or there are none. The
+  /// next commit prepares new ones.
+  fileprivate func trimZeros() throws(StoreError) -> Bool {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    waitForZeros(through: .max)
+    do {
+      guard try file.byteCount() > Int(tail.offset), try file.tryLock(.readers, .exclusive) else { return false }
+      defer { file.unlock(.readers) }
+      try file.truncate(to: Int(tail.offset))
+    } catch { throw .disk(error) }
+    zerosEnd.store(tail.offset, ordering: .relaxed)
+    return true
   }
 
   /// Where the next commit to copy begins.
@@ -116,6 +157,8 @@ extension Store {
     try syncThrough(writtenNumber.load(ordering: .acquiring))
     if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
     if !isMutant("skip-compaction-sync") { try target.syncThrough(target.writtenNumber.load(ordering: .acquiring)) }
+    // Readers in other processes that follow to the new file must not see less there than here.
+    if !isMutant("compact-without-note") { try target.writeNoteNow() }
     do {
       guard try disk.identity(of: path) == file.identity else {
         throw StoreError.refused(reason: "the database's name leads to another file")

@@ -5,11 +5,12 @@ extension Store {
   }
 
   /// Calls `body` with each frame up to the pinned end, and the operations of those that carry some; false ends the walk.
+  /// - Parameter start: where a frame begins that is known from before; 0 for the first.
   package func forEachFrame(
-    _ pin: Pin, _ body: (FrameHeader, FrameOperations) throws -> Bool
+    _ pin: Pin, from start: UInt64 = 0, _ body: (FrameHeader, FrameOperations) throws -> Bool
   ) throws {
     let log = log(through: pin.end)
-    var offset = UInt64(FileHeader.byteCount)
+    var offset = max(start, UInt64(FileHeader.byteCount))
     while offset < pin.end {
       guard let header = log.header(at: offset) else {
         // A damaged frame: go on at the next that holds.

@@ -112,7 +112,10 @@ extension Store {
       try store.mend(used, log: log)
       store.startWriting(used)
       store.writerClaim = claim
+      // A file that will only later have its name stays locked until then.
+      if name != path { store.fileLockKeeperCount = 1 }
       try? removeLeftover(of: name, disk: disk)
+      store.releaseFileLockIfIdle()
       return store
     } catch {
       file.close()
@@ -168,6 +171,11 @@ extension Store {
       let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
       guard let claim = WriterClaim(file.identity) else {
         file.close()
+        // Another open of this process that takes turns gives it back soon.
+        if options.locksPerTransaction, SystemClock.monotonicNanoseconds() - start < options.lockTimeoutNanoseconds {
+          SystemClock.sleep(nanoseconds: 200_000)
+          continue
+        }
         throw .alreadyOpen(path: path)
       }
       do {
@@ -286,7 +294,8 @@ extension Store {
   // MARK: mending
 
   /// Makes the file what the plan says it is. Each step may be repeated after a crash.
-  private func mend(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+  /// - Parameter isTakeover: the writer before us may live, and then a note of its tells what it has synced.
+  func mend(_ plan: RecoveryPlan, log: LogReader, isTakeover: Bool = false) throws(StoreError) {
     do {
       var mustSync = false
       if plan.ending != .clean, plan.end < log.end {
@@ -294,7 +303,7 @@ extension Store {
         if !isMutant("keep-stale-bytes") { try writeZeros(from: plan.end, through: log.end) }
         mustSync = true
       }
-      if !plan.isClosed, let first = plan.firstUnproven {
+      if !plan.isClosed, !(isTakeover && plan.isHandedOver), let first = plan.firstUnproven {
         if !isMutant("skip-recovery-rewrite") { try rewrite(from: first, through: plan, log: log) }
         mustSync = true
       }
@@ -386,13 +395,17 @@ extension Store {
     tail.lastDurableThrough = plan.provenThrough
     // Trees that had to be rebuilt are worth a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis != .newestCheckpoint && plan.newestCheckpoint != 0
+    if let last = plan.last { lastShown = (last.offset, last.checksum) }
     publishFirst()
-    if options.hasBackgroundThread {
-      let keeper = Keeper()
-      if keeper.start(self) { self.keeper = keeper }
-      // Readers beside us see what a frame proves durable, and recovery has proven more.
-      if plan.hasUnprovenTruth { self.keeper?.ask(.note) }
-    }
+    startKeeper()
+    // Readers beside us see what a frame proves durable, and recovery has proven more.
+    if plan.hasUnprovenTruth { keeper?.ask(.note) }
+  }
+
+  func startKeeper() {
+    guard options.hasBackgroundThread else { return }
+    let keeper = Keeper()
+    if keeper.start(self) { self.keeper = keeper }
   }
 
   private func publishFirst() {
@@ -417,7 +430,9 @@ extension Store {
     giveTurn()
     waitForCheckpoint()
     var failure: StoreError?
-    let mayWrite = !options.isReadOnly && lost == nil && openingProcess == processID()
+    // Between transactions everything is durable, and the file may be another's now.
+    let mayWrite =
+      !options.isReadOnly && lost == nil && openingProcess == processID() && (holdsFileLock || takeFileLockToClose())
     if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
       do {
         try syncThrough(writtenNumber.load(ordering: .acquiring))

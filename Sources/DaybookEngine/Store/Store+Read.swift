@@ -21,6 +21,9 @@ extension Store {
     package var operationByteCount: Int { state.record.liveByteCount }
   }
 
+  /// The last commit that readers see.
+  package var lastSequence: UInt64 { slots.newest.record.sequence }
+
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
@@ -45,6 +48,10 @@ extension Store {
   /// It goes on reading; throws when it was revoked, and then must only be ended.
   package func resume(_ pin: Pin) throws(StoreError) {
     if !slots.resume(pin.slot, pin.state) { throw .snapshotTooOld }
+    if isOverwritten.load(ordering: .acquiring) {
+      rest(pin)
+      throw .snapshotTooOld
+    }
     if isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
       rest(pin)
       throw .closed

@@ -3,15 +3,49 @@
 /// It walks the log from where it stands and applies what the writer says is durable. Only when nobody writes does it show
 /// everything that holds. Readers of older versions keep them. The place to go on from is always behind a commit, so that
 /// the parts of a large transaction are never cut from the commit that names them.
-extension Store {
+///
+/// When the name leads to another file by now (a compaction), or the log that was shown is gone (a recovery gave up frames
+/// that nothing had proven), the file is opened again, and the store that comes of it takes this one's place.
+extension StoreSwitch {
   /// Shows what has become durable since the last look; true when there was something.
-  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.refused` when the log that was shown has been
-  ///   replaced, and the file must be opened again.
+  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
+  ///   database.
   package func refresh() throws(StoreError) -> Bool {
+    replacing.lock()
+    defer { replacing.unlock() }
+    let store = self.store
+    let isSameFile: Bool
+    switch try store.refresh() {
+    case .nothing: return false
+    case .moved: return true
+    case .otherFile: isSameFile = false
+    case .otherLog: isSameFile = true
+    }
+    try reload(store, isSameFile: isSameFile)
+    return true
+  }
+}
+
+extension Store {
+  enum Refreshed {
+    /// The same as before, or more.
+    case nothing, moved
+    /// The name leads to another file, or the frames that were shown are not there any more: open again.
+    case otherFile, otherLog
+  }
+
+  func refresh() throws(StoreError) -> Refreshed {
     if isClosed.load(ordering: .acquiring) { throw .closed }
-    guard options.isReadOnly else { return false }
+    // A writer that keeps the file lock has seen everything.
+    guard options.isReadOnly || options.locksPerTransaction else { return .nothing }
+    do {
+      if let identity = try disk.identity(of: path), identity != file.identity, !isMutant("stay-in-old-file") {
+        return .otherFile
+      }
+    } catch { throw .disk(error) }
     takeTurn()
     defer { giveTurn() }
+    if !options.isReadOnly && holdsFileLock { return .nothing }
     let isAlone: Bool
     let log: LogReader
     do {
@@ -19,13 +53,12 @@ extension Store {
       log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
-    guard log.end >= tail.offset else { throw .refused(reason: "the log that was shown is gone") }
-    let place = CheckpointContents(
-      freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-      freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
+    guard try lastShownHolds(in: log) else { return .otherLog }
+    let place = placeOfTail
     var plan: RecoveryPlan
     do {
-      plan = try isAlone
+      plan =
+        try isAlone
         ? log.plan(continuing: place)
         : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan(continuing: place) }
     } catch { throw .disk(error) }
@@ -36,12 +69,21 @@ extension Store {
       // Nobody will prove it any more: make it durable before anybody sees it, as open does.
       do { try file.sync(.full) } catch { throw .disk(error) }
     }
-    guard plan.lastSequence > tail.sequence else { return false }
+    guard plan.lastSequence > tail.sequence else { return .nothing }
     try replayMore(plan, log)
-    return true
+    return .moved
   }
 
-  private func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
+  func lastShownHolds(in log: LogReader) throws(StoreError) -> Bool {
+    guard let lastShown else { return true }
+    let found = log.header(at: lastShown.offset)
+    do { try log.checkRead() } catch { throw .disk(error) }
+    // The zeros that fill the last sector need not be there.
+    guard let header = found, header.end <= log.end else { return false }
+    return header.checksum == lastShown.checksum
+  }
+
+  func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin()
     // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
@@ -56,15 +98,13 @@ extension Store {
       transaction.rollBackAll()
       throw StoreError(error)
     }
-    let tail: LogTail
-    do { tail = try self.tail.moved(behindLastCommitOf: plan, log) } catch {
+    do { try moveTail(behindLastCommitOf: plan, log) } catch {
       transaction.rollBackAll()
       throw .disk(error)
     }
     let balance = editor.pageBalance
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
-    self.tail = tail
     head = StateRecord(
       version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
@@ -83,13 +123,14 @@ extension Store {
     tail.number = plan.checkpoint?.freezeNumber ?? 1
     tail.previous = plan.checkpoint?.freezePrevious ?? 0
     tail.sequence = plan.startSequence
-    do { tail = try tail.moved(behindLastCommitOf: plan, log) } catch { throw .disk(error) }
+    do { try moveTail(behindLastCommitOf: plan, log) } catch { throw .disk(error) }
+    if lastShown == nil, let last = plan.last { lastShown = (last.offset, last.checksum) }
   }
-}
 
-extension LogTail {
-  fileprivate func moved(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) throws(DiskFailure) -> LogTail {
-    var tail = self
+  /// All of it or, when the disk fails, nothing.
+  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) throws(DiskFailure) {
+    var tail = tail
+    var lastShown = lastShown
     var offset = plan.startOffset
     while offset < plan.end {
       if let target = plan.skips[offset] {
@@ -105,8 +146,10 @@ extension LogTail {
       tail.number = header.number + 1
       tail.previous = header.checksum
       tail.sequence = header.sequence
+      lastShown = (header.offset, header.checksum)
     }
     try log.checkRead()
-    return tail
+    self.tail = tail
+    self.lastShown = lastShown
   }
 }

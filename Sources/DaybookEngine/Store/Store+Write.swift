@@ -16,7 +16,10 @@ extension Store {
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     try checkUsable()
     takeTurn()
-    do { try checkUsable() } catch {
+    do throws(StoreError) {
+      try checkUsable()
+      if !holdsFileLock { try acquireFileLock() }
+    } catch {
       giveTurn()
       throw error
     }
@@ -35,6 +38,7 @@ extension Store {
     let header: FrameHeader
     do { header = try transaction.writeCommit() } catch {
       abort(transaction)
+      releaseFileLockIfIdle()
       throw error
     }
     let balance = editor.pageBalance
@@ -70,7 +74,8 @@ extension Store {
 
   /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.
   package func wait(_ ticket: Ticket) throws(StoreError) {
-    if options.durability != .relaxed {
+    defer { releaseFileLockIfIdle() }
+    if options.durability != .relaxed || options.locksPerTransaction {
       try syncThrough(isMutant("acknowledge-before-sync") ? ticket.frameNumber - 1 : ticket.frameNumber)
     }
     if !options.hasBackgroundThread && ticket.didCommit { maintain() }
@@ -79,6 +84,8 @@ extension Store {
   /// Makes everything written so far durable.
   package func sync() throws(StoreError) {
     try checkUsable()
+    // What was written under a lock that has been given back is durable.
+    if isSuspended.load(ordering: .acquiring) { return }
     try syncThrough(writtenNumber.load(ordering: .acquiring))
   }
 
@@ -172,6 +179,7 @@ extension Store {
     tail.previous = header.checksum
     tail.lastDurableThrough = header.durableThrough
     if header.kind.carriesTruth { tail.lastTruthNumber = header.number }
+    lastShown = (header.offset, header.checksum)
     if header.kind == .pages { tail.pageFrameByteCount += header.next - header.offset }
     hasWritten = true
     writtenNumber.store(header.number, ordering: .releasing)

@@ -57,6 +57,13 @@ import Synchronization
   var mayCheckpoint = true
   var hasWritten = false
 
+  /// False between transactions, or while suspended: another process may write then.
+  var holdsFileLock = true
+  /// Work that keeps the file lock from being given back; guarded by `turn`.
+  var fileLockKeeperCount = 0
+  /// What the last hold of the file lock found that others had done.
+  package internal(set) var takeover = Takeover()
+
   // Sync and visibility; guarded by `syncMonitor`.
   let syncMonitor = Monitor()
   var durableNumber: UInt64 = 0
@@ -70,11 +77,14 @@ import Synchronization
   let syncedOffset = Atomic<UInt64>(0)
   let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
+  let isSuspended = Atomic<Bool>(false)
   /// Nobody begins to read or write any more.
   let isClosed = Atomic<Bool>(false)
   /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
   let isSuperseded = Atomic<Bool>(false)
   let isFinished = Atomic<Bool>(false)
+  /// What snapshots show may have been written over.
+  let isOverwritten = Atomic<Bool>(false)
   let hasReleasedFiles = Atomic<Bool>(false)
   /// Held while the store closes, so that a second `close` returns after the first.
   let closing = Monitor()
@@ -84,6 +94,8 @@ import Synchronization
   /// Set while the store opens and not changed after that.
   var keeper: Keeper?
   var writerClaim: WriterClaim?
+  /// Read-only: offset and checksum of the header of the last frame that is shown.
+  var lastShown: (offset: UInt64, checksum: UInt64)?
   /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
   /// The one transaction object, lent to the holder of the turn.

@@ -24,6 +24,8 @@ package struct StoreOptions: Sendable {
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
+  /// The file lock is held for each transaction, not from open to close, so that several processes may write in turn.
+  package var locksPerTransaction = false
   /// How long an open waits for another writer to let go.
   package var lockTimeoutNanoseconds: UInt64 = 5_000_000_000
   /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
@@ -81,6 +83,12 @@ package enum StoreError: Error, Sendable {
   /// Used in a child process after `fork`.
   case forked
   case refused(reason: String)
+  /// The database is suspended: it holds no lock, and nothing can be written.
+  case suspended
+  /// The name leads to another file, or the log is another one: the file must be opened again.
+  case moved
+  /// The name leads to another database.
+  case replaced(path: String)
 }
 
 /// What open found and did.
@@ -102,5 +110,7 @@ package struct RecoveryReport: Sendable, Equatable {
   package var lostSequences: ClosedRange<UInt64>?
   /// A file that is open elsewhere was read up to what its writer says is durable.
   package var isBesideWriter = false
+  /// Recovery threw something away, or made sure of what nothing proved.
+  package var hasChangedLog: Bool { discardedByteCount > 0 || rewrittenFrameCount > 0 }
   package init() {}
 }

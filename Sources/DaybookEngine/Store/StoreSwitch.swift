@@ -14,7 +14,10 @@ import Synchronization
   /// One replacement at a time.
   package let replacing = Monitor()
 
-  package init(_ store: Store) {
+  let makeApplier: @Sendable () -> any Applier
+
+  package init(_ store: Store, makeApplier: @escaping @Sendable () -> any Applier) {
+    self.makeApplier = makeApplier
     stores = Locked([store])
     word = unsafe Atomic(UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque()))
   }
@@ -55,7 +58,14 @@ import Synchronization
   /// Takes the turn of the current store.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     while true {
-      do { return try store.beginTransaction() } catch { guard case .superseded = error else { throw error } }
+      let store = self.store
+      do { return try store.beginTransaction() } catch {
+        switch error {
+        case .superseded: continue
+        case .moved: try replacing.withLock { () throws(StoreError) in try reloadMoved(store) }
+        default: throw error
+        }
+      }
     }
   }
 
@@ -91,6 +101,9 @@ extension Store {
     writerClaim = nil
     releaseIfUnused()
   }
+
+  /// The log under older versions has changed: their snapshots stop reading.
+  func revokeSnapshots() { isOverwritten.store(true, ordering: .sequentiallyConsistent) }
 
   /// Files, mapping and pages have been given back.
   var isReleased: Bool { hasReleasedFiles.load(ordering: .acquiring) }

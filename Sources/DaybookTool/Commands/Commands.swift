@@ -4,8 +4,8 @@ import Foundation
 /// All commands, in the order of the help.
 enum Commands {
   static let all: [Command] = [
-    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage, log,
-    pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
+    info, dump, get, put, delete, zones, types, changes, watch, history, importRows, export, check, backup, salvage,
+    compact, log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier, help, completions,
   ]
 }
 
@@ -25,7 +25,9 @@ extension Invocation {
   /// Opens the database at a path for writing, and closes it.
   ///
   /// - Parameter mayCreate: whether a missing file is made; said on standard error.
-  func writing(_ path: String, mayCreate: Bool, _ body: (Database) throws -> ExitStatus) throws -> ExitStatus {
+  func writing(
+    _ path: String, mayCreate: Bool, options: Database.Options = .init(), _ body: (Database) throws -> ExitStatus
+  ) throws -> ExitStatus {
     if !FileManager.default.fileExists(atPath: path) {
       guard mayCreate else {
         throw ToolError(
@@ -34,7 +36,7 @@ extension Invocation {
       }
       try note("making \(path)")
     }
-    let database = try Database.open(at: path)
+    let database = try Database.open(at: path, options: options)
     let status = try body(database)
     try database.close()
     return status

@@ -27,8 +27,9 @@ extension Commands {
     var last = try known ?? database.statistics().lastSequence
     try invocation.note("watching \(arguments[0]) from commit \(last) on; control-C ends")
     try invocation.errors.flush()
+    var position = Database.FramePosition()
     while true {
-      left -= try printCommits(database, after: &last, atMost: left, invocation)
+      left -= try printCommits(database, from: &position, after: &last, atMost: left, invocation)
       if left <= 0 { return .done }
       repeat { Thread.sleep(forTimeInterval: 0.25) } while try !database.refresh()
     }
@@ -36,17 +37,24 @@ extension Commands {
 
   /// Prints the commits after `known`, which moves along.
   private static func printCommits(
-    _ database: Database, after known: inout UInt64, atMost limit: Int, _ invocation: Invocation
+    _ database: Database, from position: inout Database.FramePosition, after known: inout UInt64, atMost limit: Int,
+    _ invocation: Invocation
   ) throws -> Int {
     let first = known
     guard try database.statistics().lastSequence > first else { return 0 }
     var parts = Database.FrameInfo.Deeds()
     var count = 0
-    try database.frames { frame in
+    try database.frames(from: &position) { frame in
       if frame.kind == "part" { parts.add(frame) }
       guard frame.kind == "commit" else { return true }
       defer { parts = .init() }
       guard frame.sequence > first else { return true }
+      if frame.isImage {
+        // A compaction took them before they were seen here; what each did is not in the file any more.
+        try invocation.note("commits \(first + 1) to \(frame.sequence) were compacted")
+        known = frame.sequence
+        return true
+      }
       var whole = frame
       parts.add(to: &whole)
       if invocation.arguments.has("--json") {

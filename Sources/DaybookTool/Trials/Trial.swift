@@ -27,6 +27,8 @@ struct Trial {
     case reopening
     /// Records that grow and shrink.
     case updates
+    /// A compaction every few commits.
+    case compactions
   }
 
   enum Edit {
@@ -50,7 +52,7 @@ struct Trial {
     switch kind {
     case .single, .relaxed, .reopening: return start + [row(number % 500), step]
     case .batches: return start + (0..<100).map { row((number * 100 + $0) % 5000) } + [step]
-    case .checkpoints: return start + (0..<10).map { row((number * 37 + $0 * 101) % 3000, 120) } + [step]
+    case .checkpoints, .compactions: return start + (0..<10).map { row((number * 37 + $0 * 101) % 3000, 120) } + [step]
     case .updates: return start + (0..<5).map { row((number * 5 + $0) % 50, (number * 7919 + $0 * 104_729) % 5000) } + [step]
     case .deletes:
       // An odd step deletes of what the even one before it saved.
@@ -94,6 +96,20 @@ struct Trial {
   /// Does one step as one commit.
   func perform(_ number: Int, on database: Database) throws {
     try database.write { transaction in try Trial.apply(edits(number), transaction) }
+    if kind == .compactions, number % 7 == 0 { try database.compact() }
+  }
+
+  /// Does the step behind the last one that the file holds; returns its number.
+  func performNext(on database: Database) throws -> Int {
+    let number = try database.write { transaction in
+      let steps = try Zone.ID("Steps")
+      let hasSteps = try transaction.zones().contains { $0.id == steps }
+      let last: Int = hasSteps ? try transaction.record(Record.ID("step", in: steps))?["n"] ?? 0 : 0
+      try Trial.apply(edits(last + 1), transaction)
+      return last + 1
+    }
+    if kind == .compactions, number % 7 == 0 { try database.compact() }
+    return number
   }
 
   private static func apply(_ edits: [Edit], _ transaction: borrowing Transaction) throws {

@@ -9,6 +9,7 @@ extension Commands {
     options: [
       .value("--turns", "N", "Give the file back after N steps, and ask for it again."),
       .value("--steps", "N", "End after N steps."),
+      .flag("--shared", "Let other writers in between two steps."),
       .flag("--ballast", "Begin with a record to delete when the disk is full."),
     ],
     isHidden: true
@@ -17,6 +18,7 @@ extension Commands {
     let path = invocation.arguments[1]
     let stepsAtATime = try invocation.arguments.count("--turns") ?? (trial.kind == .reopening ? 1 : .max)
     var left = try invocation.arguments.count("--steps") ?? 1_000_000
+    if invocation.arguments.has("--shared") { return try invocation.writeInTurns(trial, path, left) }
     while left > 0 {
       let database = try Database.open(at: path, options: trial.options())
       let ballast = try Record.ID("ballast")
@@ -122,6 +124,19 @@ extension Invocation {
       throw ToolError.usage("The programs are \(Trial.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
     return Trial(kind: kind)
+  }
+
+  /// Steps whose numbers are found out within the transaction: others write, too.
+  fileprivate func writeInTurns(_ trial: Trial, _ path: String, _ count: Int) throws -> ExitStatus {
+    var options = trial.options()
+    options.lock = .perTransaction
+    let database = try Database.open(at: path, options: options)
+    for _ in 0..<count {
+      try output.line(String(try trial.performNext(on: database)))
+      try output.flush()
+    }
+    try database.close()
+    return .done
   }
 
   /// No room: reads go on, a delete succeeds, the error names the bytes needed.

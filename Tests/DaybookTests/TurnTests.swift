@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+@testable import DaybookTesting
+
+/// Several writers of one file that take turns, and one that lets go while it is suspended.
+@Suite("Taking turns")
+struct TurnTests {
+  private static func open(
+    _ disk: any Disk, seed: UInt64 = 1, at path: String = "a.daybook",
+    _ change: (inout Database.Options) -> Void = { $0.lock = .perTransaction }
+  ) throws -> Database {
+    var options = Database.Options.simulated(seed: seed, clock: TestClock())
+    change(&options)
+    return try Database.open(at: path, options: options, disk: disk)
+  }
+
+  private static let counter = try! Record.ID("counter")
+
+  private static func increment(_ database: Database, by addend: Int = 1) throws {
+    try database.write { transaction in
+      var record = try transaction.record(counter) ?? Record(type: "Counter", id: counter)
+      record["n"] = (record["n"] ?? 0) + addend
+      try transaction.save(record)
+    }
+  }
+
+  private static func expectSound(_ database: Database) throws {
+    let report = try database.check(.deep)
+    #expect(report.isClean, "\(report.findings)")
+  }
+
+  @Test("each writer builds on what the other has committed, and tokens of one are good for the other")
+  func alternate() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let databases = [try Self.open(disk, seed: 1), try Self.open(disk, seed: 2), try Self.open(disk, seed: 3)]
+    var token: ChangeToken?
+    for round in 0..<60 {
+      let database = databases[round * 7 % 3]
+      try Self.increment(database)
+      #expect(try database.record(Self.counter)?["n"] == round + 1)
+      let page = try database.databaseChanges(since: token)
+      token = page.token
+    }
+    for database in databases {
+      try database.refresh()
+      #expect(try database.record(Self.counter)?["n"] == 60)
+      // Each hand-over proved everything, so nobody had to make sure of another's frames.
+      #expect(database.store.recovery.rewrittenFrameCount == 0)
+      try Self.expectSound(database)
+      try database.close()
+    }
+    let last = try Self.open(disk, seed: 9) { _ in }
+    #expect(try last.record(Self.counter)?["n"] == 60)
+    try Self.expectSound(last)
+    try last.close()
+  }
+
+  @Test("readers of a process that does not write see the others' commits after a refresh")
+  func refresh() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    try Self.increment(a)
+    #expect(try b.record(Self.counter) == nil)
+    #expect(try b.refresh())
+    #expect(try b.record(Self.counter)?["n"] == 1)
+    let snapshot = try b.snapshot()
+    try Self.increment(a)
+    try Self.increment(b)
+    #expect(try snapshot.record(Self.counter)?["n"] == 1)
+    #expect(try b.record(Self.counter)?["n"] == 3)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("one compacts, the other goes on in the new file")
+  func compaction() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    for round in 0..<12 {
+      try Self.increment(a)
+      try Self.increment(b)
+      if round % 3 == 0 { try (round % 2 == 0 ? a : b).compact() }
+    }
+    #expect(try b.record(Self.counter)?["n"] == 24)
+    try Self.increment(a)
+    try b.refresh()
+    #expect(try b.record(Self.counter)?["n"] == 25)
+    try Self.expectSound(a)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("writers that keep the lock keep those out that take turns")
+  func locked() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk)
+    let b = try Self.open(disk, seed: 2) {
+      $0.lock = .perTransaction
+      $0.lockTimeout = .zero
+    }
+    try Self.increment(a)
+    try Self.increment(b)
+    let c = try Self.open(disk, seed: 3) { $0.lock = .whileOpen }
+    let error = #expect(throws: DatabaseError.self) { try Self.increment(b) }
+    #expect(error?.code == .locked)
+    try Self.increment(c)
+    try c.close()
+    try Self.increment(b)
+    #expect(try b.record(Self.counter)?["n"] == 4)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("threads of one process and two databases of one file lose no increment")
+  func threads() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.appending(path: "a.daybook").path
+    var options = Database.Options()
+    options.lock = .perTransaction
+    options.lockTimeout = .seconds(30)
+    let databases = [try Database.open(at: path, options: options), try Database.open(at: path, options: options)]
+    let failures = Locked<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { index in
+      do { for _ in 0..<40 { try Self.increment(databases[index % 2]) } } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    try databases[0].refresh()
+    #expect(try databases[0].record(Self.counter)?["n"] == 160)
+    try Self.expectSound(databases[0])
+    for database in databases { try database.close() }
+  }
+
+  @Test("a writer that died with a commit under way costs the next one nothing but that commit")
+  func death() throws {
+    for syncs in [true, false] {
+      let disk = SimulatedDisk(seed: 1)
+      let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+      try Self.increment(a)
+      try Self.increment(b)
+      // A frame without the note that hands over, as a kill leaves it.
+      let transaction = try b.stores.beginTransaction()
+      let context = WriteContext(b, transaction, origin: nil)
+      try context.setMetadata(Data([1]), forKey: "died")
+      let ticket = try transaction.store.commit(transaction)
+      if syncs { try transaction.store.syncThrough(ticket.frameNumber) }
+      transaction.store.die(DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5))
+      transaction.store.releaseFileLock()
+      try Self.increment(a)
+      #expect(try a.record(Self.counter)?["n"] == 3)
+      #expect(try a.metadata(forKey: "died") == Data([1]))
+      #expect(throws: DatabaseError.self) { try Self.increment(b) }
+      // What was rewritten is durable: it survives power loss together with what was built on it.
+      let crashed = disk.crashed(seed: 4)
+      let found = try Self.open(crashed, seed: 5)
+      #expect(try found.record(Self.counter)?["n"] == 3)
+      try Self.expectSound(found)
+      try found.close()
+      try a.close()
+    }
+  }
+
+  @Test("while a database is suspended others may write; resumed it has what they wrote")
+  func suspends() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk) { $0.lockTimeout = .zero }
+    try Self.increment(a)
+    try a.suspend()
+    let error = #expect(throws: DatabaseError.self) { try Self.increment(a) }
+    #expect(error?.code == .locked)
+    #expect(try a.record(Self.counter)?["n"] == 1)
+    let b = try Self.open(disk, seed: 2) { _ in }
+    try Self.increment(b)
+    #expect(throws: DatabaseError.self) { try a.resume() }
+    try Self.increment(b)
+    try b.close()
+    try a.resume()
+    #expect(try a.record(Self.counter)?["n"] == 3)
+    try Self.increment(a)
+    try a.suspend()
+    let c = try Self.open(disk, seed: 3) { _ in }
+    try c.compact()
+    try Self.increment(c)
+    try c.close()
+    try a.resume()
+    try Self.increment(a)
+    #expect(try a.record(Self.counter)?["n"] == 6)
+    try Self.expectSound(a)
+    try a.close()
+  }
+
+  @Test("suspending ends a compaction and the background thread, and a reader's lock")
+  func suspendsBackground() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.appending(path: "a.daybook").path
+    let database = try Database.open(at: path)
+    try Self.increment(database)
+    var readOnly = Database.Options()
+    readOnly.isReadOnly = true
+    let reader = try Database.open(at: path, options: readOnly)
+    for _ in 0..<3 {
+      try database.suspend()
+      try reader.suspend()
+      let file = try SystemDisk().open(path, .readWrite)
+      #expect(try file.tryLock(.writer, .exclusive))
+      #expect(try file.tryLock(.readers, .exclusive))
+      file.close()
+      try reader.resume()
+      try database.resume()
+      try Self.increment(database)
+    }
+    #expect(try database.record(Self.counter)?["n"] == 4)
+    try reader.close()
+    try database.close()
+  }
+}
