@@ -18,8 +18,15 @@ public final class EngineStore: Sendable {
   private let loops: BenchmarkLoops
 
   /// Opens the store at a path, and creates it when there is none.
-  public init(path: String, durability: Durability = .full) throws(EngineStoreError) {
+  /// - Parameter pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
+  public init(
+    path: String, durability: Durability = .full, pageCacheByteCount: Int? = nil
+  ) throws(EngineStoreError) {
     var options = StoreOptions()
+    if let pageCacheByteCount {
+      options.access = .buffered
+      options.pageCacheByteCount = pageCacheByteCount
+    }
     options.durability = durability == .full ? .full : .relaxed
     self.path = path
     do { store = try KeyValueStore(path, disk: SystemDisk(), options: options) } catch {

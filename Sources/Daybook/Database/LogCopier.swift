@@ -63,7 +63,11 @@ struct LogCopier {
     let transaction = try store.beginTransaction()
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
-      for operation in commit.operations {
+      for index in 0..<commit.count {
+        guard let operation = commit.operation(index) else {
+          report.skippedOperationCount += 1
+          continue
+        }
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
         if commit.isImage, Operation.kind(operation) == OperationKind.deleteRecord { continue }
         let isCopied = try copy(Operation.payload(operation), Operation.kind(operation), transaction)
@@ -109,7 +113,7 @@ struct LogCopier {
   /// Date and origin of the commit, first as in every commit; the first one of the file also draws its lineage.
   private mutating func copyInfo(of commit: SalvageReader.Commit, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)
-    if let info = commit.operations.first, Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
+    if commit.count > 0, let info = commit.operation(0), Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
       payload.append(Operation.payload(info))
     } else {
       payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)

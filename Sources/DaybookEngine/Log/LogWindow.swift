@@ -7,7 +7,8 @@
 /// Views into it are valid until the next call. What is longer than the window (an operation may be) gets a window of its
 /// length for as long as it is looked at; lengths have been held against the file by then.
 ///
-/// A read that fails makes every further view nil until somebody has taken the failure: the walks of a log go on in their
+/// For a salvage, what the disk does not give stands as zeros, which are nothing, and is counted. Otherwise a read that
+/// fails makes every further view nil until somebody has taken the failure: the walks of a log go on in their
 /// own way when bytes make no sense, and whoever started them asks before using what they found.
 @safe final class LogWindow {
   static let usualByteCount = TestSetting.isBuffered ? 8 << 10 : 256 << 10
@@ -19,10 +20,15 @@
   private let buffer = ByteBuffer(capacity: LogWindow.usualByteCount)
   private var start = 0
   private(set) var failure: DiskFailure?
+  private let passesOverFailures: Bool
+  /// The blocks that the disk did not give.
+  private var unreadable: Set<Int> = []
+  var unreadableByteCount: Int { unreadable.count * Page.byteCount }
 
   /// - Parameter byteCount: where the file ends, for this reader.
-  init(_ file: any DiskFile, byteCount: Int, gapByteCount: Int = 0) {
+  init(_ file: any DiskFile, byteCount: Int, gapByteCount: Int = 0, passesOverFailures: Bool = false) {
     self.file = file
+    self.passesOverFailures = passesOverFailures
     self.gapByteCount = gapByteCount
     self.byteCount = byteCount
   }
@@ -71,8 +77,30 @@
       buffer.count = 0
       throw DiskFailure.endOfFile(file.path, at: lower + received, missing: count - received)
     } catch {
+      buffer.count = 0
+      if passesOverFailures {
+        fillBlockwise(from: lower, count: wanted)
+        return true
+      }
       failure = error
       return false
+    }
+  }
+
+  private func fillBlockwise(from lower: Int, count: Int) {
+    var position = lower
+    while position < lower + count {
+      let block = position / Page.byteCount
+      let piece = min((block + 1) * Page.byteCount, lower + count) - position
+      // Safe: room for all of it was reserved.
+      let received = unsafe try? file.read(into: buffer.base + buffer.count, count: piece, at: position)
+      if received == piece {
+        buffer.count += piece
+      } else {
+        unreadable.insert(block)
+        buffer.append(zeros: piece)
+      }
+      position += piece
     }
   }
 

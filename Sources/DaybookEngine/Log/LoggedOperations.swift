@@ -9,9 +9,6 @@
 
   /// The bytes of an operation; valid until the next are asked for.
   func bytes(_ index: Int) throws(LogFault) -> ByteView { try log.operation(at: places[index]) }
-
-  /// The operations of a mapped log in place.
-  var views: [ByteView] { places.map { log.bytes.slice(Int($0.offset)..<Int($0.offset) + Int($0.byteCount)) } }
 }
 
 extension LogReader {
