@@ -18,9 +18,11 @@ public final class EngineStore: Sendable {
   private let loops: BenchmarkLoops
 
   /// Opens the store at a path, and creates it when there is none.
-  /// - Parameter pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
+  /// - Parameters:
+  ///   - compactsItself: in the background, when the file is much larger than what lives in it.
+  ///   - pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
   public init(
-    path: String, durability: Durability = .full, pageCacheByteCount: Int? = nil
+    path: String, durability: Durability = .full, compactsItself: Bool = false, pageCacheByteCount: Int? = nil
   ) throws(EngineStoreError) {
     var options = StoreOptions()
     if let pageCacheByteCount {
@@ -29,7 +31,7 @@ public final class EngineStore: Sendable {
     }
     options.durability = durability == .full ? .full : .relaxed
     self.path = path
-    do { store = try KeyValueStore(path, disk: SystemDisk(), options: options) } catch {
+    do { store = try KeyValueStore(path, disk: SystemDisk(), options: options, compactsItself: compactsItself) } catch {
       throw EngineStoreError(error, path: path)
     }
     loops = BenchmarkLoops(store)
@@ -38,6 +40,25 @@ public final class EngineStore: Sendable {
   /// Makes everything durable and gives the file back.
   public func close() throws(EngineStoreError) {
     do { try store.close() } catch { throw EngineStoreError(error, path: path) }
+  }
+
+  /// Writes the pages that changed into the file.
+  public func checkpoint() throws(EngineStoreError) {
+    do { try store.store.checkpoint() } catch { throw EngineStoreError(error, path: path) }
+  }
+
+  /// Makes the file anew with only what lives in it, while reads and writes go on.
+  public func compact() throws(EngineStoreError) {
+    do { try store.compact() } catch { throw EngineStoreError(error, path: path) }
+  }
+
+  /// Bytes of the file, and how many of them are needed.
+  public func byteCounts() throws(EngineStoreError) -> (file: Int, live: Int) {
+    do {
+      let (current, pin) = try store.stores.beginRead()
+      defer { current.endRead(pin) }
+      return (try current.fileByteCount(), pin.liveByteCount)
+    } catch { throw EngineStoreError(error, path: path) }
   }
 
   /// The number of keys.
@@ -148,6 +169,13 @@ extension EngineStore {
   /// Puts new values for random keys.
   public func benchmarkUpdate(_ count: Int, among keyCount: UInt64, round: UInt64, perTransaction: Int) throws {
     try loops.update(count, among: keyCount, round: round, perTransaction: perTransaction)
+  }
+
+  /// Durable commits of one new key each until the time is over: when each began and how long it took, in nanoseconds.
+  public func benchmarkLatencies(
+    from first: UInt64, nanoseconds: UInt64
+  ) throws -> [(start: UInt64, duration: UInt64)] {
+    try loops.latencies(from: first, nanoseconds: nanoseconds)
   }
 
   /// Gets random keys, each from a snapshot of its own or all from one; returns the sum of the values.

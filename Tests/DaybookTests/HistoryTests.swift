@@ -43,6 +43,37 @@ struct HistoryTests {
     try database.expectClean()
   }
 
+  @Test("a deep check follows the links to older versions, and finds one that leads to another record")
+  func brokenLink() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let options = Database.Options.simulated(seed: 1)
+    let database = try Database.open(at: "a", options: options, disk: disk)
+    for number in 0..<3 as Range<Int64> {
+      try database.put("mine", ["n": .int(number)])
+      try database.put("yours", ["n": .int(number)])
+    }
+    try database.write { try $0.delete(Record.ID("gone")) }
+    try database.expectClean()
+    func place(_ name: String) throws -> Place {
+      try database.reading { (view) throws(DatabaseError) in
+        try view.entry(name, in: try view.existingZone(.default))?.place ?? .none
+      }
+    }
+    let (mine, yours) = (try place("mine"), try place("yours"))
+    try database.close()
+    var bytes = try #require(disk.bytes(of: "a"))
+    let link = Int(mine.offset) + Operation.headerByteCount + RecordBody.previousOffset
+    let target = Int(yours.offset) + Operation.headerByteCount + RecordBody.previousOffset
+    bytes.replaceSubrange(link..<link + 12, with: bytes[target..<target + 12])
+    let forged = SimulatedDisk(seed: 2)
+    forged.install(Forgery.sealed(bytes), at: "a")
+    let again = try Database.open(at: "a", options: options, disk: forged)
+    #expect(try again.check(.structure).isClean)
+    let report = try again.check(.deep)
+    #expect(report.findings.count == 1 && report.findings[0].message.contains("link"), "\(report.findings)")
+    try again.close()
+  }
+
   @Test("a record that was never there has no history")
   func never() throws {
     let database = try Database.scratch()

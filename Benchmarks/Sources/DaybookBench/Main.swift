@@ -15,6 +15,15 @@ enum Main {
     if wish.wantsHelp { return print(Wish.help) }
     let parent = wish.directory ?? NSTemporaryDirectory()
     let directory = parent + (parent.hasSuffix("/") ? "" : "/") + "daybook-bench-\(ProcessInfo.processInfo.processIdentifier)"
+    if let report = wish.report {
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      switch report {
+      case .space: try SpaceReport.run(in: directory, recordCount: wish.recordCount)
+      case .latency: try LatencyReport.run(in: directory, recordCount: wish.recordCount)
+      }
+      return
+    }
     let keys = KeyValueRows(in: directory + "/keys", recordCount: wish.recordCount)
     let records = RecordRows(in: directory + "/records", recordCount: wish.recordCount)
     var rows = (keys.rows() + records.rows()).filter { wish.selects($0.name) }
@@ -56,6 +65,8 @@ private struct Wish {
   static let help = """
     usage: daybook-bench [rows] [--records N] [--runs N] [--engines names] [--directory path] [--json path] [--list]
 
+      space           instead of rows: all keys updated ten times over; file, live and device bytes after each round
+      latency         instead of rows: durable commits while the checkpointer and the compactor are at work
       rows            names or beginnings of names: kv, record, kv-get; all when left out
       --records N     how many keys and records the databases hold (100000)
       --runs N        repetitions of each measurement (3)
@@ -90,6 +101,10 @@ private struct Wish {
       }
     }
   }
+
+  enum Report: String { case space, latency }
+  /// A report of its own, instead of rows.
+  var report: Report? { names.count == 1 ? Report(rawValue: names[0]) : nil }
 
   func selects(_ row: String) -> Bool {
     names.isEmpty || names.contains { row.hasPrefix($0) }

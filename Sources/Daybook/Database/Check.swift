@@ -253,6 +253,16 @@ private struct RecordChecker {
       do { _ = try RecordBody(copying: payload) } catch {
         report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
       }
+      try checkLinks(behind: entry.place, recordName, zoneKey, name, &report)
+    }
+  }
+
+  private func checkLinks(
+    behind place: Place, _ recordName: ByteView, _ zoneKey: [UInt8], _ name: String,
+    _ report: inout Database.CheckReport
+  ) throws(DatabaseError) {
+    if let broken = try view.brokenLink(behind: place, of: recordName, zone: zoneKey) {
+      report.add("zone \(name): a link to an older version leads to something else", at: broken.offset)
     }
   }
 
@@ -277,6 +287,7 @@ private struct RecordChecker {
         if !UTF8Order.withView(of: tombstone.id.name, { UTF8Order.equal($0, recordName.view) }) {
           report.add("zone \(name): a tombstone's place holds another record's", at: journal.place.offset)
         }
+        if depth == .deep { try checkLinks(behind: journal.place, recordName.view, zoneKey, name, &report) }
       } else {
         report.add("zone \(name): a tombstone is not in the journal where its entry says")
       }

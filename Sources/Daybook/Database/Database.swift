@@ -96,7 +96,12 @@ public final class Database: Sendable {
     self.hub = hub
     stores = StoreSwitch(store) { RecordApplier() }
     writer = Writer(options: options, openSequence: store.lastSequence)
-    compactor = options.isReadOnly ? nil : Compactor(stores, options: options, signal: due)
+    compactor =
+      options.isReadOnly
+      ? nil
+      : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
+        RecordImager(options: options, progress: nil)
+      }
   }
 
   deinit {

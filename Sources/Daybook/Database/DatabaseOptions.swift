@@ -64,10 +64,11 @@ extension Database {
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
     public var isReadOnly = false
-    /// How the file is read.
+    /// How the file is read; mapped unless said otherwise.
     public var access = TestSetting.isBuffered ? Access.buffered : .mapped
-    /// Bytes of the file that `Access.buffered` keeps in memory, at least 64 KB. Each thread that reads takes 64 KB besides,
-    /// each walk over records a page a level, and each walk over the log a window of 256 KB.
+    /// Bytes of the file that `Access.buffered` keeps in memory, 64 MB unless said otherwise and at least 64 KB. Each thread
+    /// that reads takes about 100 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
+    /// its longest operation.
     public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
     /// When the lock is held that keeps other processes from writing.
     public var lock = Lock.whileOpen

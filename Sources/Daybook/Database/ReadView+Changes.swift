@@ -283,7 +283,7 @@ extension ReadView {
 }
 
 extension Place {
-  fileprivate func ends(before other: Place) -> Bool {
+  func ends(before other: Place) -> Bool {
     offset < other.offset && UInt64(byteCount) <= other.offset - offset
   }
 }

@@ -49,6 +49,27 @@ package struct BenchmarkLoops: Sendable {
     }
   }
 
+  /// Commits of one new key each until the time is over; when each began, from the first on, and how long it took.
+  package func latencies(from first: UInt64, nanoseconds: UInt64) throws -> [(start: UInt64, duration: UInt64)] {
+    let key = ByteBuffer(capacity: 64)
+    let value = ByteBuffer(capacity: 256)
+    var result: [(start: UInt64, duration: UInt64)] = []
+    result.reserveCapacity(1 << 20)
+    let begin = SystemClock.monotonicNanoseconds()
+    var last = begin
+    var number = first
+    while last - begin < nanoseconds {
+      workload.makeKey(number, into: key)
+      workload.makeValue(number, round: 0, into: value)
+      try store.write { transaction in try transaction.put(key.view, value.view) }
+      let now = SystemClock.monotonicNanoseconds()
+      result.append((last - begin, now - last))
+      last = now
+      number += 1
+    }
+    return result
+  }
+
   /// Commits of one new key each, from `threadCount` threads at once.
   package func commitSingly(_ numbers: Range<UInt64>, threadCount: Int) throws {
     if threadCount == 1 { return try load(numbers, perTransaction: 1) }

@@ -30,9 +30,17 @@
   /// have the disk.
   package func rest() throws(StoreError) {
     if transaction.editor.created.count > pageLimit {
-      try transaction.spill { (walk) throws(StoreError) in try store.appendPages(&walk) }
+      try transaction.spill { (walk) throws(StoreError) in
+        let isMore = try store.appendPages(&walk)
+        try letOthersHaveTheDisk()
+        return isMore
+      }
       store.writtenPages.removeAll()
     }
+    try letOthersHaveTheDisk()
+  }
+
+  private func letOthersHaveTheDisk() throws(StoreError) {
     try pace.rest(writtenThrough: store.tail.offset) { () throws(StoreError) in try store.syncInBackground() }
   }
 
@@ -55,14 +63,15 @@ extension Store {
 
 /// How fast background work may write, and whether it goes on.
 ///
-/// What it has written is synced every few megabytes: were it left to the kernel, the next commit's sync would wait for all of it.
+/// What it has written is synced piece by piece: the sync of a commit flushes that too, and would wait for all of it.
 @safe package final class Pace {
   private let bytesPerSecond: Int?
   private let shouldGoOn: () -> Bool
   private let startNanoseconds = SystemClock.monotonicNanoseconds()
   private var startOffset: UInt64?
   private var syncedOffset: UInt64 = 0
-  static let syncByteCount: UInt64 = 4 << 20
+  /// As large as a checkpoint's pieces.
+  static let syncByteCount: UInt64 = 256 << 10
 
   package init(bytesPerSecond: Int?, shouldGoOn: @escaping () -> Bool) {
     self.bytesPerSecond = bytesPerSecond

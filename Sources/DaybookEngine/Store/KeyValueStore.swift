@@ -56,7 +56,15 @@ package final class KeyValueStore: Sendable {
     @inline(__always) get { stores.store }
   }
 
-  package init(_ path: String, disk: any Disk, options: StoreOptions = StoreOptions()) throws(StoreError) {
+  private let compactor: Compactor
+
+  /// - Parameter compactsItself: in the background, when the file is much larger than what lives in it.
+  package init(
+    _ path: String, disk: any Disk, options: StoreOptions = StoreOptions(), compactsItself: Bool = false
+  ) throws(StoreError) {
+    let signal = CompactionSignal()
+    var options = options
+    if compactsItself { options.onCompactionDue = { signal.send() } }
     do { try KeyValueStore.createIfMissing(path, disk: disk, options: options) } catch .disk(let failure)
       where failure.kind == .exists
     {
@@ -65,6 +73,7 @@ package final class KeyValueStore: Sendable {
     stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())) {
       KeyValueApplier()
     }
+    compactor = Compactor(stores, bytesPerSecond: nil, signal: signal) { KeyValueImager() }
   }
 
   private static func createIfMissing(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
@@ -73,7 +82,12 @@ package final class KeyValueStore: Sendable {
     try Store.create(path, disk: disk, options: options)
   }
 
-  package func close() throws(StoreError) { try stores.close() }
+  deinit { compactor.stop() }
+
+  package func close() throws(StoreError) {
+    compactor.stop()
+    try stores.close()
+  }
 
   /// A transaction: what `body` puts and deletes becomes durable together, or not at all.
   @discardableResult

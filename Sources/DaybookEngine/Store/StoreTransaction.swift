@@ -18,6 +18,8 @@
   @safe @exclusivity(unchecked) package private(set) var sequence: UInt64 = 0
   /// It stands for all commits up to its sequence.
   @safe @exclusivity(unchecked) private var isImage = false
+  /// Operations go out as a part when there are so many bytes of them.
+  @safe @exclusivity(unchecked) private var partByteCount = 0
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
   let buffer: ByteBuffer
   @safe @exclusivity(unchecked) private(set) var frameStart: UInt64 = 0
@@ -59,6 +61,7 @@
     liveByteCount = store.head.liveByteCount
     sequence = store.tail.sequence + 1
     isImage = false
+    partByteCount = limits.partByteCount
     ordinal = 0
     parts.removeAll()
     failure = nil
@@ -75,6 +78,8 @@
     precondition(self.sequence == 1 && ordinal == 0, "an image is the first commit of its file")
     self.sequence = sequence
     isImage = true
+    // Written beside the commits of another file, whose syncs would wait for more.
+    partByteCount = min(limits.partByteCount, Int(Pace.syncByteCount))
   }
 
   private func startBuffer() {
@@ -117,7 +122,7 @@
       throw failed
     }
     ordinal += 1
-    if buffer.count >= limits.partByteCount { try flushPart() }
+    if buffer.count >= partByteCount { try flushPart() }
     try checkMemory()
     return place
   }

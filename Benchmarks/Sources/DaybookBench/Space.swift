@@ -1,0 +1,81 @@
+import DaybookTesting
+import Foundation
+
+/// What updates cost in space: every key is updated ten times over at random, and after each round stand the file, what lives
+/// in it, what the device wrote for each logical byte, and how fast it went.
+///
+/// Compaction runs in the background, as it does in an application. At rest, after each round, the file must be at most twice
+/// what lives and 64 MB.
+enum SpaceReport {
+  static func run(in directory: String, recordCount: Int, rounds: Int = 10) throws {
+    let store = try EngineStore(path: directory + "/space.daybook", durability: .relaxed, compactsItself: true)
+    let device = DeviceWrites(of: directory)
+    let logicalByteCount = recordCount * (Workload.valueByteCount + 20)
+    print(
+      "\(recordCount) keys of 16 to 24 bytes, values of \(Workload.valueByteCount); updates at random, 1,000 a transaction, unsynced\n"
+    )
+    print("| round | updates a second | file MB at rest | live MB | file / (2 × live + 64 MB) | device bytes / logical |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    var worstShare = 0.0
+    for round in 0...rounds {
+      let before = device.byteCount()
+      let start = DispatchTime.now().uptimeNanoseconds
+      if round == 0 {
+        try store.benchmarkLoad(0..<UInt64(recordCount), perTransaction: 1000)
+      } else {
+        try store.benchmarkUpdate(recordCount, among: UInt64(recordCount), round: UInt64(round), perTransaction: 1000)
+      }
+      let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+      let counts = try rest(store)
+      sync()
+      let written = device.byteCount().flatMap { after in before.map { after - $0 } }
+      let share = Double(counts.file) / Double(2 * counts.live + 64 << 20)
+      worstShare = max(worstShare, share)
+      let factor = written.map { String(format: "%.1f", Double($0) / Double(logicalByteCount)) } ?? "–"
+      print(
+        String(
+          format: "| %@ | %.0f | %.0f | %.0f | %.2f | %@ |", round == 0 ? "load" : "\(round)", Double(recordCount) / seconds,
+          Double(counts.file) / 1e6, Double(counts.live) / 1e6, share, factor))
+      fflush(nil)
+    }
+    try store.close()
+    print("\nat rest at most \(String(format: "%.2f", worstShare)) of twice what lives and 64 MB")
+  }
+
+  /// Waits until the file has not changed for two seconds.
+  private static func rest(_ store: EngineStore) throws -> (file: Int, live: Int) {
+    var counts = try store.byteCounts()
+    var unchanged = 0
+    while unchanged < 20 {
+      Thread.sleep(forTimeInterval: 0.1)
+      let next = try store.byteCounts()
+      unchanged = next == counts ? unchanged + 1 : 0
+      counts = next
+    }
+    return counts
+  }
+}
+
+/// What the device under a directory has written, by the block layer's own count; nil where the system does not tell.
+struct DeviceWrites {
+  private let path: String?
+
+  init(of directory: String) {
+    var status = stat()
+    guard stat(directory, &status) == 0 else {
+      path = nil
+      return
+    }
+    let device = UInt64(status.st_dev)
+    // The numbers as glibc packs them.
+    let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
+    let minor = device & 0xFF | (device >> 12) & ~0xFF
+    path = "/sys/dev/block/\(major):\(minor)/stat"
+  }
+
+  func byteCount() -> Int? {
+    guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    let fields = text.split(separator: " ")
+    return fields.count > 6 ? Int(fields[6]).map { $0 * 512 } : nil
+  }
+}

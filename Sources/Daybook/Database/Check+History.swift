@@ -1,0 +1,42 @@
+import DaybookEngine
+
+/// The links from each version of a record to the one before it, followed by a deep check to their end.
+extension ReadView {
+  /// Where a chain of versions breaks: a place that holds something else, or another record's version.
+  /// - Parameters:
+  ///   - place: of the newest version or tombstone, which has been checked.
+  ///   - name: the record's name.
+  func brokenLink(behind place: Place, of name: ByteView, zone zoneKey: [UInt8]) throws(DatabaseError) -> Place? {
+    var place = place
+    guard var previous = try link(at: place, of: name, zone: zoneKey) else { return place }
+    while previous.byteCount > 0 {
+      // Links lead towards the beginning of the log, so following them ends.
+      guard previous.ends(before: place), let next = try link(at: previous, of: name, zone: zoneKey) else { return previous }
+      place = previous
+      previous = next
+    }
+    return nil
+  }
+
+  /// The link of one version; nil when there is no version of this record.
+  private func link(at place: Place, of name: ByteView, zone zoneKey: [UInt8]) throws(DatabaseError) -> Place? {
+    let operation: ByteView
+    do { operation = try self.operation(at: place) } catch {
+      // A disk that does not answer says nothing of what is in the file.
+      if error.code == .ioFailed { throw error }
+      return nil
+    }
+    let payload = Operation.payload(operation)
+    let identity: BodyIdentity?
+    let linkOffset: Int
+    switch Operation.kind(operation) {
+    case OperationKind.saveRecord: (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)
+    case OperationKind.deleteRecord: (identity, linkOffset) = (.tombstone(payload), Tombstone.previousOffset)
+    default: return nil
+    }
+    guard let identity, UTF8Order.equal(identity.name, name),
+      zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) })
+    else { return nil }
+    return Place(offset: payload.uint64(at: linkOffset), byteCount: payload.uint32(at: linkOffset + 8))
+  }
+}
