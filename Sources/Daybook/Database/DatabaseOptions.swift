@@ -67,7 +67,7 @@ extension Database {
     /// How the file is read; mapped unless said otherwise.
     public var access = TestSetting.isBuffered ? Access.buffered : .mapped
     /// Bytes of the file that `Access.buffered` keeps in memory, 64 MB unless said otherwise and at least 64 KB. Each thread
-    /// that reads takes about 100 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
+    /// that reads takes 100 to 400 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
     /// its longest operation.
     public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
     /// When the lock is held that keeps other processes from writing.
