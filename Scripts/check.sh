@@ -8,6 +8,8 @@
 # Parts:
 #     build     debug and release build; warnings are errors
 #     test      swift test
+#     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings and the
+#               tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
 #     format    swift format lint --strict
 #     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
 #               order of the steps of writer, checkpoint, reader and second process; release build
@@ -66,6 +68,9 @@ model() {
     -Xswiftc -enable-testing --filter RecordModel &&
     DAYBOOK_INTERLEAVINGS=all tests -c release --scratch-path .build/model -Xswiftc -enable-testing --filter Interleaving
 }
+buffered() {
+  DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests'
+}
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold.
 address() { ASAN_OPTIONS=detect_leaks=0 tests --sanitize address --scratch-path .build/address; }
@@ -89,12 +94,13 @@ mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format test demo smoke crash kill fuzz model thread)
+[ "${parts[*]}" = all ] && parts=(format test buffered demo smoke crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
     build) step build build ;;
     test) step "swift test" tests ;;
+    buffered) step "tests on files that are not mapped" buffered ;;
     format) step "format" format ;;
     model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
     address) step "address sanitizer" address ;;

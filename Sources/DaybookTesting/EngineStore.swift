@@ -18,11 +18,17 @@ public final class EngineStore: Sendable {
   private let loops: BenchmarkLoops
 
   /// Opens the store at a path, and creates it when there is none.
-  /// - Parameter compactsItself: in the background, when the file is much larger than what lives in it.
+  /// - Parameters:
+  ///   - compactsItself: in the background, when the file is much larger than what lives in it.
+  ///   - pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
   public init(
-    path: String, durability: Durability = .full, compactsItself: Bool = false
+    path: String, durability: Durability = .full, compactsItself: Bool = false, pageCacheByteCount: Int? = nil
   ) throws(EngineStoreError) {
     var options = StoreOptions()
+    if let pageCacheByteCount {
+      options.access = .buffered
+      options.pageCacheByteCount = pageCacheByteCount
+    }
     options.durability = durability == .full ? .full : .relaxed
     self.path = path
     do { store = try KeyValueStore(path, disk: SystemDisk(), options: options, compactsItself: compactsItself) } catch {

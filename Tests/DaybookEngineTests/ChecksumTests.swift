@@ -1,4 +1,4 @@
-import DaybookEngine
+@testable import DaybookEngine
 import Testing
 
 @Suite("The checksum")
@@ -86,5 +86,22 @@ struct ChecksumTests {
       flipped.append(bytes)
       #expect(XXH3.hash(flipped.view, seed: 1) != original)
     }
+  }
+
+  @Test("bytes that come piece by piece have the hash of the whole")
+  func pieces() {
+    let buffer = ByteBuffer(capacity: 20_000)
+    while buffer.count < 20_000 { buffer.append(sanity.view.prefix(min(sanity.count, 20_000 - buffer.count))) }
+    let lengths =
+      Array(0...300) + Array(4000...4200) + Array(stride(from: 4090, to: 20_000, by: 61)) + [8192, 8193, 9216, 9217]
+    for byteCount in lengths {
+      let bytes = buffer.view.prefix(byteCount)
+      let sum = XXH3.hash(byteCount: byteCount, seed: 7) { range in
+        #expect(range.count <= XXH3.pieceByteCount)
+        return bytes.slice(range)
+      }
+      #expect(sum == XXH3.hash(bytes, seed: 7), "\(byteCount) bytes")
+    }
+    #expect(XXH3.hash(byteCount: 9000, seed: 7) { $0.lowerBound < 4096 ? buffer.view.slice($0) : nil } == nil)
   }
 }

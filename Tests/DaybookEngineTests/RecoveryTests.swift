@@ -278,18 +278,19 @@ struct RecoveryTests {
     for place in Int(commit.offset)..<Int(commit.next) { early[place] = 0 }
     func plan(_ bytes: [UInt8]) throws -> RecoveryPlan {
       try bytes.withView { (view: ByteView) throws -> RecoveryPlan in
-        LogReader(view, salt: try FileHeader(view).salt).plan()
+        try LogReader(view, salt: try FileHeader(view).salt).plan()
       }
     }
     let plans = [try plan(early), try plan(specimen.bytes)]
     #expect(plans[0].ending == .rotten(lost: 2...2) && plans[1].ending == .clean)
     var lookCount = 0
-    let settled = RecoveryPlan.besideWriter {
+    let settled = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
       lookCount += 1
       return plans[min(lookCount - 1, 1)]
     }
     #expect(settled.ending == .clean && lookCount == 2)
-    #expect(RecoveryPlan.besideWriter { plans[0] }.ending == .rotten(lost: 2...2))
+    let rotten = try RecoveryPlan.besideWriter { () throws(DiskFailure) in plans[0] }
+    #expect(rotten.ending == .rotten(lost: 2...2))
   }
 
   @Test("the copy of discarded frames is made again under another name, never overwritten")

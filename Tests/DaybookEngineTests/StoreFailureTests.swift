@@ -129,7 +129,7 @@ struct StoreFailureTests {
   @Test("a transaction whose frame was written but could not be mapped does not come back after a crash")
   func failedMapping() throws {
     let disk = newDisk()
-    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    let store = try KeyValueStore(path, disk: disk, options: .mapped())
     try store.put("a", [1])
     disk.inject(SimulatedFault([.map], call: 1, code: 12))
     #expect(thrownCase { try store.put("b", [2]) } == "disk")
@@ -145,7 +145,7 @@ struct StoreFailureTests {
   @Test("a commit that failed and could not be erased has an unknown outcome, because the next open may find it")
   func failedErasure() throws {
     let disk = newDisk()
-    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    let store = try KeyValueStore(path, disk: disk, options: .mapped())
     try store.put("a", [1])
     // The frame is written, and then the device is gone.
     disk.inject(SimulatedFault([.map], call: 1))

@@ -44,6 +44,21 @@ extension StoreOptions {
     return options
   }
 
+  /// No checkpoint, and the file mapped also when the suite runs on files that are not.
+  static func mapped(seed: UInt64 = 1) -> StoreOptions {
+    var options = withoutCheckpoints(seed: seed)
+    options.access = .mapped
+    return options
+  }
+
+  /// The file read through a page cache, also when the suite runs on mapped files.
+  func buffered(pageCacheByteCount: Int = 256 << 10) -> StoreOptions {
+    var options = self
+    options.access = .buffered
+    options.pageCacheByteCount = pageCacheByteCount
+    return options
+  }
+
   var readOnly: StoreOptions {
     var options = self
     options.isReadOnly = true
@@ -204,7 +219,6 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .moved: return "moved"
     }
   } catch let error as PageFault {
-    _ = error
-    return "page"
+    return error.failure == nil ? "page" : "disk"
   } catch { return "\(error)" }
 }

@@ -102,6 +102,8 @@ final class FaultTrial {
   let hasKeeper: Bool
   /// Commits wait for no sync, so a crash may take the last ones, in their order.
   let isRelaxed: Bool
+  /// Reads that fail are met where the file is not mapped.
+  private let access: Database.Options.Access
   let disk: SimulatedDisk
   private var database: Database?
   private var openCount: UInt64 = 0
@@ -123,6 +125,7 @@ final class FaultTrial {
     self.fault = fault
     self.hasKeeper = hasKeeper
     self.isRelaxed = isRelaxed
+    access = fault.operations.contains(.read) ? .buffered : Database.Options().access
     disk = SimulatedDisk(seed: UInt64(fault.call), maximumFileByteCount: 4 << 20)
     disk.startTrace()
     disk.inject(fault)
@@ -220,9 +223,11 @@ final class FaultTrial {
   }
 
   private static func open(
-    _ disk: SimulatedDisk, seed: UInt64, isReadOnly: Bool = false, hasKeeper: Bool = false, isRelaxed: Bool = false
+    _ disk: SimulatedDisk, seed: UInt64, isReadOnly: Bool = false, hasKeeper: Bool = false, isRelaxed: Bool = false,
+    access: Database.Options.Access = Database.Options().access
   ) throws -> Database {
     try Database.open(on: disk, seed: seed) {
+      $0.access = access
       $0.hasBackgroundThread = hasKeeper
       $0.durability = isRelaxed ? .relaxed : .full
       $0.partByteCount = 2000
@@ -235,7 +240,8 @@ final class FaultTrial {
   private func opened() throws -> Database {
     if let database { return database }
     openCount += 1
-    let database = try FaultTrial.open(disk, seed: openCount, hasKeeper: hasKeeper, isRelaxed: isRelaxed)
+    let database = try FaultTrial.open(
+      disk, seed: openCount, hasKeeper: hasKeeper, isRelaxed: isRelaxed, access: access)
     let found = try database.holdings()
     if let pending, found == pending {
       history.append(found)
@@ -253,7 +259,7 @@ final class FaultTrial {
   }
 
   private func readBeside() throws {
-    let reader = try FaultTrial.open(disk, seed: 0, isReadOnly: true)
+    let reader = try FaultTrial.open(disk, seed: 0, isReadOnly: true, access: access)
     // What a reader shows may be older than the writer's newest, and never goes back.
     let first = try reader.holdings()
     _ = try reader.refresh()
@@ -275,6 +281,12 @@ final class FaultTrial {
   private func expectReads(_ database: Database) throws {
     do {
       if try database.holdings() != acknowledged { throw FaultDeviation("reads show something else than was acknowledged") }
+    } catch let error as DatabaseError where fault.operations.contains(.read) {
+      // The read itself met the fault. It says so, and where it fails but once, the next one finds everything.
+      try expectTrue(error, .checkpoint)
+      errorCount += 1
+      if fault.repeats { return }
+      if try database.holdings() != acknowledged { throw FaultDeviation("a failed read leaves something behind") }
     } catch let error as DatabaseError {
       // What was shown before it was durable can go when the system drops the pages of a failed sync. It is noticed.
       let mayBeGone = isRelaxed && fault.syncLoss == .dropsPages && database.store.isDead.load(ordering: .acquiring)
@@ -355,6 +367,7 @@ final class FaultTrial {
     } catch let error as DatabaseError {
       try expectTrue(error, .checkpoint)
       // The probe itself may be there when its deletion failed.
+      if fault.operations.contains(.read) { return }
       guard try database.holdings() == acknowledged else { throw FaultDeviation("a failed commit shows") }
     }
   }

@@ -15,12 +15,14 @@ protocol KeyValueEngine: AnyObject {
 /// A kind of store and the promise it is opened with.
 enum KeyValueKind: Hashable {
   case daybook(isSynced: Bool)
+  /// The file read through a page cache of 64 MB instead of mapped.
+  case daybookBuffered
   case lmdb(isSynced: Bool, isWriteMap: Bool)
   case sqlite(isSynced: Bool)
 
   var engine: String {
     switch self {
-    case .daybook: "daybook"
+    case .daybook, .daybookBuffered: "daybook"
     case .lmdb: "lmdb"
     case .sqlite: "sqlite"
     }
@@ -29,6 +31,7 @@ enum KeyValueKind: Hashable {
   var isSynced: Bool {
     switch self {
     case .daybook(let isSynced), .lmdb(let isSynced, _), .sqlite(let isSynced): isSynced
+    case .daybookBuffered: false
     }
   }
 
@@ -42,6 +45,7 @@ enum KeyValueKind: Hashable {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     switch self {
     case .daybook(let isSynced): return try DaybookKeys(directory + "/keys.daybook", isSynced: isSynced)
+    case .daybookBuffered: return try DaybookKeys(directory + "/keys.daybook", isSynced: false, pageCacheByteCount: 64 << 20)
     case .lmdb(let isSynced, let isWriteMap):
       return try LMDBKeys(directory + "/keys.mdb", isSynced: isSynced, isWriteMap: isWriteMap)
     case .sqlite(let isSynced): return try SQLiteKeys(directory + "/keys.sqlite", isSynced: isSynced)
@@ -53,8 +57,9 @@ enum KeyValueKind: Hashable {
 final class DaybookKeys: KeyValueEngine {
   private let store: EngineStore
 
-  init(_ path: String, isSynced: Bool) throws {
-    store = try EngineStore(path: path, durability: isSynced ? .full : .relaxed)
+  init(_ path: String, isSynced: Bool, pageCacheByteCount: Int? = nil) throws {
+    store = try EngineStore(
+      path: path, durability: isSynced ? .full : .relaxed, pageCacheByteCount: pageCacheByteCount)
   }
 
   func load(_ numbers: Range<UInt64>, perTransaction: Int) throws {

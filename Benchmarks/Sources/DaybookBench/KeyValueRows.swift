@@ -73,7 +73,7 @@ final class KeyValueRows {
       name: name, summary: summary,
       contenders: readers.map { kind in
         Contender(
-          kind.engine, "warm", operations: count,
+          kind.engine, kind == .daybookBuffered ? "buffered" : "warm", operations: count,
           prepare: { [self] _ in _ = try open(kind) },
           run: { [self] repetition in
             try open(kind).get(count, among: recordCount, round: UInt64(repetition), ownSnapshots: ownSnapshots)
@@ -88,7 +88,7 @@ final class KeyValueRows {
       name: "kv-scan-arrival-order", summary: "visit everything in key order, in a file written in random order",
       contenders: readers.map { kind in
         Contender(
-          kind.engine, "warm", operations: Int(recordCount),
+          kind.engine, kind == .daybookBuffered ? "buffered" : "warm", operations: Int(recordCount),
           prepare: { [self] _ in _ = try open(kind) },
           run: { [self] _ in try open(kind).scan() })
       })
@@ -145,7 +145,7 @@ final class KeyValueRows {
   // MARK: shared files
 
   private let readers: [KeyValueKind] = [
-    .daybook(isSynced: false), .lmdb(isSynced: false, isWriteMap: false), .sqlite(isSynced: false),
+    .daybook(isSynced: false), .daybookBuffered, .lmdb(isSynced: false, isWriteMap: false), .sqlite(isSynced: false),
   ]
 
   /// The engine's loaded file, opened with a promise.

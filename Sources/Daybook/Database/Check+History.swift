@@ -6,12 +6,12 @@ extension ReadView {
   /// - Parameters:
   ///   - place: of the newest version or tombstone, which has been checked.
   ///   - name: the record's name.
-  func brokenLink(behind place: Place, of name: ByteView, zone zoneKey: [UInt8]) -> Place? {
+  func brokenLink(behind place: Place, of name: ByteView, zone zoneKey: [UInt8]) throws(DatabaseError) -> Place? {
     var place = place
-    guard var previous = link(at: place, of: name, zone: zoneKey) else { return place }
+    guard var previous = try link(at: place, of: name, zone: zoneKey) else { return place }
     while previous.byteCount > 0 {
       // Links lead towards the beginning of the log, so following them ends.
-      guard previous.ends(before: place), let next = link(at: previous, of: name, zone: zoneKey) else { return previous }
+      guard previous.ends(before: place), let next = try link(at: previous, of: name, zone: zoneKey) else { return previous }
       place = previous
       previous = next
     }
@@ -19,8 +19,13 @@ extension ReadView {
   }
 
   /// The link of one version; nil when there is no version of this record.
-  private func link(at place: Place, of name: ByteView, zone zoneKey: [UInt8]) -> Place? {
-    guard let operation = try? operation(at: place) else { return nil }
+  private func link(at place: Place, of name: ByteView, zone zoneKey: [UInt8]) throws(DatabaseError) -> Place? {
+    let operation: ByteView
+    do { operation = try self.operation(at: place) } catch {
+      // A disk that does not answer says nothing of what is in the file.
+      if error.code == .ioFailed { throw error }
+      return nil
+    }
     let payload = Operation.payload(operation)
     let identity: BodyIdentity?
     let linkOffset: Int

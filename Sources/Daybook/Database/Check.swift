@@ -42,6 +42,14 @@ extension Database {
     mutating func add(_ message: String, at offset: UInt64? = nil) {
       findings.append(Finding(offset: offset.map { Int(clamping: $0) }, message: message))
     }
+
+    /// What a read throws is a finding, unless the disk gave no answer: that says nothing of what is in the file.
+    mutating func add(
+      _ error: DatabaseError, as message: String? = nil, at offset: UInt64? = nil
+    ) throws(DatabaseError) {
+      if error.code == .ioFailed { throw error }
+      add(message ?? error.description, at: offset)
+    }
   }
 
   /// Looks at the whole file and says what is wrong. Changes nothing; writes may go on meanwhile.
@@ -65,15 +73,19 @@ extension Database {
         report.pageCount = engine.pageCount
         for finding in engine.findings { report.add(finding.message, at: finding.offset) }
       } catch {
-        if case .refused = error { throw DatabaseError(error, path: path) }
+        switch error {
+        // A disk that does not answer says nothing of what is in the file.
+        case .refused, .disk: throw DatabaseError(error, path: path)
+        default: break
+        }
         report.add(DatabaseError(error, path: path).description)
       }
       // Trees that are damaged cannot be compared; the engine's findings say so already.
       guard report.isClean else { return report }
       var checker = RecordChecker(view: view, depth: depth)
-      checker.run(&report)
-      compareLiveBytes(view, pin, &report)
-      if depth == .deep, report.isClean { compareWithLog(store, pin, &report) }
+      try checker.run(&report)
+      try compareLiveBytes(view, pin, &report)
+      if depth == .deep, report.isClean { try compareWithLog(store, pin, &report) }
       try checkAssets(of: view, depth, progress, &report)
       return report
     }
@@ -96,32 +108,38 @@ extension Database {
     return report
   }
 
-  private func compareLiveBytes(_ view: ReadView, _ pin: Store.Pin, _ report: inout CheckReport) {
-    do {
+  private func compareLiveBytes(
+    _ view: ReadView, _ pin: Store.Pin, _ report: inout CheckReport
+  ) throws(DatabaseError) {
+    do throws(DatabaseError) {
       let counted = try view.countOperationBytes()
       if counted == pin.operationByteCount { return }
       report.add("the trees name \(counted) bytes of the log, the store counts \(pin.operationByteCount)")
-    } catch { report.add(error.description) }
+    } catch { try report.add(error) }
   }
 
   /// Replays the log into trees of its own and compares them with the live ones.
-  private func compareWithLog(_ store: Store, _ pin: Store.Pin, _ report: inout CheckReport) {
+  private func compareWithLog(
+    _ store: Store, _ pin: Store.Pin, _ report: inout CheckReport
+  ) throws(DatabaseError) {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
       Roots.lineages: "the lineages", Roots.settings: "the settings", Roots.schema: "the schema",
     ]
     var differences: [String] = []
-    do {
+    do throws(StoreError) {
       try store.rebuiltRoots(for: pin, applier: RecordApplier()) { (roots, reader) throws(StoreError) in
         for (index, name) in names.sorted(by: { $0.key < $1.key }) {
           do throws(PageFault) {
             let difference = try Store.firstDifference(pin.root(index), pin.reader, roots[index], reader)
             if let difference { differences.append("\(name) and the log differ: \(difference)") }
-          } catch { throw .page(error) }
+          } catch { throw StoreError(error) }
         }
       }
     } catch {
-      differences.append("the log cannot be replayed: \(DatabaseError(error, path: path))")
+      let error = DatabaseError(error, path: path)
+      if error.code == .ioFailed { throw error }
+      differences.append("the log cannot be replayed: \(error)")
     }
     for difference in differences { report.add(difference) }
   }
@@ -138,7 +156,7 @@ private struct RecordChecker {
     self.depth = depth
   }
 
-  mutating func run(_ report: inout Database.CheckReport) {
+  mutating func run(_ report: inout Database.CheckReport) throws(DatabaseError) {
     do {
       let cells = try zones(&report)
       report.zoneCount = cells.filter { !$0.trees.isDeleted }.count
@@ -148,7 +166,9 @@ private struct RecordChecker {
       }
       try checkZoneOrder(cells, &report)
     } catch let error as DatabaseError {
-      report.add(error.description)
+      try report.add(error)
+    } catch let fault as PageFault where fault.failure != nil {
+      throw view.failure(StoreError(fault))
     } catch { report.add("\(error)") }
   }
 
@@ -228,7 +248,7 @@ private struct RecordChecker {
   ) throws -> UInt64 {
     let operation: ByteView
     do { operation = try view.operation(at: entry.place) } catch {
-      report.add("zone \(name): a record's body is damaged", at: entry.place.offset)
+      try report.add(error, as: "zone \(name): a record's body is damaged", at: entry.place.offset)
       return 0
     }
     let payload = Operation.payload(operation)
@@ -251,7 +271,7 @@ private struct RecordChecker {
       do { _ = try RecordBody(copying: payload) } catch {
         report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
       }
-      checkLinks(behind: entry.place, recordName, zoneKey, name, &report)
+      try checkLinks(behind: entry.place, recordName, zoneKey, name, &report)
     }
     try checkShape(entry, payload, name, &report)
     return try checkReferences(entry, payload, identity.name, trees, key, name, &report)
@@ -260,8 +280,8 @@ private struct RecordChecker {
   private func checkLinks(
     behind place: Place, _ recordName: ByteView, _ zoneKey: [UInt8], _ name: String,
     _ report: inout Database.CheckReport
-  ) {
-    if let broken = view.brokenLink(behind: place, of: recordName, zone: zoneKey) {
+  ) throws(DatabaseError) {
+    if let broken = try view.brokenLink(behind: place, of: recordName, zone: zoneKey) {
       report.add("zone \(name): a link to an older version leads to something else", at: broken.offset)
     }
   }
@@ -321,7 +341,7 @@ private struct RecordChecker {
         if !UTF8Order.withView(of: tombstone.id.name, { UTF8Order.equal($0, recordName.view) }) {
           report.add("zone \(name): a tombstone's place holds another record's", at: journal.place.offset)
         }
-        if depth == .deep { checkLinks(behind: journal.place, recordName.view, zoneKey, name, &report) }
+        if depth == .deep { try checkLinks(behind: journal.place, recordName.view, zoneKey, name, &report) }
       } else {
         report.add("zone \(name): a tombstone is not in the journal where its entry says")
       }

@@ -19,6 +19,16 @@ extension Database {
       case relaxed
     }
 
+    /// How the file is read.
+    public enum Access: String, Sendable, Codable, CaseIterable {
+      /// In place, from a mapping of the file: nothing is faster. When the disk fails under it, or another program
+      /// truncates the file, the system ends the process (SIGBUS).
+      case mapped
+      /// With `pread`, through a page cache of ``pageCacheByteCount`` bytes: a disk that fails makes the call throw
+      /// `ioFailed`. For network volumes, removable media and small address spaces. A read costs about a microsecond more.
+      case buffered
+    }
+
     /// When a checkpoint is made, and how much memory it may take.
     public struct Checkpoint: Sendable, Hashable {
       /// Bytes of log between checkpoints are twice the size of the trees, but at least this many.
@@ -54,6 +64,12 @@ extension Database {
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
     public var isReadOnly = false
+    /// How the file is read; mapped unless said otherwise.
+    public var access = TestSetting.isBuffered ? Access.buffered : .mapped
+    /// Bytes of the file that `Access.buffered` keeps in memory, 64 MB unless said otherwise and at least 64 KB. Each thread
+    /// that reads takes 100 to 400 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
+    /// its longest operation.
+    public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
     /// When the lock is held that keeps other processes from writing.
     public var lock = Lock.whileOpen
     /// How long to wait for another process that writes.
@@ -120,6 +136,8 @@ extension Database {
         case .relaxed: .relaxed
         }
       options.isReadOnly = isReadOnly
+      options.access = access == .mapped ? .mapped : .buffered
+      options.pageCacheByteCount = pageCacheByteCount
       let (seconds, attoseconds) = lockTimeout.components
       // A century is for ever, and its nanoseconds fit.
       options.lockTimeoutNanoseconds =

@@ -21,6 +21,10 @@ extension DatabaseError {
     case .header:
       self.init(.corrupted, "The first page of the file is damaged.", facts: .init(path: path, offset: 0), cause: error)
     case .page(let fault):
+      if let failure = fault.failure {
+        self.init(failure)
+        return
+      }
       self.init(
         .corrupted, "A page of the file is damaged.",
         facts: .init(path: path, offset: Int(clamping: fault.offset), found: fault.reason.rawValue), cause: error)

@@ -53,26 +53,27 @@ extension Database {
     let (store, pin) = try pinned()
     defer { store.endRead(pin) }
     if position.salt != store.header.salt { position = FramePosition(salt: store.header.salt, offset: 0) }
-    try store.forEachFrame(pin, from: position.offset) { header, operations in
-      position.offset = header.next
-      var info = FrameInfo(
-        offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
-        byteCount: header.next - header.offset, durableThrough: header.durableThrough, isImage: header.isImage)
-      for operation in operations {
-        let payload = Operation.payload(operation)
-        switch Operation.kind(operation) {
-        case OperationKind.commitInfo where payload.count >= 8:
-          info.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: payload.uint64(at: 0)))
-          if payload.count > 8 { info.origin = UTF8Order.string(payload.dropFirst(8), isValid: false) }
-        case OperationKind.saveRecord: info.savedCount += 1
-        case OperationKind.deleteRecord: info.deletedCount += 1
-        case OperationKind.saveZone, OperationKind.deleteZone: info.zoneOperationCount += 1
-        case OperationKind.setMetadata, OperationKind.deleteMetadata: info.metadataOperationCount += 1
-        default: break
+    do {
+      try store.forEachFrame(pin, from: position.offset) { header, operations in
+        position.offset = header.next
+        var info = FrameInfo(
+          offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
+          byteCount: header.next - header.offset, durableThrough: header.durableThrough, isImage: header.isImage)
+        try operations.forEach { kind, payload in
+          switch kind {
+          case OperationKind.commitInfo where payload.count >= 8:
+            info.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: payload.uint64(at: 0)))
+            if payload.count > 8 { info.origin = UTF8Order.string(payload.dropFirst(8), isValid: false) }
+          case OperationKind.saveRecord: info.savedCount += 1
+          case OperationKind.deleteRecord: info.deletedCount += 1
+          case OperationKind.saveZone, OperationKind.deleteZone: info.zoneOperationCount += 1
+          case OperationKind.setMetadata, OperationKind.deleteMetadata: info.metadataOperationCount += 1
+          default: break
+          }
         }
+        return try body(info)
       }
-      return try body(info)
-    }
+    } catch let error as StoreError { throw DatabaseError(error, path: path) }
   }
 
   /// One tree: its name, its records, its levels from the root down.

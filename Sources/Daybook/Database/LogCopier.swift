@@ -64,7 +64,11 @@ struct LogCopier {
     let transaction = try store.beginTransaction()
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
-      for operation in commit.operations {
+      for index in 0..<commit.count {
+        guard let operation = commit.operation(index) else {
+          report.skippedOperationCount += 1
+          continue
+        }
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
         if commit.isImage, Operation.kind(operation) == OperationKind.deleteRecord { continue }
         let isCopied = try copy(Operation.payload(operation), Operation.kind(operation), transaction)
@@ -111,7 +115,7 @@ struct LogCopier {
   /// Date and origin of the commit, first as in every commit; the first one of the file also draws its lineage.
   private mutating func copyInfo(of commit: SalvageReader.Commit, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)
-    if let info = commit.operations.first, Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
+    if commit.count > 0, let info = commit.operation(0), Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
       payload.append(Operation.payload(info))
     } else {
       payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
@@ -125,12 +129,12 @@ struct LogCopier {
   }
 
   private func zone(_ key: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> ZoneTrees? {
-    do { return try store.records.zone(key, transaction) } catch { throw .log(error) }
+    do { return try store.records.zone(key, transaction) } catch { throw StoreError(error) }
   }
 
   private func place(of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction) throws(StoreError) -> Place? {
     let value: ByteView?
-    do { value = try transaction.value(name, in: zone.byName) } catch { throw .log(error) }
+    do { value = try transaction.value(name, in: zone.byName) } catch { throw StoreError(error) }
     return value.flatMap { RecordEntry($0)?.place }
   }
 
@@ -144,7 +148,7 @@ struct LogCopier {
       let key = ByteBuffer(capacity: JournalKey.byteCount)
       JournalKey.set(key, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
       return try transaction.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
-    } catch { throw .log(error) }
+    } catch { throw StoreError(error) }
   }
 
   private mutating func copyRecord(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {

@@ -44,13 +44,13 @@ struct ReadView {
   /// Puts what the applier keeps open into the catalog, so that walking the catalog sees it.
   func settle() throws(DatabaseError) {
     guard case .transaction(let transaction, let applier) = source else { return }
-    do { try applier.flush(transaction) } catch { throw failure(.log(error)) }
+    do { try applier.flush(transaction) } catch { throw failure(StoreError(error)) }
   }
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: path) }
 
   func mapped<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
-    do { return try body() } catch { throw failure(.page(error)) }
+    do { return try body() } catch { throw failure(StoreError(error)) }
   }
 
   // MARK: zones
@@ -60,7 +60,7 @@ struct ReadView {
   func zone(_ id: Zone.ID) throws(DatabaseError) -> ZoneTrees? {
     do throws(LogFault) {
       return try id.withKeyView { (key) throws(LogFault) in try zone(key: key) }
-    } catch { throw failure(.log(error)) }
+    } catch { throw failure(StoreError(error)) }
   }
 
   func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
@@ -79,7 +79,7 @@ struct ReadView {
 
   func existingZone(key: ByteView) throws(DatabaseError) -> ZoneTrees {
     let zone: ZoneTrees?
-    do { zone = try self.zone(key: key) } catch { throw failure(.log(error)) }
+    do { zone = try self.zone(key: key) } catch { throw failure(StoreError(error)) }
     if let zone { return zone }
     let id: Zone.ID
     do { id = try Zone.ID(key: key) } catch { throw DatabaseError(error) }
@@ -118,7 +118,7 @@ struct ReadView {
         }
         isValid = try cursor.next()
       }
-    } catch { throw failure(.page(error)) }
+    } catch { throw failure(StoreError(error)) }
     if !hasDefault {
       let position = zones.firstIndex { Zone.ID.default < $0.id } ?? zones.count
       zones.insert(Zone(.default), at: position)
@@ -140,7 +140,7 @@ struct ReadView {
       guard let value = try reader.value(key, in: zone.byName) else { return nil }
       guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
       return entry
-    } catch { throw failure(.page(error)) }
+    } catch { throw failure(StoreError(error)) }
   }
 
   /// A record's body, copied out of the log; the copy is verified before anybody looks at it.
@@ -274,7 +274,7 @@ struct ReadView {
         result.append((type, count))
         isValid = try upper.withView { (high) throws(PageFault) in try cursor.seek(high) }
       }
-    } catch { throw failure(.page(error)) }
+    } catch { throw failure(StoreError(error)) }
     return result
   }
 

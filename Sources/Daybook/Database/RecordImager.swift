@@ -61,10 +61,10 @@ struct RecordImager: Imager {
     private func forEach(in root: TreeRoot, _ body: (inout Cursor) throws(StoreError) -> Void) throws(StoreError) {
       var cursor = pin.reader.cursor(in: root)
       var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw .page(error) }
+      do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
         try body(&cursor)
-        do { isValid = try cursor.next() } catch { throw .page(error) }
+        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
     }
 
@@ -150,13 +150,13 @@ struct RecordImager: Imager {
     private mutating func writeRecords(_ trees: ZoneTrees) throws(StoreError) {
       var cursor = pin.reader.cursor(in: trees.byName)
       var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw .page(error) }
+      do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
         cursor.touchAhead(placeAt: 0)
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
         try add(entry.place, entry.sequence, entry.ordinal, OperationKind.saveRecord, RecordBody.previousOffset)
         done += 1
-        do { isValid = try cursor.next() } catch { throw .page(error) }
+        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
       try writeGroup(OperationKind.saveRecord, RecordBody.previousOffset)
     }
@@ -165,7 +165,7 @@ struct RecordImager: Imager {
       let key = ByteBuffer(capacity: JournalKey.byteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw .page(error) }
+      do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
         guard cursor.value.count == 12 else { throw .log(.inconsistent) }
         let sequence = cursor.value.uint64(at: 0)
@@ -173,13 +173,13 @@ struct RecordImager: Imager {
         JournalKey.set(key, sequence: sequence, ordinal: ordinal)
         let entry: JournalEntry?
         do { entry = try pin.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) } } catch {
-          throw .page(error)
+          throw StoreError(error)
         }
         guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
         if !isMutant("compact-tombstones-away") {
           try add(entry.place, sequence, ordinal, OperationKind.deleteRecord, Tombstone.previousOffset)
         }
-        do { isValid = try cursor.next() } catch { throw .page(error) }
+        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
       try writeGroup(OperationKind.deleteRecord, Tombstone.previousOffset)
     }

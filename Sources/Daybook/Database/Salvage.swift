@@ -20,6 +20,8 @@ extension Database {
     public var skippedOperationCount = 0
     /// Bytes of the damaged file that belong to nothing that holds.
     public var damagedByteCount = 0
+    /// Bytes that the disk did not give, in blocks of 4096.
+    public var unreadableByteCount = 0
     /// The first page was damaged; a copy of it served.
     public var usedHeaderCopy = false
     /// An unfinished write at the end was left out, as opening would.
@@ -37,7 +39,8 @@ extension Database {
   /// The new file has an identity of its own, so tokens of the old one expire. Records keep their change tags, dates and
   /// history; commits are numbered anew where some are lost. A record whose last change is lost comes over as it was
   /// before, and one whose deletion is lost is there: the report names the commits to think of. Contents of assets are
-  /// copied and verified; a record whose asset is gone comes over, and reading that asset says so.
+  /// copied and verified; a record whose asset is gone comes over, and reading that asset says so. What the disk cannot read
+  /// counts as damaged; the file is never mapped.
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when all is done.
   ///   - progress: called with the bytes read and all bytes; false stops with `operationCancelled`.
@@ -96,6 +99,7 @@ extension Database.SalvageReport {
     lostSequences = losses.sequences.map { Int(clamping: $0.lowerBound)...Int(clamping: $0.upperBound) }
     partialSequences = losses.partialSequences.map { Int(clamping: $0) }
     damagedByteCount = Int(clamping: losses.damagedByteCount)
+    unreadableByteCount = losses.unreadableByteCount
     usedHeaderCopy = losses.usedHeaderCopy
     hasTornTail = losses.hasTornTail
     let zones = try database.zones()

@@ -143,15 +143,51 @@ package enum XXH3 {
       }
       unsafe sums.add(input + (count &- 64), secret + 121)
 
-      let keyed = unsafe sums.total ^ secret.loadUnaligned(fromByteOffset: 11, as: SIMD8<UInt64>.self)
-      var hash = UInt64(count) &* prime64x1
-      hash = hash &+ foldedProduct(keyed[0], keyed[1])
-      hash = hash &+ foldedProduct(keyed[2], keyed[3])
-      hash = hash &+ foldedProduct(keyed[4], keyed[5])
-      hash = hash &+ foldedProduct(keyed[6], keyed[7])
-      return avalanche(hash)
+      return unsafe finish(sums, secret, count)
     }
   }
+
+  @inline(__always)
+  private static func finish(_ sums: LaneSums, _ secret: UnsafeRawPointer, _ count: Int) -> UInt64 {
+    // Safe: the secret has 192 bytes.
+    let keyed = unsafe sums.total ^ secret.loadUnaligned(fromByteOffset: 11, as: SIMD8<UInt64>.self)
+    var hash = UInt64(count) &* prime64x1
+    hash = hash &+ foldedProduct(keyed[0], keyed[1])
+    hash = hash &+ foldedProduct(keyed[2], keyed[3])
+    hash = hash &+ foldedProduct(keyed[4], keyed[5])
+    hash = hash &+ foldedProduct(keyed[6], keyed[7])
+    return avalanche(hash)
+  }
+
+  /// The same of bytes that are not in memory all at once: `read` gives them piece by piece, in order but for the last 64,
+  /// which may come twice, and at most `pieceByteCount` at a time; nil when it cannot.
+  static func hash(byteCount count: Int, seed: UInt64, read: (Range<Int>) -> ByteView?) -> UInt64? {
+    if count <= pieceByteCount { return read(0..<count).map { hash($0, seed: seed) } }
+    let turn = SIMD8(seed, 0 &- seed, seed, 0 &- seed, seed, 0 &- seed, seed, 0 &- seed)
+    let seeded = (secretVector(from: 0) &+ turn, secretVector(from: 64) &+ turn, secretVector(from: 128) &+ turn)
+    // Safe: as in `hashLong`; every piece but the last is whole blocks, and the last holds the stripes behind them.
+    return unsafe withUnsafeBytes(of: seeded) { seeded in
+      let secret = unsafe seeded.baseAddress.unsafelyUnwrapped
+      var sums = LaneSums()
+      let blocksEnd = (count &- 1) / 1024 &* 1024
+      var position = 0
+      while position < blocksEnd {
+        guard let piece = read(position..<min(position + pieceByteCount, blocksEnd)) else { return nil }
+        for block in 0..<piece.count / 1024 {
+          for stripe in 0..<16 { unsafe sums.add(piece.base + (block &* 1024 &+ stripe &* 64), secret + stripe &* 8) }
+          unsafe sums.scramble(secret.loadUnaligned(fromByteOffset: 128, as: SIMD8<UInt64>.self))
+        }
+        position += piece.count
+      }
+      guard let rest = read(blocksEnd - 64..<count) else { return nil }
+      for stripe in 0..<(count &- 1 &- blocksEnd) / 64 {
+        unsafe sums.add(rest.base + (64 &+ stripe &* 64), secret + stripe &* 8)
+      }
+      unsafe sums.add(rest.base + (rest.count &- 64), secret + 121)
+      return unsafe finish(sums, secret, count)
+    }
+  }
+  static let pieceByteCount = 4096
 
   /// The eight sums of the long form. Input goes to the sum of the neighbouring lane; it is summed apart and changes
   /// lanes once a block, because addition does not mind and a shuffle for each stripe costs.

@@ -11,6 +11,8 @@
 ///         96     8  root count
 ///        104  24×n  roots: {u64 page, u64 records, u64 pages}
 struct CheckpointContents: Equatable {
+  /// With as many roots as there can be, and one byte: a longer payload shows.
+  static let maximumByteCount = 104 + RootSet.count * TreeRoot.encodedByteCount + 1
   var freezeOffset: UInt64
   var freezeNumber: UInt64
   var freezeSequence: UInt64

@@ -1,42 +1,115 @@
-/// Reads frames in place from the mapped file. Nothing here changes anything or trusts a length.
+/// Reads frames from a log: in place where the file is mapped, else through a window. Nothing here changes anything or
+/// trusts a length.
+///
+/// A disk that fails makes bytes unreadable, and the walks end early. So whoever lets a walk decide something asks
+/// `checkRead` before using the decision; the plans do so themselves.
 @safe struct LogReader {
+  /// All bytes of the log; empty where it is read through a window.
   let bytes: ByteView
   let salt: UInt64
+  let end: UInt64
+  private let window: LogWindow?
 
   init(_ bytes: ByteView, salt: UInt64) {
     self.bytes = bytes
     self.salt = salt
+    end = UInt64(bytes.count)
+    window = nil
   }
 
-  var end: UInt64 { UInt64(bytes.count) }
+  init(_ window: LogWindow, salt: UInt64) {
+    bytes = unsafe ByteView(UnsafeRawBufferPointer(start: nil, count: 0))
+    self.salt = salt
+    end = UInt64(window.byteCount)
+    self.window = window
+  }
+
+  // MARK: bytes
+
+  /// Bytes of the file; nil when the disk fails. Valid until the next call.
+  @inline(__always)
+  func view(_ range: Range<Int>) -> ByteView? { window == nil ? bytes.slice(range) : window?.view(range) }
+
+  @inline(__always)
+  private func view(from lower: Int, atLeast count: Int) -> ByteView? {
+    window == nil ? bytes.dropFirst(lower) : window?.view(from: lower, atLeast: count)
+  }
+
+  @inline(__always)
+  private func view(before upper: Int, atLeast count: Int) -> ByteView? {
+    window == nil ? bytes.prefix(upper) : window?.view(before: upper, atLeast: count)
+  }
+
+  /// Looks at the file as it is now.
+  func lookAgain() { window?.forget() }
+
+  /// Throws when a read has failed since the last time: what was found then means nothing.
+  func checkRead() throws(DiskFailure) {
+    if let failure = window?.takeFailure() { throw failure }
+  }
+
+  /// Calls `body` with the bytes of a range, piece by piece.
+  func forEachPiece(of range: Range<UInt64>, _ body: (ByteView) throws(DiskFailure) -> Void) throws(DiskFailure) {
+    var position = Int(range.lowerBound)
+    let upper = Int(range.upperBound)
+    while position < upper {
+      guard let piece = view(from: position, atLeast: 1)?.clamped(to: upper - position) else { return try checkRead() }
+      try body(piece)
+      position += piece.count
+    }
+  }
+
+  // MARK: frames
 
   /// The header at an offset, if one holds there.
   func header(at offset: UInt64) -> FrameHeader? {
     guard offset >= UInt64(FileHeader.byteCount), offset & 7 == 0, offset < end,
-      end - offset >= UInt64(FrameHeader.byteCount)
+      end - offset >= UInt64(FrameHeader.byteCount), let bytes = view(Int(offset)..<Int(offset) + FrameHeader.byteCount)
     else { return nil }
-    let start = Int(offset)
-    return FrameHeader(bytes.slice(start..<start + FrameHeader.byteCount), salt: salt, offset: offset)
+    return FrameHeader(bytes, salt: salt, offset: offset)
   }
 
-  /// The payload of a frame; nil when the file ends before it does.
+  /// The payload of a frame of a mapped log; nil when the file ends before it does.
   func payload(of header: FrameHeader) -> ByteView? {
+    precondition(window == nil, "a payload may be longer than what is read at once")
     guard header.payloadByteCount <= end, header.end <= end else { return nil }
     return bytes.slice(Int(header.payloadOffset)..<Int(header.end))
   }
 
+  /// The first bytes of a payload, `limit` at most; nil when the file ends before the frame does.
+  func payload(of header: FrameHeader, limit: Int) -> ByteView? {
+    guard header.payloadByteCount <= end, header.end <= end else { return nil }
+    let start = Int(header.payloadOffset)
+    return view(start..<start + min(limit, Int(header.payloadByteCount)))
+  }
+
   func payloadHolds(_ header: FrameHeader) -> Bool {
-    guard let payload = payload(of: header) else { return false }
+    guard header.payloadByteCount <= end, header.end <= end else { return false }
     if isMutant("accept-payload-checksum") { return true }
-    let salt = isMutant("ignore-salt") ? bytes.uint64(at: Int(header.offset) + 8) : salt
-    return XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: header.offset)) == header.payloadChecksum
+    let salt = isMutant("ignore-salt") ? view(Int(header.offset)..<Int(header.offset) + 16)?.uint64(at: 8) ?? salt : salt
+    let seed = FrameHeader.seed(salt: salt, offset: header.offset)
+    return checksum(of: header.payloadOffset..<header.end, seed: seed) == header.payloadChecksum
+  }
+
+  /// The checksum of a stretch of any length; nil when the disk fails.
+  func checksum(of range: Range<UInt64>, seed: UInt64) -> UInt64? {
+    let start = Int(range.lowerBound)
+    guard let window else { return XXH3.hash(bytes.slice(start..<Int(range.upperBound)), seed: seed) }
+    return XXH3.hash(byteCount: range.count, seed: seed) { piece in
+      window.view(start + piece.lowerBound..<start + piece.upperBound)
+    }
   }
 
   /// The first header that holds at or behind `offset`.
   func nextHeader(from offset: UInt64) -> FrameHeader? {
     var candidate = max((offset + 7) & ~7, UInt64(FileHeader.byteCount))
     while candidate + UInt64(FrameHeader.byteCount) <= end {
-      if bytes.uint32(at: Int(candidate)) == FrameHeader.magic, let header = header(at: candidate) { return header }
+      guard let bytes = view(from: Int(candidate), atLeast: FrameHeader.byteCount) else { return nil }
+      var index = 0
+      while index + 4 <= bytes.count, bytes.uint32(at: index) != FrameHeader.magic { index += 8 }
+      candidate += UInt64(index)
+      guard index + 4 <= bytes.count else { continue }
+      if let header = header(at: candidate) { return header }
       candidate += 8
     }
     return nil
@@ -44,43 +117,72 @@
 
   /// The last header that holds, looking back from the end of the file.
   func lastHeader() -> FrameHeader? {
-    guard end >= UInt64(FileHeader.byteCount + FrameHeader.byteCount) else { return nil }
-    var candidate = (end - UInt64(FrameHeader.byteCount)) & ~7
-    while candidate >= UInt64(FileHeader.byteCount) {
-      if bytes.uint32(at: Int(candidate)) == FrameHeader.magic, let header = header(at: candidate) { return header }
-      candidate -= 8
+    let least = UInt64(FileHeader.byteCount)
+    guard end >= least + UInt64(FrameHeader.byteCount) else { return nil }
+    // Where the candidate ends, so that it never goes below zero.
+    var upper = ((end - UInt64(FrameHeader.byteCount)) & ~7) + 8
+    while upper > least {
+      guard let bytes = view(before: Int(upper), atLeast: 8) else { return nil }
+      var index = bytes.count - 8
+      while index >= 0, bytes.uint32(at: index) != FrameHeader.magic { index -= 8 }
+      // What is left in front of the window, less than eight bytes of it, is looked at with the next.
+      upper -= UInt64(bytes.count - 8 - index)
+      guard index >= 0 else { continue }
+      if let header = header(at: upper - 8) { return header }
+      upper -= 8
     }
     return nil
   }
 
   /// Whether anything but zero stands in `range`.
   func hasContent(in range: Range<UInt64>) -> Bool {
-    var offset = Int(range.lowerBound)
+    var position = Int(range.lowerBound)
     let upper = Int(range.upperBound)
-    while offset + 8 <= upper {
-      if bytes.uint64(at: offset) != 0 { return true }
-      offset += 8
-    }
-    while offset < upper {
-      if bytes[offset] != 0 { return true }
-      offset += 1
+    while position < upper {
+      guard let piece = view(from: position, atLeast: 1)?.clamped(to: upper - position) else { return false }
+      if !piece.isZero { return true }
+      position += piece.count
     }
     return false
   }
-}
 
-extension LogReader {
   /// The first byte from `start` on behind which nothing but zeros stands.
   func contentEnd(from start: UInt64) -> UInt64 {
-    var offset = Int(end)
     let lower = Int(min(start, end))
-    while offset > lower, offset & 7 != 0 || offset - 8 < lower {
-      if bytes[offset - 1] != 0 { return UInt64(offset) }
-      offset -= 1
+    var upper = Int(end)
+    while upper > lower {
+      guard var piece = view(before: upper, atLeast: 1) else { return UInt64(upper) }
+      if piece.count > upper - lower { piece = piece.dropFirst(piece.count - (upper - lower)) }
+      let zeroCount = piece.trailingZeroByteCount
+      upper -= zeroCount
+      if zeroCount < piece.count { break }
     }
-    while offset - 8 >= lower, bytes.uint64(at: offset - 8) == 0 { offset -= 8 }
-    while offset > lower, bytes[offset - 1] == 0 { offset -= 1 }
-    return UInt64(offset)
+    return UInt64(upper)
+  }
+}
+
+extension ByteView {
+  /// The first bytes, as many as there are.
+  fileprivate func clamped(to limit: Int) -> ByteView { count <= limit ? self : prefix(limit) }
+
+  fileprivate var isZero: Bool {
+    var offset = 0
+    while offset + 8 <= count {
+      if uint64(at: offset) != 0 { return false }
+      offset += 8
+    }
+    while offset < count {
+      if self[offset] != 0 { return false }
+      offset += 1
+    }
+    return true
+  }
+
+  fileprivate var trailingZeroByteCount: Int {
+    var offset = count
+    while offset >= 8, uint64(at: offset - 8) == 0 { offset -= 8 }
+    while offset > 0, self[offset - 1] == 0 { offset -= 1 }
+    return count - offset
   }
 }
 

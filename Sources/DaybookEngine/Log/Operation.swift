@@ -22,17 +22,6 @@ package enum Operation {
   static func checksum(_ bytes: ByteView, salt: UInt64, offset: UInt64) -> UInt64 {
     XXH3.hash(bytes.dropFirst(8), seed: FrameHeader.seed(salt: salt, offset: offset))
   }
-
-  /// Splits a frame's payload into operations; nil behind the last. A malformed length is a fault of the payload.
-  static func next(in payload: ByteView, at position: inout Int) throws(LogFault) -> ByteView? {
-    if position == payload.count { return nil }
-    guard position + headerByteCount <= payload.count else { throw .operation }
-    let byteCount = headerByteCount + Int(payload.uint32(at: position + 8))
-    guard position + byteCount <= payload.count else { throw .operation }
-    let operation = payload.slice(position..<position + byteCount)
-    position += byteCount
-    return operation
-  }
 }
 
 /// Where an operation is in the log.

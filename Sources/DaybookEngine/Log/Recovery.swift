@@ -60,10 +60,10 @@ struct RecoveryPlan {
   /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
   /// look like rot. But a frame that covers another was written when that one was whole: so it holds at a second look, or
   /// it is rotten indeed.
-  static func besideWriter(_ look: () -> RecoveryPlan) -> RecoveryPlan {
-    var plan = look()
+  static func besideWriter(_ look: () throws(DiskFailure) -> RecoveryPlan) throws(DiskFailure) -> RecoveryPlan {
+    var plan = try look()
     while case .rotten(let lost) = plan.ending {
-      plan = look()
+      plan = try look()
       if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound { break }
     }
     return plan
@@ -71,27 +71,33 @@ struct RecoveryPlan {
 }
 
 extension LogReader {
-  func plan() -> RecoveryPlan {
+  func plan() throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
     guard let last = lastHeader() else {
       var empty = RecoveryPlan()
-      if hasContent(in: empty.end..<max(end, empty.end)) { empty.ending = .torn }
+      if hasContent(in: min(empty.end, end)..<end) { empty.ending = .torn }
+      try checkRead()
       return empty
     }
-    return plan(from: [(.newestCheckpoint, last.newestCheckpoint), (.olderCheckpoint, last.olderCheckpoint)])
+    return try plan(from: [(.newestCheckpoint, last.newestCheckpoint), (.olderCheckpoint, last.olderCheckpoint)])
   }
 
   /// The plan on the first of some checkpoints that holds; on the log alone when none does.
-  func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) -> RecoveryPlan {
+  func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) throws(DiskFailure) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {
       guard let header = header(at: offset), header.kind == .checkpoint, payloadHolds(header),
-        let payload = payload(of: header), let contents = CheckpointContents(payload, at: offset)
-      else { continue }
+        let payload = payload(of: header, limit: CheckpointContents.maximumByteCount),
+        let contents = CheckpointContents(payload, at: offset)
+      else {
+        try checkRead()
+        continue
+      }
       var walk = LogWalk(self, from: contents)
       if walk.advance(through: header) {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents
         walk.plan.checkpointEnd = header.next
-        var plan = finish(&walk)
+        var plan = try finish(&walk)
         if basis == .olderCheckpoint {
           // The newer one was passed on the way, but it did not serve: frames to come name the one that did.
           plan.newestCheckpoint = header.offset
@@ -99,24 +105,29 @@ extension LogReader {
         }
         return plan
       }
+      try checkRead()
     }
-    return planFromStart()
+    return try planFromStart()
   }
 
   /// The plan that uses no tree of the file.
-  func planFromStart() -> RecoveryPlan {
+  func planFromStart() throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
     var walk = LogWalk(self)
-    return finish(&walk)
+    return try finish(&walk)
   }
 
   /// What came behind a place that was reached before.
-  func plan(continuing place: CheckpointContents) -> RecoveryPlan {
+  func plan(continuing place: CheckpointContents) throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
     var walk = LogWalk(self, from: place)
-    return finish(&walk)
+    return try finish(&walk)
   }
 
-  private func finish(_ walk: inout LogWalk) -> RecoveryPlan {
+  /// What a walk says when a read failed on the way means nothing.
+  private func finish(_ walk: inout LogWalk) throws(DiskFailure) -> RecoveryPlan {
     walk.advanceToEnd()
+    try checkRead()
     return walk.plan
   }
 }
@@ -230,7 +241,7 @@ private struct LogWalk {
   }
 
   private func partsHold(of commit: FrameHeader) -> Bool {
-    guard let payload = log.payload(of: commit), let list = PartList(payload),
+    guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count)
     else { return false }

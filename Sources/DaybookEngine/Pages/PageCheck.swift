@@ -24,10 +24,30 @@ package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
   }
   package let offset: UInt64
   package let reason: Reason
+  private let cause: Cause?
+
+  /// In a box, so that errors which are thrown on the path of a read stay small.
+  private indirect enum Cause: Sendable, Equatable { case disk(DiskFailure) }
+
   package init(offset: UInt64, reason: Reason) {
     self.offset = offset
     self.reason = reason
+    cause = nil
   }
+
+  /// The disk did not give the page, or a part of the log. Says nothing of what is in the file.
+  package init(_ failure: DiskFailure, offset: UInt64) {
+    self.offset = offset
+    reason = .read
+    cause = .disk(failure)
+  }
+
+  /// Why the disk did not give it, for the reason `read`.
+  package var failure: DiskFailure? {
+    if case .disk(let failure)? = cause { return failure }
+    return nil
+  }
+
   package var description: String { "page at byte \(offset): \(reason.rawValue)" }
 }
 

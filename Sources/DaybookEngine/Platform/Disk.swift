@@ -2,7 +2,7 @@
 ///
 /// Three disks stand behind it: the operating system's (`SystemDisk`), plain memory (`MemoryDisk`, for
 /// `Database.inMemory()`), and the simulated one of DaybookTesting, which forgets what was not synced. The engine cannot
-/// tell them apart. All of it is off the path of a read: reads go through `DiskFile.base`.
+/// tell them apart. All of it is off the path of a mapped read: such reads go through `DiskFile.base`.
 package protocol Disk: AnyObject, Sendable {
   /// Opens a file. A missing file is `.notFound`, an existing one in mode `.createNew` is `.exists`.
   func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
@@ -101,7 +101,7 @@ package protocol DiskFile: AnyObject, Sendable {
 }
 
 /// A disk said no. `code` is the system's errno (or the simulated one), `kind` what the engine does about it.
-package struct DiskFailure: Error, Sendable, CustomStringConvertible {
+package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Operation: String, Sendable {
     case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
     case link, makeDirectory, list, protect

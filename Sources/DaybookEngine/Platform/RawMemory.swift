@@ -57,4 +57,10 @@ package enum RawMemory {
     // Safe: the caller owns `byteCount` bytes at `target`.
     _ = unsafe memset(target, 0, byteCount)
   }
+
+  /// The same with another byte.
+  static func fill(_ target: UnsafeMutableRawPointer, byteCount: Int, with byte: UInt8) {
+    // Safe: as above.
+    _ = unsafe memset(target, Int32(byte), byteCount)
+  }
 }

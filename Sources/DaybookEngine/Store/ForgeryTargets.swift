@@ -9,13 +9,13 @@ extension Forgery {
       guard let header = try? FileHeader(view) else { return }
       let log = LogReader(view, salt: header.salt)
       try examineFrames(log)
-      let plan = log.plan()
+      let plan = try log.plan()
       try examine(plan, log, "plan")
-      try examine(log.planFromStart(), log, "plan from the start")
-      guard log.plan().end == plan.end, log.plan().lastSequence == plan.lastSequence else {
+      try examine(try log.planFromStart(), log, "plan from the start")
+      guard try log.plan().end == plan.end, try log.plan().lastSequence == plan.lastSequence else {
         throw Finding("two plans of one log differ")
       }
-      if plan.checkpoint != nil { try examine(log.plan(skipping: 1), log, "plan on the older checkpoint") }
+      if plan.checkpoint != nil { try examine(try log.plan(skipping: 1), log, "plan on the older checkpoint") }
       _ = log.contentEnd(from: plan.end)
     }
   }
@@ -61,7 +61,7 @@ extension Forgery {
       try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         if commit.sequence != expected + 1, !(commit.isImage && expected == 0) { throw .inconsistent }
         expected = commit.sequence
-        for (_, operation) in operations { _ = Operation.kind(operation) }
+        for index in 0..<operations.count { _ = Operation.kind(try operations.bytes(index)) }
       }
     } catch .inconsistent {
       throw Finding("\(name): commits out of order")

@@ -118,7 +118,7 @@ package final class KeyValueStore: Sendable {
     _ key: ByteView, _ store: Store, _ pin: Store.Pin, into target: ByteBuffer
   ) throws(StoreError) -> ByteView? {
     let value: ByteView?
-    do { value = try pin.reader.value(key, in: pin.root(0)) } catch { throw .page(error) }
+    do { value = try pin.reader.value(key, in: pin.root(0)) } catch { throw StoreError(error) }
     guard let value else { return nil }
     return try copyValue(at: value, store, end: pin.end, keyByteCount: key.count, into: target)
   }
@@ -201,7 +201,7 @@ struct KeyValueImager: Imager {
   }
 
   private func moved(_ body: () throws(PageFault) -> Bool) throws(StoreError) -> Bool {
-    do { return try body() } catch { throw .page(error) }
+    do { return try body() } catch { throw StoreError(error) }
   }
 
   func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
@@ -249,7 +249,7 @@ package struct KeyValueTransaction: ~Copyable {
   /// What this transaction would read; nil when there is nothing under the key.
   package func get(_ key: ByteView) throws(StoreError) -> [UInt8]? {
     let value: ByteView?
-    do { value = try transaction.reader.value(key, in: transaction.roots[0]) } catch { throw .page(error) }
+    do { value = try transaction.reader.value(key, in: transaction.roots[0]) } catch { throw StoreError(error) }
     guard let value else { return nil }
     let operation = try transaction.operation(at: try KeyValueStore.place(value))
     return Operation.payload(operation).dropFirst(2 + key.count).array

@@ -6,7 +6,8 @@
 ///
 ///     file ─► header, or its copy in a checkpoint ─► every frame that holds ─► commits, whole or in pieces
 ///
-/// Only reads. Any content is allowed; nothing is allocated by a length that the file claims.
+/// Only reads, with `pread`, because a dying disk is one of the things that it is for: what the disk does not give counts as
+/// damaged. Any content is allowed; a length that the file claims is held against the file before anything is allocated.
 @safe package final class SalvageReader {
   /// What could not be read.
   package struct Losses: Sendable, Equatable {
@@ -20,6 +21,8 @@
     package var damagedByteCount: UInt64 = 0
     /// An unfinished write at the end was left out, as recovery would.
     package var hasTornTail = false
+    /// Bytes that the disk did not give.
+    package var unreadableByteCount = 0
 
     fileprivate mutating func add(_ range: ClosedRange<UInt64>) {
       if let last = sequences.last, last.upperBound + 1 >= range.lowerBound {
@@ -33,22 +36,33 @@
   /// One commit, or what is left of it.
   package struct Commit {
     package let sequence: UInt64
-    /// Valid during the visit.
-    package let operations: [ByteView]
+    private let operations: LoggedOperations
     package let isWhole: Bool
     /// Its tombstones are of records that are nowhere in the file.
     package let isImage: Bool
 
-    package init(sequence: UInt64, operations: [ByteView], isWhole: Bool, isImage: Bool = false) {
+    init(sequence: UInt64, operations: LoggedOperations, isWhole: Bool, isImage: Bool = false) {
       self.sequence = sequence
       self.operations = operations
       self.isWhole = isWhole
       self.isImage = isImage
     }
+
+    package var count: Int { operations.count }
+
+    /// An operation, valid until the next is asked for, during the visit. Nil when it cannot be read a second time.
+    package func operation(_ index: Int) -> ByteView? {
+      let place = operations.places[index]
+      guard let bytes = try? operations.bytes(index),
+        Operation.checksum(bytes, salt: operations.log.salt, offset: place.offset) == bytes.uint64(at: 0)
+      else { return nil }
+      return bytes
+    }
   }
 
   private let file: any DiskFile
   private let log: LogReader
+  private let window: LogWindow
   /// Of the file's header: a compacted file begins with an image.
   private let generation: UInt64
   package private(set) var losses = Losses()
@@ -63,18 +77,18 @@
         file.close()
         throw StoreError.locked(path: path)
       }
-      let byteCount = try file.byteCount()
-      try file.map(through: byteCount)
-      // Safe: mapped on the line above, and the file stays open as long as this object.
-      let bytes = unsafe ByteView(file.base, count: byteCount)
+      window = LogWindow(file, byteCount: try file.byteCount(), passesOverFailures: true)
       let header: FileHeader
-      do { header = try FileHeader(bytes) } catch {
+      do throws(FileHeader.Fault) {
+        guard let page = window.view(0..<min(FileHeader.byteCount, window.byteCount)) else { throw .notADatabase }
+        header = try FileHeader(page)
+      } catch {
         if case .formatTooNew = error { throw StoreError.header(error) }
-        guard let copy = SalvageReader.headerOfCheckpoint(in: bytes) else { throw StoreError.header(error) }
+        guard let copy = SalvageReader.headerOfCheckpoint(in: window) else { throw StoreError.header(error) }
         header = copy
         losses.usedHeaderCopy = true
       }
-      log = LogReader(bytes, salt: header.salt)
+      log = LogReader(window, salt: header.salt)
       generation = header.generation
     } catch let error as StoreError {
       throw error
@@ -86,15 +100,16 @@
   deinit { file.close() }
 
   /// The first copy of the header whose checkpoint frame holds with its salt.
-  private static func headerOfCheckpoint(in bytes: ByteView) -> FileHeader? {
+  private static func headerOfCheckpoint(in window: LogWindow) -> FileHeader? {
+    let byteCount = FrameHeader.byteCount + FileHeader.meaningfulByteCount
     var offset = FileHeader.byteCount
-    while offset + FrameHeader.byteCount + FileHeader.meaningfulByteCount <= bytes.count {
+    while offset + byteCount <= window.byteCount {
       defer { offset += 8 }
-      guard bytes.uint32(at: offset) == FrameHeader.magic, bytes[offset + 4] == FrameHeader.Kind.checkpoint.rawValue
+      guard let bytes = window.view(offset..<offset + byteCount) else { return nil }
+      guard bytes.uint32(at: 0) == FrameHeader.magic, bytes[4] == FrameHeader.Kind.checkpoint.rawValue,
+        let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
       else { continue }
-      let copy = bytes.slice(offset + FrameHeader.byteCount..<offset + FrameHeader.byteCount + FileHeader.meaningfulByteCount)
-      guard let found = try? FileHeader(meaningful: copy) else { continue }
-      let log = LogReader(bytes, salt: found.salt)
+      let log = LogReader(window, salt: found.salt)
       if let header = log.header(at: UInt64(offset)), log.payloadHolds(header) { return found }
     }
     return nil
@@ -107,6 +122,7 @@
   package func forEachCommit(
     progress: (UInt64) -> Bool, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
+    defer { losses.unreadableByteCount = window.unreadableByteCount }
     let provenThrough = highestProof()
     var walk = Walk()
     var offset = UInt64(FileHeader.byteCount)
@@ -177,7 +193,8 @@
   /// names. If its list of parts is gone, they may be those of a transaction that never ended.
   private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
     if commit.isImage { return walk.imagePieces }
-    guard commit.hasParts, log.payloadHolds(commit), let payload = log.payload(of: commit), let list = PartList(payload)
+    guard commit.hasParts, log.payloadHolds(commit),
+      let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload)
     else { return [] }
     return walk.parts.filter { $0.number >= list.firstNumber }.map { pieces(of: $0) }
   }
@@ -221,7 +238,7 @@
 
   /// The parts that a commit names, when all of them are there and hold.
   private func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
-    guard let payload = log.payload(of: commit), let list = PartList(payload),
+    guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count), parts[first...].allSatisfy({ log.payloadHolds($0) }),
       PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum
@@ -234,13 +251,13 @@
   ) throws(StoreError) {
     if commit.isImage { return try visitImage(commit, parts, visit) }
     let frames = commit.hasParts ? Array(named(by: commit, parts) ?? []) + [commit] : [commit]
-    let operations: [(Place, ByteView)]
+    let operations: LoggedOperations
     do { operations = try log.operations(of: frames) } catch {
       // Sound checksums around absurd lengths: nobody's commit.
       losses.add(commit.sequence...commit.sequence)
       return
     }
-    try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: true))
+    try visit(Commit(sequence: commit.sequence, operations: operations, isWhole: true))
   }
 
   /// An image may be larger than what one transaction can hold: it comes frame by frame, the last one as the whole.
@@ -248,13 +265,13 @@
     _ commit: FrameHeader, _ parts: [FrameHeader], _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
     for frame in (commit.hasParts ? Array(named(by: commit, parts) ?? []) : []) + [commit] {
-      let operations: [(Place, ByteView)]
+      let operations: LoggedOperations
       do { operations = try log.operations(of: [frame]) } catch {
         losses.add(commit.sequence...commit.sequence)
         return
       }
       let isLast = frame.number == commit.number
-      try visit(Commit(sequence: commit.sequence, operations: operations.map { $0.1 }, isWhole: isLast, isImage: true))
+      try visit(Commit(sequence: commit.sequence, operations: operations, isWhole: isLast, isImage: true))
     }
   }
 
@@ -287,44 +304,48 @@
   private func visitPieces(
     _ range: Range<Int>, _ sequence: UInt64, isImage: Bool = false, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let operations = operationsThatHold(in: range)
-    if operations.isEmpty { return }
+    let operations = LoggedOperations(places: operationsThatHold(in: range), log: log)
+    if operations.count == 0 { return }
     if losses.partialSequences.last != sequence { losses.partialSequences.append(sequence) }
     try visit(Commit(sequence: sequence, operations: operations, isWhole: false, isImage: isImage))
   }
 
   /// Operations that match their own checksums, wherever they begin. A checksum knows its place, so nothing but an
   /// operation of this file at this very offset passes.
-  private func operationsThatHold(in range: Range<Int>) -> [ByteView] {
-    var result: [ByteView] = []
+  private func operationsThatHold(in range: Range<Int>) -> [Place] {
+    var result: [Place] = []
     var position = range.lowerBound
     // Content made to look like long operations at every byte must not cost its square.
     var budget = 64 * range.count + (1 << 20)
     while position + Operation.headerByteCount <= range.upperBound, budget > 0 {
-      guard let operation = candidate(at: position, before: range.upperBound) else {
+      guard let candidate = candidate(at: position, before: range.upperBound) else {
         position += 1
         continue
       }
-      budget -= operation.count
-      guard Operation.checksum(operation, salt: log.salt, offset: UInt64(position)) == operation.uint64(at: 0) else {
+      budget -= candidate.byteCount
+      let end = UInt64(position + candidate.byteCount)
+      let seed = FrameHeader.seed(salt: log.salt, offset: UInt64(position))
+      guard log.checksum(of: UInt64(position) + 8..<end, seed: seed) == candidate.checksum else {
         position += 1
         continue
       }
-      if Operation.kind(operation) == Operation.forgetKind {
+      if candidate.kind == Operation.forgetKind {
         // Which operations a savepoint took back cannot be told when some before it are missing: keep none of them.
         result.removeAll()
       } else {
-        result.append(operation)
+        result.append(Place(offset: UInt64(position), byteCount: UInt32(candidate.byteCount)))
       }
-      position += operation.count
+      position += candidate.byteCount
     }
     return result
   }
 
-  private func candidate(at position: Int, before end: Int) -> ByteView? {
-    let kind = log.bytes.uint32(at: position + 12)
+  private func candidate(at position: Int, before end: Int) -> (byteCount: Int, kind: UInt8, checksum: UInt64)? {
+    guard let head = log.view(position..<position + Operation.headerByteCount) else { return nil }
+    let kind = head.uint32(at: 12)
     guard kind > 0, kind <= 255 else { return nil }
-    let count = Operation.headerByteCount + Int(log.bytes.uint32(at: position + 8))
-    return count <= end - position ? log.bytes.slice(position..<position + count) : nil
+    let count = Operation.headerByteCount + Int(head.uint32(at: 8))
+    guard count <= end - position, UInt32(exactly: count) != nil else { return nil }
+    return (count, UInt8(kind), head.uint64(at: 0))
   }
 }

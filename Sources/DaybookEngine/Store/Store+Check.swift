@@ -26,6 +26,11 @@ package struct StoreCheck: Sendable {
   var visited: Set<UInt64> = []
   /// Pages of trees whose roots stand in a catalog.
   var nestedPageCount = 0
+  /// The disk gave no answer: then a check says nothing at all.
+  var diskFailure: DiskFailure?
+  /// The pages that the walk stands on, where the file is not mapped.
+  var copies: PageCopies?
+  var copyCount = 0
   package init() {}
 }
 
@@ -37,9 +42,12 @@ extension Store {
     var result = StoreCheck()
     try checkFrames(pin, progress: progress, into: &result)
     source.forgetChecks(below: pin.end)
+    if source.isBuffered { result.copies = PageCopies() }
     for index in 0..<RootSet.count {
       checkTree(pin.root(index), end: pin.end, name: "tree \(index)", into: &result)
     }
+    if let failure = result.diskFailure { throw .disk(failure) }
+    result.copies = nil
     if result.isClean, UInt64(result.pageCount) != pin.pageCount {
       result.findings.append(
         .init(offset: nil, message: "the trees have \(result.pageCount) pages, the store counts \(pin.pageCount)"))
@@ -50,9 +58,9 @@ extension Store {
   private func checkFrames(
     _ pin: Pin, progress: ((UInt64, UInt64) -> Bool)?, into result: inout StoreCheck
   ) throws(StoreError) {
-    // Safe: everything below the pinned end is mapped.
-    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
-    let plan = log.planFromStart()
+    let log = log(through: pin.end)
+    let plan: RecoveryPlan
+    do { plan = try log.planFromStart() } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending {
       result.findings.append(.init(offset: plan.end, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
     } else if plan.end != pin.end {
@@ -77,27 +85,30 @@ extension Store {
       if log.hasContent(in: min(header.end, log.end)..<min(header.next, log.end)) {
         result.remarks.append(.init(offset: header.end, message: "the gap behind a frame is not zero"))
       }
-      if header.kind.carriesTruth { checkOperations(header, log, into: &result) }
+      if header.kind.carriesTruth { try checkOperations(header, log, into: &result) }
+      do { try log.checkRead() } catch { throw .disk(error) }
       offset = header.next
       if let progress, !progress(offset, pin.end) { throw .refused(reason: "the check was cancelled") }
     }
+    do { try log.checkRead() } catch { throw .disk(error) }
   }
 
-  private func checkOperations(_ header: FrameHeader, _ log: LogReader, into result: inout StoreCheck) {
-    guard let payload = log.payload(of: header) else { return }
-    var position = header.hasParts ? PartList.encodedByteCount : 0
-    while true {
-      do {
-        guard let operation = try Operation.next(in: payload, at: &position) else { return }
-        let offset = header.payloadOffset + UInt64(position - operation.count)
+  private func checkOperations(
+    _ header: FrameHeader, _ log: LogReader, into result: inout StoreCheck
+  ) throws(StoreError) {
+    do throws(LogFault) {
+      try log.forEachOperation(of: header) { (place, _) throws(LogFault) in
         result.operationCount += 1
-        if Operation.checksum(operation, salt: self.header.salt, offset: offset) != operation.uint64(at: 0) {
-          result.findings.append(.init(offset: offset, message: "an operation's checksum does not match"))
+        guard let sum = log.view(Int(place.offset)..<Int(place.offset) + 8)?.uint64(at: 0) else { return false }
+        let seed = FrameHeader.seed(salt: log.salt, offset: place.offset)
+        if log.checksum(of: place.offset + 8..<place.offset + UInt64(place.byteCount), seed: seed) != sum {
+          result.findings.append(.init(offset: place.offset, message: "an operation's checksum does not match"))
         }
-      } catch {
-        result.findings.append(.init(offset: header.offset, message: "the operations of a frame are malformed"))
-        return
+        return true
       }
+    } catch {
+      if case .page(let fault) = error { throw StoreError(fault) }
+      result.findings.append(.init(offset: header.offset, message: "the operations of a frame are malformed"))
     }
   }
 
@@ -134,10 +145,19 @@ extension Store {
       return nil
     }
     let page: Page
-    do { page = try source.page(reference, end: end) } catch {
+    do {
+      let found = try source.page(reference, end: end)
+      page = result.copies?.keep(found, as: result.copyCount) ?? found
+    } catch {
+      if let failure = error.failure {
+        result.diskFailure = result.diskFailure ?? failure
+        return nil
+      }
       result.findings.append(.init(offset: error.offset, message: "\(name): \(error.reason.rawValue)"))
       return nil
     }
+    result.copyCount += 1
+    defer { result.copyCount -= 1 }
     result.pageCount += 1
     let offset = reference & PageSource.memoryTag == 0 ? reference : nil
     func find(_ message: String) { result.findings.append(.init(offset: offset, message: "\(name): \(message)")) }
@@ -198,9 +218,9 @@ extension Store {
   package func rebuiltRoots(
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    // Safe: everything below the pinned end is mapped.
-    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
-    var plan = log.planFromStart()
+    let log = log(through: pin.end)
+    var plan: RecoveryPlan
+    do { plan = try log.planFromStart() } catch { throw .disk(error) }
     plan.end = min(plan.end, pin.end)
     plan.lastSequence = min(plan.lastSequence, pin.sequence)
     var readOnly = options

@@ -161,7 +161,7 @@ extension Store {
     } catch {
       editor.rollBack(to: start)
       giveTurn()
-      throw .page(error)
+      throw StoreError(error)
     }
     // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
     expandWholeTrees(pinned: [], published: 0, all: true)

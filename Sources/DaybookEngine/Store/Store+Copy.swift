@@ -9,7 +9,7 @@ extension Store {
     through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
     _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try forEachCommit(pin, { $0.planFromStart() }, progress, visit)
+    try forEachCommit(pin, { (log) throws(DiskFailure) in try log.planFromStart() }, progress, visit)
   }
 
   /// The same for what came behind a place that was reached before.
@@ -20,16 +20,16 @@ extension Store {
     let place = CheckpointContents(
       freezeOffset: position.end, freezeNumber: position.nextNumber, freezeSequence: position.sequence,
       freezePrevious: position.previous, pageCount: 0, liveByteCount: 0, roots: [])
-    try forEachCommit(pin, { $0.plan(continuing: place) }, progress, visit)
+    try forEachCommit(pin, { (log) throws(DiskFailure) in try log.plan(continuing: place) }, progress, visit)
   }
 
   private func forEachCommit(
-    _ pin: Pin, _ makePlan: (LogReader) -> RecoveryPlan, _ progress: (UInt64) throws(StoreError) -> Void,
-    _ visit: (CommitReader) throws(StoreError) -> Void
+    _ pin: Pin, _ makePlan: (LogReader) throws(DiskFailure) -> RecoveryPlan,
+    _ progress: (UInt64) throws(StoreError) -> Void, _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    // Safe: everything below the end of a pinned version is mapped and stays so.
-    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
-    let plan = makePlan(log)
+    let log = log(through: pin.end)
+    let plan: RecoveryPlan
+    do { plan = try makePlan(log) } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     guard plan.lastSequence >= pin.sequence else {
       throw .rotten(lost: plan.lastSequence + 1...pin.sequence)
@@ -40,10 +40,10 @@ extension Store {
         guard failure == nil, commit.sequence <= pin.sequence else { return }
         do throws(StoreError) {
           try progress(commit.sequence)
-          try visit(CommitReader(store: self, end: pin.end, header: commit, operations: operations))
+          try visit(CommitReader(store: self, end: pin.end, header: commit, places: operations.places))
         } catch { failure = error }
       }
-    } catch { throw .log(error) }
+    } catch { throw StoreError(error) }
     if let failure { throw failure }
   }
 }
@@ -54,23 +54,23 @@ extension Store {
   let store: Store
   let end: UInt64
   let header: FrameHeader
-  let operations: [(Place, ByteView)]
+  let places: [Place]
   private let buffer = ByteBuffer(capacity: 4096)
 
-  init(store: Store, end: UInt64, header: FrameHeader, operations: [(Place, ByteView)]) {
+  init(store: Store, end: UInt64, header: FrameHeader, places: [Place]) {
     self.store = store
     self.end = end
     self.header = header
-    self.operations = operations
+    self.places = places
   }
 
   package var sequence: UInt64 { header.sequence }
   package var isImage: Bool { header.isImage }
-  package var count: Int { operations.count }
+  package var count: Int { places.count }
 
   /// Kind and payload of an operation; the payload is valid until the next call.
   package func operation(_ index: Int) throws(StoreError) -> (kind: UInt8, payload: ByteView) {
-    let bytes = try store.copyOperation(at: operations[index].0, end: end, into: buffer)
+    let bytes = try store.copyOperation(at: places[index], end: end, into: buffer)
     return (Operation.kind(bytes), Operation.payload(bytes))
   }
 }

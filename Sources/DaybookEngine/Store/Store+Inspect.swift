@@ -7,27 +7,40 @@ extension Store {
   /// Calls `body` with each frame up to the pinned end, and the operations of those that carry some; false ends the walk.
   /// - Parameter start: where a frame begins that is known from before; 0 for the first.
   package func forEachFrame(
-    _ pin: Pin, from start: UInt64 = 0, _ body: (FrameHeader, [ByteView]) throws -> Bool
+    _ pin: Pin, from start: UInt64 = 0, _ body: (FrameHeader, FrameOperations) throws -> Bool
   ) throws {
-    // Safe: everything below the pinned end is mapped.
-    let log = LogReader(unsafe ByteView(source.base, count: Int(pin.end)), salt: header.salt)
+    let log = log(through: pin.end)
     var offset = max(start, UInt64(FileHeader.byteCount))
     while offset < pin.end {
       guard let header = log.header(at: offset) else {
         // A damaged frame: go on at the next that holds.
-        guard let next = log.nextHeader(from: offset + 8) else { return }
+        let next = log.nextHeader(from: offset + 8)
+        do { try log.checkRead() } catch { throw StoreError.disk(error) }
+        guard let next else { return }
         offset = next.offset
         continue
       }
-      var operations: [ByteView] = []
-      if header.kind == .commit || header.kind == .part, let payload = log.payload(of: header) {
-        var position = header.hasParts ? PartList.encodedByteCount : 0
-        while position <= payload.count, let operation = try? Operation.next(in: payload, at: &position) {
-          operations.append(operation)
-        }
-      }
-      if try !body(header, operations) { return }
+      if try !body(header, FrameOperations(header: header, log: log)) { return }
       offset = header.next
+    }
+  }
+
+  /// The operations of one frame, for looking at.
+  package struct FrameOperations {
+    fileprivate let header: FrameHeader
+    fileprivate let log: LogReader
+
+    /// Calls `body` with the kind of each operation and the first bytes of its payload, as far as they make sense.
+    package func forEach(limit: Int = 512, _ body: (UInt8, ByteView) -> Void) throws(StoreError) {
+      guard header.kind.carriesTruth else { return }
+      do throws(LogFault) {
+        try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
+          let head = Place(
+            offset: place.offset, byteCount: min(place.byteCount, UInt32(Operation.headerByteCount + limit)))
+          body(kind, Operation.payload(try log.operation(at: head)))
+          return true
+        }
+      } catch { if case .page(let fault) = error { throw StoreError(fault) } }
     }
   }
 
@@ -43,12 +56,13 @@ extension Store {
   package func levels(of root: TreeRoot, _ pin: Pin) throws(StoreError) -> [LevelCount] {
     var levels: [Int: LevelCount] = [:]
     var visited: Set<UInt64> = []
-    do { try count(root.reference, pin.end, depth: 0, into: &levels, &visited) } catch { throw .page(error) }
+    let copies = source.isBuffered ? PageCopies() : nil
+    do { try count(root.reference, pin.end, depth: 0, copies, into: &levels, &visited) } catch { throw StoreError(error) }
     return levels.values.sorted { $0.level > $1.level }
   }
 
   private func count(
-    _ reference: UInt64, _ end: UInt64, depth: Int, into levels: inout [Int: LevelCount],
+    _ reference: UInt64, _ end: UInt64, depth: Int, _ copies: PageCopies?, into levels: inout [Int: LevelCount],
     _ visited: inout Set<UInt64>
   ) throws(PageFault) {
     if reference == 0 { return }
@@ -56,13 +70,16 @@ extension Store {
     if depth >= TreeLimits.maximumDepth || !visited.insert(reference).inserted {
       throw PageFault(offset: reference, reason: .depth)
     }
-    let page = try source.page(reference, end: end)
+    let found = try source.page(reference, end: end)
+    let page = copies?.keep(found, as: depth) ?? found
     var level = levels[page.level] ?? LevelCount(level: page.level)
     level.pageCount += 1
     level.usedByteCount += page.usedByteCount
     level.cellCount += page.cellCount
     levels[page.level] = level
     guard page.isBranch else { return }
-    for child in -1..<page.cellCount { try count(page.child(child), end, depth: depth + 1, into: &levels, &visited) }
+    for child in -1..<page.cellCount {
+      try count(page.child(child), end, depth: depth + 1, copies, into: &levels, &visited)
+    }
   }
 }

@@ -75,13 +75,11 @@ extension Store {
       guard try disk.identity(of: path) == file.identity || isMutant("skip-inode-check-at-takeover") else {
         throw StoreError.moved
       }
-      let byteCount = try file.byteCount()
-      try file.map(through: byteCount)
-      // Safe: mapped on the line above.
-      log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+      log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
-    guard lastShownHolds(in: log) else { throw .moved }
-    let plan = log.plan(continuing: placeOfTail)
+    guard try lastShownHolds(in: log) else { throw .moved }
+    let plan: RecoveryPlan
+    do { plan = try log.plan(continuing: placeOfTail) } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     let before = tail
     let rewritten = recovery.rewrittenFrameCount

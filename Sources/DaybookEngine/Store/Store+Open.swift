@@ -97,11 +97,11 @@ extension Store {
     let (file, claim) = try lockForWriting(path, disk: disk, options: options)
     var background: (any DiskFile)?
     do throws(StoreError) {
-      let header = try readHeader(file)
+      let header = try readHeader(file, options)
       let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
       background = opened
-      let log = try log(of: file, header)
-      let plan = options.rebuildsTrees ? log.planFromStart() : log.plan()
+      let log = try log(of: file, header, options)
+      let plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
       let store = try Store(
         path: name, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
         applier: applier, plan: plan)
@@ -132,25 +132,27 @@ extension Store {
     do throws(StoreError) {
       // Says "somebody is reading" before the size is looked at: a writer trims only when nobody is.
       _ = try mapped { () throws(DiskFailure) in try file.tryLock(.readers, .shared) }
-      let header = try readHeader(file)
+      let header = try readHeader(file, options)
       // A shared lock on the writer's byte is granted when no writer is there.
       let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       defer { if isAlone { file.unlock(.writer) } }
-      let log = try log(of: file, header)
-      var plan = isAlone ? log.plan() : RecoveryPlan.besideWriter { log.plan() }
+      let log = try log(of: file, header, options)
+      var plan = try mapped { () throws(DiskFailure) in
+        try isAlone ? log.plan() : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan() }
+      }
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, on this description, then show it.
         if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
           try mapped { () throws(DiskFailure) in try file.sync(.full) }
         }
       } else if !isMutant("read-beyond-proof") {
-        plan.cut(to: log)
+        try mapped { () throws(DiskFailure) in try plan.cut(to: log) }
       }
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
         applier: applier, plan: plan)
       let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
-      store.settleTail(used, log)
+      try store.settleTail(used, log)
       store.recovery.isBesideWriter = !isAlone
       store.publishFirst()
       return store
@@ -194,13 +196,11 @@ extension Store {
     }
   }
 
-  private static func readHeader(_ file: any DiskFile) throws(StoreError) -> FileHeader {
+  private static func readHeader(_ file: any DiskFile, _ options: StoreOptions) throws(StoreError) -> FileHeader {
     do {
       let byteCount = try file.byteCount()
       guard byteCount >= FileHeader.byteCount else { throw FileHeader.Fault.tooShort(byteCount: byteCount) }
-      try file.map(through: byteCount)
-      // Safe: the file has at least these bytes, and they are mapped.
-      return try FileHeader(unsafe ByteView(file.base, count: FileHeader.byteCount))
+      return try withFirstPage(of: file, options) { (page) throws(FileHeader.Fault) in try FileHeader(page) }
     } catch let fault as FileHeader.Fault {
       throw .header(fault)
     } catch {
@@ -208,13 +208,12 @@ extension Store {
     }
   }
 
-  private static func log(of file: any DiskFile, _ header: FileHeader) throws(StoreError) -> LogReader {
-    do {
-      let byteCount = try file.byteCount()
-      try file.map(through: byteCount)
-      // Safe: mapped on the line above.
-      return LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
-    } catch { throw .disk(error) }
+  private static func log(
+    of file: any DiskFile, _ header: FileHeader, _ options: StoreOptions
+  ) throws(StoreError) -> LogReader {
+    try mapped { () throws(DiskFailure) in
+      try log(of: file, header, byteCount: try file.byteCount(), options)
+    }
   }
 
   private static func mapped<R>(_ body: () throws(DiskFailure) -> R) throws(StoreError) -> R {
@@ -229,7 +228,7 @@ extension Store {
   ) throws(StoreError) -> RecoveryPlan {
     var plan = first
     if plan.tellsOfDamagedPage && !isBesideWriter {
-      let rebuilt = log.planFromStart()
+      let rebuilt = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
       // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
       if case .rotten = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
     }
@@ -238,11 +237,11 @@ extension Store {
         try replay(plan, log: log)
         break
       } catch .page where plan.basis == .newestCheckpoint {
-        plan = log.plan(skipping: 1)
+        plan = try Store.mapped { () throws(DiskFailure) in try log.plan(skipping: 1) }
       } catch .page where plan.basis == .olderCheckpoint {
-        plan = log.planFromStart()
+        plan = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
       }
-      if isBesideWriter { plan.cut(to: log) }
+      if isBesideWriter { try Store.mapped { () throws(DiskFailure) in try plan.cut(to: log) } }
       source.firstFault.withLock { $0 = nil }
     }
     tail = LogTail(plan)
@@ -261,6 +260,7 @@ extension Store {
     recovery.replayedByteCount = plan.end - plan.startOffset - min(plan.pageFrameByteCount, plan.end - plan.startOffset)
     recovery.replayedCommitCount = plan.lastSequence - plan.startSequence
     if plan.ending != .clean { recovery.discardedByteCount = log.contentEnd(from: plan.end) - min(plan.end, log.end) }
+    try Store.mapped { () throws(DiskFailure) in try log.checkRead() }
     if case .rotten(let lost) = plan.ending {
       recovery.lostSequences = lost
       recovery.discardedByteCount = 0
@@ -280,8 +280,7 @@ extension Store {
     } catch {
       applier.forget()
       transaction.rollBackAll()
-      if case .page(let fault) = error { throw .page(fault) }
-      throw .log(error)
+      throw StoreError(error)
     }
     let balance = editor.pageBalance
     retire(editor.finishEdit(), newest: 2)
@@ -331,7 +330,13 @@ extension Store {
     if try disk.exists(temporary) { try disk.remove(temporary) }
     let copy = try disk.open(temporary, .createNew)
     defer { copy.close() }
-    try copy.write(log.bytes.slice(Int(plan.end)..<Int(log.contentEnd(from: plan.end))), at: 0)
+    let contentEnd = log.contentEnd(from: plan.end)
+    try log.checkRead()
+    var position = 0
+    try log.forEachPiece(of: plan.end..<contentEnd) { (piece) throws(DiskFailure) in
+      try copy.write(piece, at: position)
+      position += piece.count
+    }
     try copy.sync(.full)
     try disk.rename(temporary, to: target)
     try disk.syncDirectory(holding: target)
@@ -361,7 +366,7 @@ extension Store {
       }
       guard let header = log.header(at: offset) else { break }
       copy.removeAll()
-      copy.append(log.bytes.slice(Int(offset)..<Int(min(header.next, log.end))))
+      try log.forEachPiece(of: offset..<min(header.next, log.end)) { (piece) throws(DiskFailure) in copy.append(piece) }
       let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
       let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: self.header.salt, offset: offset))
       if sum == header.payloadChecksum {
@@ -376,6 +381,7 @@ extension Store {
       recovery.rewrittenFrameCount += 1
       offset = header.next
     }
+    try log.checkRead()
   }
 
   private func startWriting(_ plan: RecoveryPlan) {
@@ -499,7 +505,7 @@ extension RecoveryPlan {
   }
 
   /// Beside a live writer only what it has proven durable counts.
-  mutating func cut(to log: LogReader) {
+  mutating func cut(to log: LogReader) throws(DiskFailure) {
     // What stands behind it may be a frame that is being written.
     if ending == .torn { ending = .clean }
     guard let last, last.number > provenThrough else { return }
@@ -516,6 +522,7 @@ extension RecoveryPlan {
       sequence = header.sequence
       offset = header.next
     }
+    try log.checkRead()
     self.last = newest
     lastSequence = sequence
     // The checkpoint's pages were synced before its frame was written, proven or not, and must be readable.
@@ -525,14 +532,17 @@ extension RecoveryPlan {
 
 extension LogReader {
   /// The plan that starts from an older checkpoint than the last frame names first.
-  func plan(skipping count: Int) -> RecoveryPlan {
-    guard count == 1, let last = lastHeader(), last.olderCheckpoint != 0 else { return planFromStart() }
-    return plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
+  func plan(skipping count: Int) throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
+    let last = lastHeader()
+    try checkRead()
+    guard count == 1, let last, last.olderCheckpoint != 0 else { return try planFromStart() }
+    return try plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
   }
 
   /// Calls `body` with the operations of each commit of a plan up to its last sequence, rolled back savepoints left out.
   func forEachCommit(
-    of plan: RecoveryPlan, _ body: (FrameHeader, [(Place, ByteView)]) throws(LogFault) -> Void
+    of plan: RecoveryPlan, _ body: (FrameHeader, LoggedOperations) throws(LogFault) -> Void
   ) throws(LogFault) {
     var offset = plan.startOffset
     var parts: [FrameHeader] = []
@@ -541,7 +551,10 @@ extension LogReader {
         offset = target
         continue
       }
-      guard let header = header(at: offset) else { throw .inconsistent }
+      guard let header = header(at: offset) else {
+        do { try checkRead() } catch { throw .page(PageFault(error, offset: offset)) }
+        throw .inconsistent
+      }
       offset = header.next
       if header.kind == .part { parts.append(header) }
       guard header.kind == .commit else { continue }
@@ -549,33 +562,14 @@ extension LogReader {
       var frames: [FrameHeader] = []
       if isMutant("replay-unnamed-parts") {
         frames = parts
-      } else if header.hasParts, let payload = payload(of: header), let list = PartList(payload) {
+      } else if header.hasParts, let payload = payload(of: header, limit: PartList.encodedByteCount),
+        let list = PartList(payload)
+      {
         frames = Array(parts.drop { $0.number != list.firstNumber })
       }
       parts.removeAll()
       try body(header, try operations(of: frames + [header]))
     }
-  }
-
-  /// The operations of one commit's frames, in order, without those that a savepoint took back.
-  func operations(of frames: [FrameHeader]) throws(LogFault) -> [(Place, ByteView)] {
-    var result: [(Place, ByteView)] = []
-    for frame in frames {
-      guard let payload = payload(of: frame) else { throw .operation }
-      var position = frame.hasParts ? PartList.encodedByteCount : 0
-      if position > payload.count { throw .operation }
-      while let operation = try Operation.next(in: payload, at: &position) {
-        let start = frame.payloadOffset + UInt64(position - operation.count)
-        if Operation.kind(operation) == Operation.forgetKind {
-          let body = Operation.payload(operation)
-          guard body.count == 4, Int(body.uint32(at: 0)) <= result.count else { throw .operation }
-          result.removeSubrange(Int(body.uint32(at: 0))...)
-        } else {
-          result.append((Place(offset: start, byteCount: UInt32(operation.count)), operation))
-        }
-      }
-    }
-    return result
   }
 }
 

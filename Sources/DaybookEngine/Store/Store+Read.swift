@@ -76,6 +76,8 @@ extension Store {
   @inline(__always)
   package func copyOperation(at place: Place, end: UInt64, to target: UnsafeMutableRawPointer) throws(StoreError) {
     try Store.checkPlace(place, end: end)
+    // Safe: the caller has room for it.
+    if source.isBuffered { return unsafe try readOperation(at: place, end: end, to: target) }
     // Safe: the range lies below the verified end, which is mapped; the target is the caller's word.
     unsafe target.copyMemory(from: source.base + Int(place.offset), byteCount: Int(place.byteCount))
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
@@ -86,9 +88,10 @@ extension Store {
     }
   }
 
-  /// An operation in place, checked. For work that looks at it once and at leisure.
+  /// An operation in place, checked. For work that looks at it once and at leisure: a few operations further it may be gone.
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
     try Store.checkPlace(place, end: end)
+    if source.isBuffered { return try scratchOperation(at: place, end: end) }
     // Safe: as above.
     let bytes = unsafe ByteView(source.base + Int(place.offset), count: Int(place.byteCount))
     if Operation.checksum(bytes, salt: header.salt, offset: place.offset) != bytes.uint64(at: 0),

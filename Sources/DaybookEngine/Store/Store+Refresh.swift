@@ -50,18 +50,21 @@ extension Store {
     let log: LogReader
     do {
       isAlone = try file.tryLock(.writer, .shared)
-      let byteCount = try file.byteCount()
-      try file.map(through: byteCount)
-      // Safe: mapped on the line above.
-      log = LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+      log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch { throw .disk(error) }
     defer { if isAlone { file.unlock(.writer) } }
-    guard lastShownHolds(in: log) else { return .otherLog }
+    guard try lastShownHolds(in: log) else { return .otherLog }
     let place = placeOfTail
-    var plan = isAlone ? log.plan(continuing: place) : RecoveryPlan.besideWriter { log.plan(continuing: place) }
+    var plan: RecoveryPlan
+    do {
+      plan =
+        try isAlone
+        ? log.plan(continuing: place)
+        : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan(continuing: place) }
+    } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     if !isAlone {
-      plan.cut(to: log)
+      do { try plan.cut(to: log) } catch { throw .disk(error) }
     } else if plan.hasUnprovenTruth {
       // Nobody will prove it any more: make it durable before anybody sees it, as open does.
       do { try file.sync(.full) } catch { throw .disk(error) }
@@ -71,10 +74,12 @@ extension Store {
     return .moved
   }
 
-  func lastShownHolds(in log: LogReader) -> Bool {
+  func lastShownHolds(in log: LogReader) throws(StoreError) -> Bool {
     guard let lastShown else { return true }
+    let found = log.header(at: lastShown.offset)
+    do { try log.checkRead() } catch { throw .disk(error) }
     // The zeros that fill the last sector need not be there.
-    guard let header = log.header(at: lastShown.offset), header.end <= log.end else { return false }
+    guard let header = found, header.end <= log.end else { return false }
     return header.checksum == lastShown.checksum
   }
 
@@ -91,13 +96,15 @@ extension Store {
       try applier.flush(transaction)
     } catch {
       transaction.rollBackAll()
-      if case .page(let fault) = error { throw .page(fault) }
-      throw .log(error)
+      throw StoreError(error)
+    }
+    do { try moveTail(behindLastCommitOf: plan, log) } catch {
+      transaction.rollBackAll()
+      throw .disk(error)
     }
     let balance = editor.pageBalance
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
-    moveTail(behindLastCommitOf: plan, log)
     head = StateRecord(
       version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
       frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
@@ -111,32 +118,38 @@ extension Store {
   }
 
   /// Where the first refresh goes on: behind the last commit that open has applied.
-  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) {
+  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     tail.offset = plan.startOffset
     tail.number = plan.checkpoint?.freezeNumber ?? 1
     tail.previous = plan.checkpoint?.freezePrevious ?? 0
     tail.sequence = plan.startSequence
-    moveTail(behindLastCommitOf: plan, log)
+    do { try moveTail(behindLastCommitOf: plan, log) } catch { throw .disk(error) }
     if lastShown == nil, let last = plan.last { lastShown = (last.offset, last.checksum) }
   }
 
-  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) {
+  /// All of it or, when the disk fails, nothing.
+  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) throws(DiskFailure) {
+    var tail = tail
+    var lastShown = lastShown
     var offset = plan.startOffset
     while offset < plan.end {
       if let target = plan.skips[offset] {
         offset = target
         continue
       }
-      guard let header = log.header(at: offset) else { return }
+      guard let header = log.header(at: offset) else { break }
       offset = header.next
       guard header.kind == .commit else { continue }
       // Commits that nothing proves yet may stand before the end of a checkpoint: they come with a later refresh.
-      if header.sequence > plan.lastSequence { return }
+      if header.sequence > plan.lastSequence { break }
       tail.offset = header.next
       tail.number = header.number + 1
       tail.previous = header.checksum
       tail.sequence = header.sequence
       lastShown = (header.offset, header.checksum)
     }
+    try log.checkRead()
+    self.tail = tail
+    self.lastShown = lastShown
   }
 }

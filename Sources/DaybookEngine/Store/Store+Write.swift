@@ -165,7 +165,7 @@ extension Store {
     defer { frame.truncate(to: byteCount) }
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
-      try file.map(through: Int(header.next))
+      if !source.isBuffered { try file.map(through: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
       eraseUnfinished(from: header.offset, through: writtenEnd)

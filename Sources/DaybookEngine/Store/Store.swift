@@ -107,15 +107,17 @@ import Synchronization
   ) throws(StoreError) {
     self.path = path
     self.header = header
-    self.options = options
     self.disk = disk
     self.file = file
     self.backgroundFile = backgroundFile
     self.applier = applier
+    var options = options
     do {
-      unsafe source = try PageSource(base: file.base, salt: header.salt)
+      options.pageCache = try Store.makeCache(options)
+      source = try Store.makeSource(file, header, options.pageCache)
       slots = try SnapshotSlots()
     } catch { throw .disk(error) }
+    self.options = options
     editor = TreeEditor(source: source)
     if case .rotten(let lost) = plan.ending { self.lost = lost } else { lost = nil }
     tail = LogTail(plan)

@@ -12,6 +12,18 @@ package struct StoreOptions: Sendable {
 
   package var durability = Durability.full
   package var isReadOnly = false
+  /// How the file is read.
+  package enum Access: Sendable {
+    /// In place, from a mapping of the file.
+    case mapped
+    /// With `pread`, through a page cache: for disks that may fail or go away, where a mapping ends the process.
+    case buffered
+  }
+  package var access = TestSetting.isBuffered ? Access.buffered : .mapped
+  /// Bytes of the file that `.buffered` keeps in memory.
+  package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
+  /// The cache itself, once a store of the database is open: a compaction shares it.
+  var pageCache: BlockCache?
   /// The file lock is held for each transaction, not from open to close, so that several processes may write in turn.
   package var locksPerTransaction = false
   /// How long an open waits for another writer to let go.

@@ -151,5 +151,6 @@ extension Store {
     backgroundFile.close()
     file.close()
     editor.pages.releaseAll()
+    source.buffered?.forget()
   }
 }

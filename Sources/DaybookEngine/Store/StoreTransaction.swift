@@ -117,8 +117,9 @@
       try applier.apply(
         buffer.view.slice(start..<start + byteCount), place: place, sequence: sequence, ordinal: ordinal, to: self)
     } catch {
-      failure = .log(error)
-      throw .log(error)
+      let failed = StoreError(error)
+      failure = failed
+      throw failed
     }
     ordinal += 1
     if buffer.count >= partByteCount { try flushPart() }
@@ -172,8 +173,9 @@
   func spill(_ appendPages: (inout CheckpointWalk) throws(StoreError) -> Bool) throws(StoreError) {
     if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try flushPart() }
     do { try applier.letGo(self) } catch {
-      failure = .log(error)
-      throw .log(error)
+      let failed = StoreError(error)
+      failure = failed
+      throw failed
     }
     var walk = CheckpointWalk(roots: roots.array)
     while try appendPages(&walk) {}
@@ -237,7 +239,7 @@
 
   package func savepoint() throws(StoreError) -> Savepoint {
     if let failure { throw failure }
-    do { try applier.flush(self) } catch { throw .log(error) }
+    do { try applier.flush(self) } catch { throw StoreError(error) }
     return Savepoint(
       editor: editor.beginEdit(), roots: roots, liveByteCount: liveByteCount, ordinal: ordinal, partCount: parts.count,
       bufferCount: buffer.count)
@@ -271,7 +273,7 @@
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    do { try applier.flush(self) } catch { throw .log(error) }
+    do { try applier.flush(self) } catch { throw StoreError(error) }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)
@@ -297,11 +299,11 @@
   }
 
   /// Replays operations of a commit that is in the log already.
-  func replay(_ operations: [(Place, ByteView)], sequence: UInt64) throws(LogFault) {
+  func replay(_ operations: LoggedOperations, sequence: UInt64) throws(LogFault) {
     self.sequence = sequence
-    for (index, operation) in operations.enumerated() {
+    for (index, place) in operations.places.enumerated() {
       try applier.apply(
-        operation.1, place: operation.0, sequence: sequence, ordinal: UInt32(index), to: self)
+        try operations.bytes(index), place: place, sequence: sequence, ordinal: UInt32(index), to: self)
     }
   }
 }

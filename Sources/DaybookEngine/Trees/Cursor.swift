@@ -6,6 +6,9 @@ import Synchronization
 /// tree makes a new cursor afterwards. The leaf under the cursor is kept apart from the path of branches above it, so that
 /// a step inside a leaf is an addition and a comparison (row: scan).
 ///
+/// Where the file is not mapped, leaf and path are copies of the cursor's own: a walk may go on for hours, and holds nothing
+/// of the cache. So a cursor is not copied while it stands anywhere.
+///
 /// Always true while `isValid`: `index` names a cell of `leaf`, and `path` leads from the root to it.
 package struct Cursor {
   private struct Step {
@@ -16,6 +19,8 @@ package struct Cursor {
   private let reader: TreeReader
   private let root: TreeRoot
   private var path: [Step] = []
+  /// Nil where the file is mapped.
+  private let copies: PageCopies?
   private var leaf: Page
   private var leafCellCount = 0
   private var index = 0
@@ -24,6 +29,7 @@ package struct Cursor {
   init(reader: TreeReader, root: TreeRoot) {
     self.reader = reader
     self.root = root
+    copies = reader.source.isBuffered ? PageCopies() : nil
     // Safe: never read; the first move replaces it.
     unsafe leaf = Page(reader.source.base)
   }
@@ -99,6 +105,7 @@ package struct Cursor {
 
   @inline(never)
   private func touchGroup(_ placeStart: Int) {
+    if reader.source.isBuffered { return }
     for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, placeStart) }
   }
 
@@ -157,14 +164,21 @@ package struct Cursor {
     return root.reference == 0 ? nil : try reader.source.page(root.reference, end: reader.end)
   }
 
+  /// The page for longer than a few calls; the leaf is number 0, the root 1.
+  @inline(__always)
+  private func kept(_ page: Page, as number: Int) -> Page {
+    copies.map { $0.keep(page, as: number) } ?? page
+  }
+
   private mutating func stand(on page: Page, at index: Int) {
-    leaf = page
+    leaf = kept(page, as: 0)
     leafCellCount = page.cellCount
     self.index = index
     isValid = index >= 0 && index < leafCellCount
   }
 
   private mutating func descend(from page: Page, to child: Int) throws(PageFault) -> Page {
+    let page = kept(page, as: path.count + 1)
     path.append(Step(page: page, index: child))
     let reference = page.child(child)
     let next = try reader.source.page(reference, end: reader.end)

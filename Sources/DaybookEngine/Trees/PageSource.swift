@@ -6,12 +6,19 @@ import Synchronization
 /// bytes of file remembers it. After that, a reference costs a bit test. No reference is followed beyond the end that the
 /// reader's snapshot knows to be verified, because a touch past the end of a mapped file kills the process.
 ///
+/// A file that is not mapped is read through a `BufferedFile`: then no offset has a bit, every page of the file is got by
+/// `pageElsewhere`, as a copy in memory of the thread, and it stays only until the thread has asked for a few more
+/// (`ThreadScratch`). It is checked when it comes into the cache.
+///
 /// Always true: `base` never moves; a set bit means that the page at that offset held when it was checked.
 @safe package final class PageSource: @unchecked Sendable {
   static let memoryTag: UInt64 = 1 << 63
 
   let base: UnsafeRawPointer
   let salt: UInt64
+  /// Nil where the file is mapped.
+  let buffered: BufferedFile?
+  let isBuffered: Bool
   private let verified: UnsafeMutablePointer<Atomic<UInt64>>
   private let verifiedByteCount: Int
   /// One more than the number of the last page that `verified` has a bit for.
@@ -22,6 +29,8 @@ import Synchronization
   package init(base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40) throws(DiskFailure) {
     unsafe self.base = base
     self.salt = salt
+    buffered = nil
+    isBuffered = false
     var byteCount = max(maximumByteCount / Page.byteCount / 8, 4096)
     var memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount)
     while unsafe memory == nil && byteCount > 4096 {
@@ -35,6 +44,21 @@ import Synchronization
     unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
     verifiedByteCount = byteCount
     pageLimit = UInt64(byteCount) * 8
+  }
+
+  /// Pages of a file that is not mapped.
+  init(reading file: BufferedFile, salt: UInt64) throws(DiskFailure) {
+    buffered = file
+    isBuffered = true
+    self.salt = salt
+    verifiedByteCount = 4096
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: verifiedByteCount) else {
+      throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: verifiedByteCount)
+    }
+    // Safe: zeroed memory; nobody looks at either, because no page has a bit.
+    unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 1)
+    unsafe base = UnsafeRawPointer(memory)
+    pageLimit = 0
   }
 
   deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(verified), byteCount: verifiedByteCount) }
@@ -52,7 +76,7 @@ import Synchronization
     // page could hide behind the bit of the one that it overlaps.
     let number = reference &>> 12 | reference &<< 52
     guard number < pageLimit, reference &+ UInt64(Page.byteCount) <= end else {
-      throw PageFault(offset: reference, reason: reference & 4095 == 0 ? .beyondEnd : .place)
+      return try pageElsewhere(reference, end)
     }
     let index = Int(truncatingIfNeeded: number)
     // Safe: `index / 64` is below the bitmap's capacity, because `number` is below `pageLimit`.
@@ -64,17 +88,38 @@ import Synchronization
 
   @inline(never)
   private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
-    if let reason = page.verify(salt: salt, offset: reference) {
-      let fault = PageFault(offset: reference, reason: reason)
-      firstFault.withLock { first in if first == nil { first = fault } }
-      throw fault
-    }
+    if let reason = page.verify(salt: salt, offset: reference) { throw noted(PageFault(offset: reference, reason: reason)) }
     // Safe: as in `page`.
     unsafe verified[index >> 6].bitwiseOr(1 << UInt64(index & 63), ordering: .relaxed)
   }
 
+  /// A page that has no bit: of a file that is not mapped, or of none.
+  @inline(never)
+  private func pageElsewhere(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
+    guard let buffered, reference & 4095 == 0, reference < end, reference &+ UInt64(Page.byteCount) <= end else {
+      throw PageFault(offset: reference, reason: reference & 4095 == 0 ? .beyondEnd : .place)
+    }
+    let target = unsafe ThreadScratch.current.nextPage()
+    let isChecked: Bool
+    // Safe: the target has room for a page.
+    do { isChecked = unsafe try buffered.readPage(at: Int(reference), to: target) } catch {
+      throw PageFault(error, offset: reference)
+    }
+    let page = unsafe Page(target)
+    if isChecked { return page }
+    if let reason = page.verify(salt: salt, offset: reference) { throw noted(PageFault(offset: reference, reason: reason)) }
+    unsafe buffered.keepPage(target, at: Int(reference))
+    return page
+  }
+
+  private func noted(_ fault: PageFault) -> PageFault {
+    firstFault.withLock { first in if first == nil { first = fault } }
+    return fault
+  }
+
   /// Forgets what was checked, so that a full check looks at every page again.
   func forgetChecks(below end: UInt64) {
+    buffered?.forget()
     let words = min(Int(end / UInt64(Page.byteCount)) / 64 + 1, verifiedByteCount / 8)
     for word in 0..<words { unsafe verified[word].store(0, ordering: .relaxed) }
   }

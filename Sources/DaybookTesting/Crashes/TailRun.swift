@@ -313,8 +313,10 @@ import DaybookEngine
       try reader.forEachCommit(progress: { _ in true }) { commit in
         if commit.isWhole { whole.insert(commit.sequence) }
         guard commit.sequence < UInt64(history.count) else { return wrong = commit.sequence }
-        for operation in commit.operations where !holds(operation, in: history[Int(commit.sequence)]) {
-          wrong = commit.sequence
+        for index in 0..<commit.count {
+          guard let operation = commit.operation(index), holds(operation, in: history[Int(commit.sequence)]) else {
+            return wrong = commit.sequence
+          }
         }
       }
       if let wrong { return fail("salvage reads of commit \(wrong) what it did not write", choice, rot) }

@@ -15,7 +15,7 @@ extension Commands {
       """
   ) { invocation in
     let (source, target) = (invocation.arguments[0], invocation.arguments[1])
-    var options = Database.Options()
+    var options = invocation.databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: source, options: options)
     var bar = ProgressBar("copying", on: invocation.errors)

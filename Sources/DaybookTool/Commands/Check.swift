@@ -28,9 +28,9 @@ extension Commands {
       guard FileManager.default.fileExists(atPath: path) else {
         throw ToolError(.inputOutput, "There is no file \(path).", advice: "Give the path of a database.")
       }
-      report = try Database.rebuild(at: path, progress: progress)
+      report = try Database.rebuild(at: path, options: invocation.databaseOptions, progress: progress)
     } else {
-      var options = Database.Options()
+      var options = invocation.databaseOptions
       options.isReadOnly = true
       let database = try Database.open(at: path, options: options)
       report = try database.check(invocation.arguments.has("--deep") ? .deep : .structure, progress: progress)

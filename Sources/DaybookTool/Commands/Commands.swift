@@ -11,9 +11,16 @@ enum Commands {
 }
 
 extension Invocation {
+  /// How this call opens databases.
+  var databaseOptions: Database.Options {
+    var options = Database.Options()
+    if arguments.has("--buffered") { options.access = .buffered }
+    return options
+  }
+
   /// Opens the database at a path for reading, which locks nobody out, and says at the end what the file has lost.
   func reading(_ path: String, _ body: (Database) throws -> ExitStatus) throws -> ExitStatus {
-    var options = Database.Options()
+    var options = databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: path, options: options)
     let status = try body(database)
@@ -27,7 +34,7 @@ extension Invocation {
   ///
   /// - Parameter mayCreate: whether a missing file is made; said on standard error.
   func writing(
-    _ path: String, mayCreate: Bool, options: Database.Options = .init(), _ body: (Database) throws -> ExitStatus
+    _ path: String, mayCreate: Bool, options: Database.Options? = nil, _ body: (Database) throws -> ExitStatus
   ) throws -> ExitStatus {
     if !FileManager.default.fileExists(atPath: path) {
       guard mayCreate else {
@@ -38,7 +45,7 @@ extension Invocation {
       try note("making \(path)")
     }
     // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
-    var options = options
+    var options = options ?? databaseOptions
     options.limits.assetByteCount = .max
     let database = try Database.open(at: path, options: options)
     let status = try body(database)

@@ -11,7 +11,7 @@ extension Commands {
       while an application has it open, that compacts by itself. Readers follow to the new file.
       """
   ) { invocation in
-    var options = Database.Options()
+    var options = invocation.databaseOptions
     options.compaction.isAutomatic = false
     options.compaction.bytesPerSecond = try invocation.arguments.count("--rate").map { $0 << 20 }
     var before = 0

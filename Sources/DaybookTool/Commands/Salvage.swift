@@ -32,6 +32,9 @@ extension Commands {
           "\(Wording.count(report.skippedOperationCount, "operation")) made no sense any more and was left out")
       }
       for name in report.missingAssets { try invocation.output.line("the content of asset \(name) is missing or damaged") }
+      if report.unreadableByteCount > 0 {
+        try invocation.output.line("the disk could not read \(Wording.bytes(report.unreadableByteCount))")
+      }
       if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
       if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it served") }
       try invocation.output.line(
@@ -51,7 +54,8 @@ extension Commands {
       "partialSequences": .array(report.partialSequences.map { .count($0) }),
       "remadeZones": .array(report.remadeZones.map { .string($0.name) }),
       "skippedOperationCount": .count(report.skippedOperationCount),
-      "damagedByteCount": .count(report.damagedByteCount), "usedHeaderCopy": .bool(report.usedHeaderCopy),
+      "damagedByteCount": .count(report.damagedByteCount), "unreadableByteCount": .count(report.unreadableByteCount),
+      "usedHeaderCopy": .bool(report.usedHeaderCopy),
       "hasTornTail": .bool(report.hasTornTail), "assetCount": .count(report.assetCount),
       "missingAssets": .array(report.missingAssets.map { .string($0) }),
     ]

@@ -21,7 +21,7 @@ extension Commands {
       guard let sequence = UInt64(text) else { throw ToolError.usage("--since needs the sequence of a commit.") }
       known = sequence
     }
-    var options = Database.Options()
+    var options = invocation.databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: arguments[0], options: options)
     var last = try known ?? database.statistics().lastSequence

@@ -24,7 +24,7 @@ struct Arguments: Sendable {
       var name = word
       var value: String?
       if word.hasPrefix("--"), let parts = word.splitAtEquals() { (name, value) = parts }
-      guard let option = command.options.first(where: { $0.name == name }) else {
+      guard let option = (command.options + [.buffered]).first(where: { $0.name == name }) else {
         throw Self.unknownOption(name, command)
       }
       guard option.value != nil else {

@@ -20,6 +20,8 @@ struct Command: Sendable {
     }
 
     static let json = flag("--json", "Print JSON.")
+    /// Of every command.
+    static let buffered = flag("--buffered", "Read the file instead of mapping it, for disks that may fail or go away.")
     static let zone = value("--zone", "ZONE", "Only this zone.")
     static let type = value("--type", "TYPE", "Only records of this type.")
   }

@@ -17,6 +17,7 @@ enum Help {
     text += """
 
       `daybook help COMMAND` says more. `daybook --version` prints the version.
+      With `--buffered` any command reads the file instead of mapping it, for disks that may fail or go away.
       Results go to standard output, messages to standard error. Commands that only read work beside a live application.
       Exit status: 0 done, 1 a finding, 2 wrong usage, 3 the file is damaged, 4 locked, 5 input or output failed.
 

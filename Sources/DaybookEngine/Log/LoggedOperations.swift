@@ -1,0 +1,58 @@
+/// The operations of one commit in the log, by their places: what replay, copies and checks go through.
+///
+/// A commit may be larger than memory where the log is not mapped, so its bytes are looked at one operation at a time.
+@safe struct LoggedOperations {
+  let places: [Place]
+  let log: LogReader
+
+  var count: Int { places.count }
+
+  /// The bytes of an operation; valid until the next are asked for.
+  func bytes(_ index: Int) throws(LogFault) -> ByteView { try log.operation(at: places[index]) }
+}
+
+extension LogReader {
+  func operation(at place: Place) throws(LogFault) -> ByteView {
+    if let bytes = view(Int(place.offset)..<Int(place.offset) + Int(place.byteCount)) { return bytes }
+    throw unreadable()
+  }
+
+  /// Why there were no bytes.
+  private func unreadable() -> LogFault {
+    do { try checkRead() } catch { return .page(PageFault(error, offset: UInt64(error.offset ?? 0))) }
+    return .operation
+  }
+
+  /// Calls `body` with place and kind of each operation in a frame's payload, in order; false ends the walk.
+  func forEachOperation(of frame: FrameHeader, _ body: (Place, UInt8) throws(LogFault) -> Bool) throws(LogFault) {
+    guard frame.payloadByteCount <= end, frame.end <= end else { throw .operation }
+    var position = frame.payloadOffset + (frame.hasParts ? UInt64(PartList.encodedByteCount) : 0)
+    if position > frame.end { throw .operation }
+    while position < frame.end {
+      guard frame.end - position >= UInt64(Operation.headerByteCount) else { throw .operation }
+      guard let head = view(Int(position)..<Int(position) + Operation.headerByteCount) else { throw unreadable() }
+      let byteCount = Operation.headerByteCount + Int(head.uint32(at: 8))
+      guard UInt64(byteCount) <= frame.end - position, let length = UInt32(exactly: byteCount) else { throw .operation }
+      if try !body(Place(offset: position, byteCount: length), Operation.kind(head)) { return }
+      position += UInt64(byteCount)
+    }
+  }
+
+  /// The operations of one commit's frames, in order, without those that a savepoint took back.
+  func operations(of frames: [FrameHeader]) throws(LogFault) -> LoggedOperations {
+    var places: [Place] = []
+    for frame in frames {
+      try forEachOperation(of: frame) { (place, kind) throws(LogFault) in
+        if kind == Operation.forgetKind {
+          let body = Operation.payload(try operation(at: place))
+          guard body.count == 4, Int(body.uint32(at: 0)) <= places.count else { throw .operation }
+          places.removeSubrange(Int(body.uint32(at: 0))...)
+        } else {
+          places.append(place)
+        }
+        return true
+      }
+    }
+    return LoggedOperations(places: places, log: self)
+  }
+}

@@ -1,0 +1,102 @@
+/// Reads a file with `pread` through a `BlockCache`, for where mapping is no good: on a volume that may go away, a touch of
+/// a mapped page ends the process; here the call throws.
+///
+/// Every read names the verified end of the version that it is for, and nothing behind that end is kept: those bytes may
+/// still change. A file that is shorter than its verified end was truncated by somebody: a failed read too.
+///
+/// Always true: what a failed read has left in memory is neither returned nor kept; no lock is held while the disk is asked.
+@safe final class BufferedFile: @unchecked Sendable {
+  let cache: BlockCache
+  private let file: any DiskFile
+  private let number: UInt64
+
+  /// Longer reads go past the cache: they would push out what is used, and one call gets them anyway.
+  private static let longestCachedByteCount = 64 << 10
+
+  init(_ file: any DiskFile, cache: BlockCache) {
+    self.file = file
+    self.cache = cache
+    number = cache.addFile()
+  }
+
+  deinit { forget() }
+
+  private func key(_ offset: Int) -> BlockCache.Key {
+    BlockCache.Key(file: number, block: UInt64(offset / BlockCache.blockByteCount))
+  }
+
+  /// Reads a page that lies below the verified end.
+  /// - Returns: whether it passed its check before.
+  func readPage(at offset: Int, to target: UnsafeMutableRawPointer) throws(DiskFailure) -> Bool {
+    if let isChecked = unsafe cache.copyPage(key(offset), to: target) { return isChecked }
+    unsafe try readExactly(BlockCache.blockByteCount, at: offset, to: target)
+    return false
+  }
+
+  /// Keeps a page that has passed its check.
+  func keepPage(_ page: UnsafeRawPointer, at offset: Int) {
+    unsafe cache.keep(key(offset), page, count: BlockCache.blockByteCount, isPage: true)
+  }
+
+  /// Reads `count` bytes, all of them below the verified end.
+  func read(_ count: Int, at offset: Int, end: Int, to target: UnsafeMutableRawPointer) throws(DiskFailure) {
+    if count > BufferedFile.longestCachedByteCount { return unsafe try readExactly(count, at: offset, to: target) }
+    let block = BlockCache.blockByteCount
+    var done = 0
+    while done < count {
+      let start = (offset + done) % block
+      let piece = min(block - start, count - done)
+      guard unsafe cache.copy(key(offset + done), from: start, count: piece, to: target + done) else { break }
+      done += piece
+    }
+    if done < count {
+      // Safe: `count - done` bytes at `target + done` are the caller's.
+      unsafe try readBlocks(count - done, at: offset + done, end: end, to: target + done)
+    }
+  }
+
+  /// One call for all blocks from the first that is missing.
+  private func readBlocks(_ count: Int, at offset: Int, end: Int, to target: UnsafeMutableRawPointer) throws(DiskFailure) {
+    let block = BlockCache.blockByteCount
+    let first = offset / block * block
+    let last = min((offset + count + block - 1) / block * block, end)
+    let buffer = ThreadScratch.current.blocks
+    buffer.removeAll(keeping: 128 << 10)
+    buffer.reserve(last - first)
+    // Safe: the line above made room; the rest stays within what was read.
+    let received = unsafe try file.read(into: buffer.base, count: last - first, at: first)
+    // The file may end before the gap behind its last frame does, and so before the verified end.
+    let needed = offset + count - first
+    guard received >= needed else {
+      throw .endOfFile(file.path, at: first + received, missing: needed - received)
+    }
+    unsafe target.copyMemory(from: buffer.base + (offset - first), byteCount: count)
+    var position = first
+    while position < first + received {
+      unsafe cache.keep(
+        key(position), buffer.base + (position - first), count: min(block, first + received - position), isPage: false)
+      position += block
+    }
+  }
+
+  private func readExactly(_ count: Int, at offset: Int, to target: UnsafeMutableRawPointer) throws(DiskFailure) {
+    let received = unsafe try file.read(into: target, count: count, at: offset)
+    guard received == count else { throw .endOfFile(file.path, at: offset + received, missing: count - received) }
+  }
+
+  /// Asks the disk again for these bytes the next time.
+  func forget(_ count: Int, at offset: Int) {
+    let block = BlockCache.blockByteCount
+    for index in offset / block...(offset + max(count, 1) - 1) / block { cache.forget(key(index * block)) }
+  }
+
+  /// Asks the disk again for everything.
+  func forget() { cache.forget(file: number) }
+}
+
+extension DiskFailure {
+  /// The file ends where bytes were that had been verified.
+  static func endOfFile(_ path: String, at offset: Int, missing byteCount: Int) -> DiskFailure {
+    DiskFailure(.read, path: path, code: ErrorNumber.inputOutput, offset: offset, byteCount: byteCount)
+  }
+}

@@ -1,0 +1,90 @@
+/// Memory of the present thread for what it reads from a file with `pread`: pages in one ring, operations in another.
+///
+///     pages       ┌────┬────┬────┬╌╌╌╌┬────┐   a page stays as it is until its thread has asked for `pageCount` more
+///     operations  ┌────┬────┬────┬────┐        an operation, until its thread has asked for `operationCount` more
+///
+/// A cache that hands out its own blocks has to know who still looks at them. Handing out a copy in memory of the reader's
+/// thread costs less than it saves: no count for each page, no grace period, nothing that a long walk could hold on to.
+/// Who keeps a page longer than a few calls (a cursor, a walk that goes down by recursion) copies it into `PageCopies`.
+///
+/// Always true: only its own thread sees it; it is freed when the thread ends.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@safe final class ThreadScratch {
+  static let pageByteCount = 4096
+  /// The most that anybody looks at together are two pages of a descent and two of a merge. The suite runs with four.
+  static let pageCount = TestSetting.isBuffered ? 4 : 16
+  static let operationCount = 4
+
+  private let pages: UnsafeMutableRawPointer
+  private var nextPageIndex = 0
+  private var operations: [ByteBuffer] = []
+  private var nextOperationIndex = 0
+  /// For a few blocks that are read together.
+  let blocks = ByteBuffer(capacity: 16 << 10)
+
+  private init() {
+    unsafe pages = .allocate(byteCount: ThreadScratch.pageCount * ThreadScratch.pageByteCount, alignment: 64)
+    for _ in 0..<ThreadScratch.operationCount { operations.append(ByteBuffer(capacity: 1024)) }
+  }
+
+  deinit { unsafe pages.deallocate() }
+
+  /// Room for one page. What was in it belongs to nobody any more.
+  func nextPage() -> UnsafeMutableRawPointer {
+    // Safe: the index stays below the number of pages that there is room for.
+    let page = unsafe pages + nextPageIndex * ThreadScratch.pageByteCount
+    nextPageIndex = nextPageIndex + 1 == ThreadScratch.pageCount ? 0 : nextPageIndex + 1
+    // A page that somebody has kept too long must not look like one.
+    if TestSetting.isBuffered { unsafe RawMemory.fill(page, byteCount: ThreadScratch.pageByteCount, with: 0xA5) }
+    return unsafe page
+  }
+
+  /// An empty buffer for one operation. One that was very long does not stay with the thread for ever.
+  func nextOperation() -> ByteBuffer {
+    let buffer = operations[nextOperationIndex]
+    nextOperationIndex = (nextOperationIndex + 1) % ThreadScratch.operationCount
+    buffer.removeAll(keeping: 64 << 10)
+    return buffer
+  }
+
+  // MARK: one for each thread
+
+  static var current: ThreadScratch {
+    // Safe: what stands under the key was put there by `make`, for this thread.
+    if let known = unsafe pthread_getspecific(key) {
+      return unsafe Unmanaged<ThreadScratch>.fromOpaque(known).takeUnretainedValue()
+    }
+    return make()
+  }
+
+  private static func make() -> ThreadScratch {
+    let scratch = ThreadScratch()
+    // Safe: the key's destructor gives this reference back when the thread ends.
+    let code = unsafe pthread_setspecific(key, Unmanaged.passRetained(scratch).toOpaque())
+    precondition(code == 0, "a thread has room for one pointer more")
+    return scratch
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    #if canImport(Darwin)
+      let code = unsafe pthread_key_create(&key) { scratch in
+        unsafe Unmanaged<ThreadScratch>.fromOpaque(scratch).release()
+      }
+    #else
+      let code = unsafe pthread_key_create(&key) { scratch in
+        if let scratch = unsafe scratch { unsafe Unmanaged<ThreadScratch>.fromOpaque(scratch).release() }
+      }
+    #endif
+    precondition(code == 0, "a process has room for one key more")
+    return key
+  }()
+}

@@ -1,0 +1,93 @@
+/// Reading a file that is not mapped: what differs from reading in place.
+///
+///     pages    PageSource ─► BlockCache ─► pread      a copy in memory of the thread, checked when it came into the cache
+///     bodies   copyOperation ─► BlockCache ─► pread   straight to where the caller wants them, verified there
+///     the log  LogReader ─► LogWindow ─► pread        past the cache: a walk looks at everything once
+///
+/// Always true: what a call returns was verified in memory that nobody else writes to; the cache holds nothing from behind
+/// the verified end of the version that it was read for; a disk that fails throws `.disk`, and leaves nothing in the cache.
+extension Store {
+  /// Where the pages of a store come from.
+  static func makeSource(
+    _ file: any DiskFile, _ header: FileHeader, _ cache: BlockCache?
+  ) throws(DiskFailure) -> PageSource {
+    guard let cache else { return unsafe try PageSource(base: file.base, salt: header.salt) }
+    return try PageSource(reading: BufferedFile(file, cache: cache), salt: header.salt)
+  }
+
+  /// The cache of the database that these options are for; nil where its files are mapped.
+  static func makeCache(_ options: StoreOptions) throws(DiskFailure) -> BlockCache? {
+    if options.access == .mapped { return nil }
+    if let known = options.pageCache { return known }
+    return try BlockCache(byteCount: options.pageCacheByteCount)
+  }
+
+  /// A log up to a byte of the file.
+  static func log(
+    of file: any DiskFile, _ header: FileHeader, byteCount: Int, _ options: StoreOptions
+  ) throws(DiskFailure) -> LogReader {
+    if options.access == .buffered { return LogReader(LogWindow(file, byteCount: byteCount), salt: header.salt) }
+    try file.map(through: byteCount)
+    // Safe: mapped on the line above.
+    return LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+  }
+
+  /// The log of a pinned version. Everything below its end stays as it is.
+  func log(through end: UInt64) -> LogReader {
+    if source.isBuffered {
+      // Recovery accepts a file that ends with its last payload, and calls the end of the gap behind it the end.
+      return LogReader(LogWindow(file, byteCount: Int(end), gapByteCount: Page.byteCount - 1), salt: header.salt)
+    }
+    // Safe: everything below the end of a pinned version is mapped.
+    return LogReader(unsafe ByteView(source.base, count: Int(end)), salt: header.salt)
+  }
+
+  /// The first page of a file.
+  static func withFirstPage<R>(
+    of file: any DiskFile, _ options: StoreOptions, _ body: (ByteView) throws(FileHeader.Fault) -> R
+  ) throws -> R {
+    if options.access == .buffered {
+      let page = ByteBuffer(capacity: FileHeader.byteCount)
+      // Safe: the buffer has room for it.
+      page.count = unsafe try file.read(into: page.base, count: FileHeader.byteCount, at: 0)
+      guard page.count == FileHeader.byteCount else {
+        throw DiskFailure.endOfFile(file.path, at: page.count, missing: FileHeader.byteCount - page.count)
+      }
+      return try body(page.view)
+    }
+    try file.map(through: FileHeader.byteCount)
+    // Safe: mapped on the line above.
+    return try body(unsafe ByteView(file.base, count: FileHeader.byteCount))
+  }
+
+  /// Reads an operation and checks it. `place` lies below `end`.
+  @inline(never)
+  func readOperation(at place: Place, end: UInt64, to target: UnsafeMutableRawPointer) throws(StoreError) {
+    guard let file = source.buffered else { preconditionFailure("only called where the file is not mapped") }
+    let byteCount = Int(place.byteCount)
+    // Safe: the caller has room for the operation.
+    do { unsafe try file.read(byteCount, at: Int(place.offset), end: Int(end), to: target) } catch { throw .disk(error) }
+    let copy = unsafe ByteView(UnsafeRawPointer(target), count: byteCount)
+    if Operation.checksum(copy, salt: header.salt, offset: place.offset) != copy.uint64(at: 0),
+      !isMutant("accept-body-checksum")
+    {
+      // Maybe the disk gives better bytes the next time.
+      file.forget(byteCount, at: Int(place.offset))
+      throw .operation(offset: place.offset)
+    }
+  }
+
+  /// An operation in memory of this thread, valid until it has asked for a few more.
+  @inline(never)
+  func scratchOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
+    let buffer = ThreadScratch.current.nextOperation()
+    buffer.reserve(Int(place.byteCount))
+    // Safe: the line above made room.
+    unsafe try readOperation(at: place, end: end, to: buffer.base)
+    buffer.count = Int(place.byteCount)
+    return buffer.view
+  }
+
+  /// Bytes that the page cache takes now; nil where the file is mapped.
+  package var pageCacheResidentByteCount: Int? { source.buffered?.cache.residentByteCount }
+}

@@ -1,0 +1,10 @@
+/// A disk that does not give its bytes is no damage of the file: wherever it shows, it becomes `.disk`.
+extension StoreError {
+  package init(_ fault: PageFault) {
+    if let failure = fault.failure { self = .disk(failure) } else { self = .page(fault) }
+  }
+
+  package init(_ fault: LogFault) {
+    if case .page(let page) = fault { self.init(page) } else { self = .log(fault) }
+  }
+}
