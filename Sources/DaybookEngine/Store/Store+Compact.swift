@@ -191,6 +191,7 @@ extension Store {
     waitForCheckpoint()
     writerClaim?.release()
     writerClaim = nil
+    isRetired.store(true, ordering: .releasing)
     releaseIfUnused()
   }
 

@@ -83,6 +83,8 @@ import Synchronization
   /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
   let isSuperseded = Atomic<Bool>(false)
   let isFinished = Atomic<Bool>(false)
+  /// Its background work has ended: the last reader may give the file back.
+  let isRetired = Atomic<Bool>(false)
   /// What snapshots show may have been written over.
   let isOverwritten = Atomic<Bool>(false)
   let hasReleasedFiles = Atomic<Bool>(false)

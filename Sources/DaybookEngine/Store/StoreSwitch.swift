@@ -127,6 +127,7 @@ extension Store {
     keeper = nil
     writerClaim?.release()
     writerClaim = nil
+    isRetired.store(true, ordering: .releasing)
     releaseIfUnused()
   }
 
@@ -145,7 +146,7 @@ extension Store {
   /// The database is closed, or this store's place is taken, and the last reader may have gone.
   @inline(never)
   func releaseIfUnused() {
-    guard keeper == nil, slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
+    guard isRetired.load(ordering: .acquiring), slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
       !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
     backgroundFile.close()
