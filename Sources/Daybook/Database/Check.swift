@@ -271,10 +271,12 @@ private struct RecordChecker {
       do { _ = try RecordBody(copying: payload) } catch {
         report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
       }
-      try checkLinks(behind: entry.place, recordName, zoneKey, name, &report)
     }
     try checkShape(entry, payload, name, &report)
-    return try checkReferences(entry, payload, identity.name, trees, key, name, &report)
+    let referenceCount = try checkReferences(entry, payload, identity.name, trees, key, name, &report)
+    // Last: it reads other bodies, and where the file is not mapped the one above is overwritten then.
+    if depth == .deep { try checkLinks(behind: entry.place, recordName, zoneKey, name, &report) }
+    return referenceCount
   }
 
   private func checkLinks(
