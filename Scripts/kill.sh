@@ -307,6 +307,8 @@ with_limit() {
 limit() {
   local kind step count=0
   for kind in "${kinds[@]}"; do
+    # A file that is compacted every few steps never reaches the limit.
+    [ "$kind" = compactions ] && continue
     rm -f "$work"/limit.daybook*
     fill "$kind" "$work/limit.daybook" "RLIMIT_FSIZE" with_limit
     go_on "$kind" "$work/limit.daybook" "RLIMIT_FSIZE"
