@@ -166,6 +166,32 @@ struct TurnTests {
     }
   }
 
+  @Test("a database closes that has seen the last commit of a writer that died, and written nothing since")
+  func closesAfterRefresh() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk) {
+      $0.lock = .perTransaction
+      $0.closeCheckpointByteCount = 0
+    }
+    let b = try Self.open(disk, seed: 2)
+    try Self.increment(a)
+    let transaction = try b.stores.beginTransaction()
+    let context = WriteContext(b, transaction, origin: nil)
+    try context.setMetadata(Data([1]), forKey: "died")
+    let ticket = try transaction.store.commit(transaction)
+    try transaction.store.syncThrough(ticket.frameNumber)
+    transaction.store.die(DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5))
+    transaction.store.releaseFileLock()
+    #expect(try a.refresh())
+    #expect(try a.metadata(forKey: "died") == Data([1]))
+    try a.close()
+    let found = try Self.open(disk, seed: 3)
+    #expect(found.lastRecovery.wasClosed)
+    #expect(try found.metadata(forKey: "died") == Data([1]))
+    try Self.expectSound(found)
+    try found.close()
+  }
+
   @Test("while a database is suspended others may write; resumed it has what they wrote")
   func suspends() throws {
     let disk = SimulatedDisk(seed: 1)

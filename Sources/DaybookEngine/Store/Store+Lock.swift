@@ -120,8 +120,17 @@ extension Store {
   }
 
   private func setDurable(_ plan: RecoveryPlan) {
-    // Nothing new: our own note at the end is not durable yet, and what was, is.
-    if plan.last == nil { return }
+    if plan.last == nil {
+      // Nothing behind what a refresh has shown, and that is durable; our own note at the end need not be.
+      syncMonitor.lock()
+      durableNumber = max(durableNumber, head.frameNumber)
+      durableThrough.store(durableNumber, ordering: .releasing)
+      syncMonitor.unlock()
+      writtenNumber.store(max(writtenNumber.load(ordering: .acquiring), tail.number - 1), ordering: .releasing)
+      writtenOffset.store(tail.offset, ordering: .releasing)
+      syncedOffset.store(tail.offset, ordering: .releasing)
+      return
+    }
     // A `closed` frame at the end, or the note of a hand-over, becomes durable with what is appended behind it.
     let number = plan.isClosed || plan.isHandedOver ? tail.number - 2 : tail.number - 1
     syncMonitor.lock()

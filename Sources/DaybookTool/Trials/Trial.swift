@@ -102,7 +102,7 @@ struct Trial {
   /// A compaction that finds no room leaves the database as it was; the step has been done.
   private func compact(_ database: Database, after number: Int) throws {
     guard kind == .compactions, number % 7 == 0 else { return }
-    do { try database.compact() } catch  where error.code == .diskFull {}
+    do { try database.compact() } catch let error where error.code == .diskFull {}
   }
 
   /// Does the step behind the last one that the file holds; returns its number.
