@@ -196,10 +196,11 @@ extension Store {
       return
     }
     keeper?.stop()
-    keeper = nil
     waitForCheckpoint()
     takeTurnForBackground()
     defer { giveTurn() }
+    // Within the turn: a commit that is still under way may ask it for something.
+    keeper = nil
     if !isDead.load(ordering: .acquiring) { try syncThrough(writtenNumber.load(ordering: .acquiring)) }
     releaseFileLock()
   }
