@@ -27,14 +27,7 @@ work=$(mktemp -d)
 child=
 trap '[ -n "$child" ] && kill -9 "$child" 2>/dev/null; rm -rf "$work"' EXIT
 
-findings=0
-finding() {
-  echo "finding: $*"
-  findings=$((findings + 1))
-}
-random() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
-pause() { sleep "$(awk -v m="$1" 'BEGIN { printf "%.3f", m / 1000 }')"; }
-milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+. Scripts/findings.sh
 
 # MARK: which files
 

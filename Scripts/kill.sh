@@ -38,15 +38,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-findings=0
-finding() {
-  echo "finding: $*"
-  findings=$((findings + 1))
-}
-# 15 bits of $RANDOM are not enough for long runs.
-random() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
-pause() { sleep "$(awk -v m="$1" 'BEGIN { printf "%.3f", m / 1000 }')"; }
-milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+. Scripts/findings.sh
 # The last number on a complete line: what the kill cut does not count.
 acknowledged() { tr '\n' ' ' <"$1" | grep -oE '[0-9]+ ' | tail -n1 | tr -d ' '; }
 slay() { # PID

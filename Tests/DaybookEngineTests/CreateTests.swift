@@ -94,8 +94,8 @@ struct CreateTests {
 }
 
 /// A disk that does something behind everybody's back when a file was made, once.
-private final class HookedDisk: Disk {
-  private let disk: SimulatedDisk
+private final class HookedDisk: ForwardingDisk {
+  let disk: SimulatedDisk
   private let hook: Locked<(@Sendable (String) throws(DiskFailure) -> Void)?>
 
   init(_ disk: SimulatedDisk, afterCreating hook: @escaping @Sendable (String) throws(DiskFailure) -> Void) {
@@ -114,18 +114,5 @@ private final class HookedDisk: Disk {
     return file
   }
 
-  func exists(_ path: String) throws(DiskFailure) -> Bool { try disk.exists(path) }
-  func identity(of path: String) throws(DiskFailure) -> FileIdentity? { try disk.identity(of: path) }
-  func rename(_ source: String, to target: String) throws(DiskFailure) { try disk.rename(source, to: target) }
-  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
-    try disk.renameWithoutReplacing(source, to: target)
-  }
-  func remove(_ path: String) throws(DiskFailure) { try disk.remove(path) }
   func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
-  func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { try disk.clone(source, to: target) }
-  func link(_ source: String, to target: String) throws(DiskFailure) { try disk.link(source, to: target) }
-  func makeDirectory(_ path: String) throws(DiskFailure) { try disk.makeDirectory(path) }
-  func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] { try disk.entries(of: directory) }
-  func removeDirectory(_ path: String) throws(DiskFailure) { try disk.removeDirectory(path) }
-  func syncDirectory(holding path: String) throws(DiskFailure) { try disk.syncDirectory(holding: path) }
 }

@@ -9,107 +9,6 @@ import Testing
 
 private let path = "/d/book"
 
-/// A file, and what the store in it held after each of its commits.
-private struct Specimen {
-  var bytes: [UInt8] = []
-  var history: [Contents] = [[:]]
-  var options: StoreOptions
-
-  init(_ options: StoreOptions) { self.options = options }
-
-  var newest: Contents { history[history.count - 1] }
-  var frames: [FrameHeader] { get throws { try DaybookEngineFrames(bytes) } }
-
-  func frames(_ kind: FrameHeader.Kind) throws -> [FrameHeader] { try frames.filter { $0.kind == kind } }
-
-  /// A disk with this file, or with other bytes in its place.
-  func disk(_ bytes: [UInt8]? = nil) -> SimulatedDisk {
-    let disk = SimulatedDisk(seed: 7, maximumFileByteCount: 1 << 20)
-    disk.install(bytes ?? self.bytes, at: path)
-    return disk
-  }
-
-  func open(_ disk: SimulatedDisk) throws -> KeyValueStore { try KeyValueStore(path, disk: disk, options: options) }
-
-  /// Runs a body on the present file and keeps what is there afterwards. Without closing, everything written is kept.
-  mutating func continued(closing: Bool = true, _ body: (KeyValueStore, inout Specimen) throws -> Void) throws {
-    let disk = bytes.isEmpty ? SimulatedDisk(seed: 7, maximumFileByteCount: 1 << 20) : self.disk()
-    let store = try open(disk)
-    try body(store, &self)
-    if closing { try store.close() }
-    bytes = disk.bytes(of: path) ?? []
-    if !closing { disk.stop() }
-  }
-
-  mutating func commit(_ store: KeyValueStore, _ changes: (key: String, value: [UInt8]?)...) throws {
-    var contents = newest
-    try store.write { transaction in
-      for (key, value) in changes {
-        if let value { try transaction.put(key, value) } else { try transaction.delete(key) }
-        contents[key] = value
-      }
-    }
-    history.append(contents)
-  }
-
-  /// Some commits with one in parts, in several generations of open and close.
-  static func typical(_ options: StoreOptions, generations: Int = 2, commits: Int = 4) throws -> Specimen {
-    var specimen = Specimen(options)
-    var number = 0
-    for _ in 0..<generations {
-      try specimen.continued { store, specimen in
-        for _ in 0..<commits {
-          number += 1
-          try specimen.commit(
-            store, ("key \(number % 5)", filler(number, 20 + number)), ("other \(number)", filler(-number, 9)))
-        }
-        try specimen.commit(
-          store, ("part one", filler(number, 700)), ("part two", filler(number + 1, 700)), ("key 1", nil))
-      }
-    }
-    return specimen
-  }
-
-  /// What open, reading everything and checking say about some bytes. Throws where they are wrong.
-  func outcome(of bytes: [UInt8], readOnly: Bool = false) throws -> Outcome {
-    let disk = disk(bytes)
-    let store: KeyValueStore
-    do { store = try KeyValueStore(path, disk: disk, options: readOnly ? options.readOnly : options) } catch {
-      if case .rotten(let lost) = error { return .rotten(lost) }
-      return .refused
-    }
-    defer { try? store.close() }
-    let recovery = store.store.recovery
-    let found: (sequence: UInt64, contents: Contents)
-    do { found = try store.snapshot() } catch is StoreError { return .unreadable } catch is PageFault { return .unreadable }
-    let pin = try store.store.beginRead()
-    defer { store.store.endRead(pin) }
-    let check = try store.store.check(pin)
-    guard found.sequence < UInt64(history.count), found.contents == history[Int(found.sequence)] else {
-      throw Deviation("the store ends with commit \(found.sequence) and holds something else")
-    }
-    return .opened(Int(found.sequence), recovery, isClean: check.isClean && check.remarks.isEmpty)
-  }
-
-  enum Outcome {
-    case refused
-    case rotten(ClosedRange<UInt64>)
-    /// Opened, but a read throws.
-    case unreadable
-    case opened(Int, RecoveryReport, isClean: Bool)
-
-    /// Whether anybody is told that something is amiss.
-    var isTold: Bool {
-      if case .opened(_, let recovery, let isClean) = self {
-        return !isClean || !recovery.wasClosed || recovery.lostSequences != nil || recovery.basis == .olderCheckpoint
-      }
-      return true
-    }
-  }
-}
-
-private func DaybookEngineFrames(_ bytes: [UInt8]) throws -> [FrameHeader] { try frames(of: bytes) }
-
 @Suite("Recovery")
 struct RecoveryTests {
   // MARK: cut files
@@ -213,19 +112,10 @@ struct RecoveryTests {
 
   // MARK: torn or rotten
 
-  /// Three commits by one writer; frame numbers 1 to 3, each but the last covered by the next.
-  private func threeCommits(closing: Bool) throws -> Specimen {
-    var specimen = Specimen(.withoutCheckpoints())
-    try specimen.continued(closing: closing) { store, specimen in
-      for number in 1...3 { try specimen.commit(store, ("key \(number)", filler(number, 40))) }
-    }
-    return specimen
-  }
-
   @Test(
     "a damaged commit that a later frame covers is rotten: nothing is written, reading stops before it", arguments: [30, 100])
   func rotten(at place: Int) throws {
-    let specimen = try threeCommits(closing: true)
+    let specimen = try Specimen.threeCommits(closing: true)
     let commits = try specimen.frames(.commit)
     for (index, commit) in commits.enumerated() {
       var bytes = specimen.bytes
@@ -248,7 +138,7 @@ struct RecoveryTests {
 
   @Test("a damaged commit that nothing covers is torn; whole frames behind it are copied aside", arguments: [30, 100])
   func torn(at place: Int) throws {
-    let specimen = try threeCommits(closing: false)
+    let specimen = try Specimen.threeCommits(closing: false)
     let commits = try specimen.frames(.commit)
     // The second and the third went out together: neither covers the other.
     var bytes = specimen.bytes
@@ -272,7 +162,7 @@ struct RecoveryTests {
 
   @Test("a commit that was being written when a reader came by is not taken for rot, however far the writer has got since")
   func writtenMeanwhile() throws {
-    let specimen = try threeCommits(closing: true)
+    let specimen = try Specimen.threeCommits(closing: true)
     let commit = try specimen.frames(.commit)[1]
     var early = specimen.bytes
     for place in Int(commit.offset)..<Int(commit.next) { early[place] = 0 }
@@ -295,7 +185,7 @@ struct RecoveryTests {
 
   @Test("the copy of discarded frames is made again under another name, never overwritten")
   func discardedTwice() throws {
-    let specimen = try threeCommits(closing: false)
+    let specimen = try Specimen.threeCommits(closing: false)
     let commits = try specimen.frames(.commit)
     var bytes = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
     bytes[Int(commits[1].offset) + 100] ^= 4
@@ -409,23 +299,9 @@ struct RecoveryTests {
 
   // MARK: checkpoints
 
-  /// Two checkpoints with commits before, between and behind.
-  private func twoCheckpoints() throws -> Specimen {
-    var specimen = Specimen(.withoutCheckpoints())
-    try specimen.continued { store, specimen in
-      for round in 0..<3 {
-        for number in 0..<12 {
-          try specimen.commit(store, ("key \(round * 7 + number)", filler(round * 100 + number, 60)))
-        }
-        if round < 2 { try store.store.checkpoint() }
-      }
-    }
-    return specimen
-  }
-
   @Test("when the newest checkpoint is damaged the older one serves, when both are the log does")
   func fallback() throws {
-    let specimen = try twoCheckpoints()
+    let specimen = try Specimen.twoCheckpoints()
     let checkpoints = try specimen.frames(.checkpoint)
     #expect(checkpoints.count == 2)
     for place in [40, 110] {
@@ -452,7 +328,7 @@ struct RecoveryTests {
 
   @Test("when a page of the newest checkpoint is damaged replay falls back, and the next close writes good trees")
   func damagedPage() throws {
-    let specimen = try twoCheckpoints()
+    let specimen = try Specimen.twoCheckpoints()
     let pages = try specimen.frames(.pages)
     var bytes = specimen.bytes
     var expected: [RecoveryReport.Basis] = [.olderCheckpoint, .log]
@@ -582,7 +458,7 @@ struct RecoveryTests {
 
   @Test("discarded frames never come back, also when the zeroing is cut half way and commits follow")
   func staleFramesStayDead() throws {
-    let specimen = try threeCommits(closing: false)
+    let specimen = try Specimen.threeCommits(closing: false)
     let commits = try specimen.frames(.commit)
     var torn = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
     torn[Int(commits[1].offset) + 100] ^= 4
@@ -600,102 +476,6 @@ struct RecoveryTests {
       let third = second.crashed(seed: seed, policy: .random)
       let reopened = try specimen.open(third)
       #expect(try reopened.contents() == specimen.history[2])
-    }
-  }
-
-  // MARK: invented contents
-
-  @Test("checkpoints, numbers and lengths that no store writes are refused without a trap")
-  func inventions() throws {
-    let specimen = try twoCheckpoints()
-    let newest = try #require(try specimen.frames(.checkpoint).last)
-    let fields = [48, 56, 64, 72, 80, 88, 96, 104]
-    for field in fields {
-      for value in [0, 1, 4095, 4096, 4100, 1 << 31, 1 << 60, 1 << 62, 1 << 63, UInt64.max - 95, UInt64.max] as [UInt64] {
-        var bytes = specimen.bytes
-        let start = Int(newest.payloadOffset) + field
-        for index in 0..<8 { bytes[start + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
-        bytes = try resealed(bytes, newest) { _ in }
-        _ = try? specimen.outcome(of: bytes)
-        _ = try? specimen.outcome(of: bytes, readOnly: true)
-      }
-    }
-  }
-
-  @Test("headers that no store writes are refused without a trap or an endless walk")
-  func inventedHeaders() throws {
-    let specimen = try twoCheckpoints()
-    let salt = try specimen.bytes.withView { (view: ByteView) throws -> UInt64 in try FileHeader(view).salt }
-    for frame in try specimen.frames.suffix(6) {
-      for field in [4, 24, 32, 40, 48, 56, 64, 72, 80] {
-        for value in [
-          0, 1, 5, 4096, 1 << 60, 1 << 63, UInt64.max &- frame.offset &- 95, UInt64.max - 103, UInt64.max - 1, UInt64.max,
-        ] as [UInt64] {
-          var bytes = specimen.bytes
-          let start = Int(frame.offset)
-          for index in 0..<8 where field != 4 || index == 0 {
-            bytes[start + field + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
-          }
-          let sum = bytes.withView { (view: ByteView) -> UInt64 in XXH3.hash(view.slice(start..<start + 88), seed: salt) }
-          for index in 0..<8 { bytes[start + 88 + index] = UInt8(truncatingIfNeeded: sum >> UInt64(8 * index)) }
-          _ = try? specimen.outcome(of: bytes)
-          _ = try? specimen.outcome(of: bytes, readOnly: true)
-        }
-      }
-    }
-  }
-
-  @Test(
-    "what is written behind a frame that claims to be longer than the file stays", arguments: [12_000, 17_000, 40_000, 90_000])
-  func appendedInsideClaimedLength(byteCount: Int) throws {
-    let specimen = try twoCheckpoints()
-    let checkpoint = try #require(specimen.frames.last { $0.kind == .checkpoint })
-    let salt = try specimen.bytes.withView { (view: ByteView) throws -> UInt64 in try FileHeader(view).salt }
-    var bytes = specimen.bytes
-    func set(_ number: UInt64, at field: Int) {
-      for index in 0..<8 {
-        bytes[Int(checkpoint.offset) + field + index] = UInt8(truncatingIfNeeded: number >> UInt64(8 * index))
-      }
-    }
-    set(UInt64(byteCount), at: 72)
-    let start = Int(checkpoint.offset)
-    set(bytes.withView { XXH3.hash($0.slice(start..<start + 88), seed: salt) }, at: 88)
-    let disk = specimen.disk(bytes)
-    guard let first = try? specimen.open(disk) else { return }
-    try first.put("late", [1])
-    for number in 0..<100 { try first.put("filler\(number)", filler(number, 1000)) }
-    try first.checkThoroughly()
-    try first.close()
-    let second = try specimen.open(disk)
-    #expect(try second.value("late") == [1])
-    try second.checkThoroughly()
-  }
-
-  @Test("places beyond the file, as a forged tree names them, are an error before anything is allocated for them")
-  func placesOfNoFile() throws {
-    let specimen = try threeCommits(closing: true)
-    let store = try specimen.open(specimen.disk(specimen.bytes)).store
-    let pin = try store.beginRead()
-    defer { store.endRead(pin) }
-    let transaction = try store.beginTransaction()
-    defer { _ = store.abort(transaction) }
-    for offset in [0, pin.end, pin.end + 8, 1 << 40, 1 << 63, UInt64.max - 15, .max] {
-      for byteCount in [0, 15, 1 << 20, UInt32.max] {
-        let place = Place(offset: offset, byteCount: byteCount)
-        #expect(throws: StoreError.self) { try Store.checkPlace(place, end: pin.end) }
-        #expect(throws: StoreError.self) { _ = try transaction.operation(at: place) }
-        #expect(throws: StoreError.self) { _ = try store.verifiedOperation(at: place, end: pin.end) }
-      }
-    }
-  }
-
-  @Test("a short, empty or foreign file is an error, not a new database")
-  func notADatabase() throws {
-    let specimen = try threeCommits(closing: true)
-    for bytes in [[], [1], filler(1, 4096), [UInt8](repeating: 0, count: 9000), Array(specimen.bytes[..<4095])] {
-      let disk = specimen.disk(bytes)
-      #expect(thrownCase { _ = try specimen.open(disk) } == "header")
-      #expect(disk.bytes(of: path) == bytes)
     }
   }
 }

@@ -148,8 +148,8 @@ extension Database.Options {
 }
 
 /// A disk that cannot read some blocks of 4096 bytes of any file, however often it is asked.
-private final class DyingDisk: Disk {
-  private let disk: SimulatedDisk
+private final class DyingDisk: ForwardingDisk {
+  let disk: SimulatedDisk
   private let blocks: Set<Int>
 
   init(_ disk: SimulatedDisk, blocks: Set<Int>) {
@@ -161,22 +161,6 @@ private final class DyingDisk: Disk {
     let file = try disk.open(path, mode)
     return path == "test.daybook" ? DyingFile(file, blocks) : file
   }
-  func exists(_ path: String) throws(DiskFailure) -> Bool { try disk.exists(path) }
-  func identity(of path: String) throws(DiskFailure) -> FileIdentity? { try disk.identity(of: path) }
-  func rename(_ source: String, to target: String) throws(DiskFailure) { try disk.rename(source, to: target) }
-  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
-    try disk.renameWithoutReplacing(source, to: target)
-  }
-  func remove(_ path: String) throws(DiskFailure) { try disk.remove(path) }
-  func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
-    try disk.create(path, byteCount: byteCount)
-  }
-  func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { try disk.clone(source, to: target) }
-  func link(_ source: String, to target: String) throws(DiskFailure) { try disk.link(source, to: target) }
-  func makeDirectory(_ path: String) throws(DiskFailure) { try disk.makeDirectory(path) }
-  func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] { try disk.entries(of: directory) }
-  func removeDirectory(_ path: String) throws(DiskFailure) { try disk.removeDirectory(path) }
-  func syncDirectory(holding path: String) throws(DiskFailure) { try disk.syncDirectory(holding: path) }
 }
 
 private final class DyingFile: DiskFile {

@@ -8,7 +8,7 @@ import DaybookEngine
 /// The databases that belong together: a private, a public and a shared one, in one directory, with one user.
 ///
 /// ```swift
-/// let container = try Container.open("iCloud.com.example.Notes", in: "/home/ada/notes")
+/// let container = try Container.open("iCloud.com.example.Notes", in: directory)
 /// try container.privateDatabase.write { transaction in try transaction.save(Zone(Zone.ID("Notes"))) }
 /// ```
 ///

@@ -95,26 +95,16 @@ final class CommitHub: Sendable {
 
     func offer(_ commit: CommitNotice.Commit, isComplete: Bool) {
       if let excluded, commit.origin == excluded { return }
-      let notice = isComplete ? CommitNotice.commit(commit) : .missed(from: commit.sequence, to: commit.sequence)
-      let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
-        if state.isFinished { return nil }
-        if let waiting = state.waiting {
-          state.waiting = nil
-          return waiting
-        }
-        if state.missed != nil {
-          state.missed!.to = commit.sequence
-        } else if state.notices.count >= Subscriber.limit {
-          state.missed = (commit.sequence, commit.sequence)
-        } else {
-          state.notices.append(notice)
-        }
-        return nil
-      }
-      waiting?.resume(returning: notice)
+      isComplete ? deliver(.commit(commit), commit.sequence...commit.sequence) : miss(commit.sequence...commit.sequence)
     }
 
+    /// Commits of which nothing but their number can be told.
     func miss(_ sequences: ClosedRange<UInt64>) {
+      deliver(.missed(from: sequences.lowerBound, to: sequences.upperBound), sequences)
+    }
+
+    /// Hands a notice to whoever waits, or keeps it; behind a `.missed`, or when too many are kept, it is one more of those.
+    private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
       let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
         if state.isFinished { return nil }
         if let waiting = state.waiting {
@@ -123,12 +113,14 @@ final class CommitHub: Sendable {
         }
         if state.missed != nil {
           state.missed!.to = sequences.upperBound
-        } else {
+        } else if state.notices.count >= Subscriber.limit {
           state.missed = (sequences.lowerBound, sequences.upperBound)
+        } else {
+          state.notices.append(notice)
         }
         return nil
       }
-      waiting?.resume(returning: .missed(from: sequences.lowerBound, to: sequences.upperBound))
+      waiting?.resume(returning: notice)
     }
 
     func next() async -> CommitNotice? {

@@ -28,15 +28,7 @@ extension Database {
   public func prepare(_ record: Record) throws(DatabaseError) -> Record {
     guard record.hasEditedAssets else { return record }
     var prepared = record
-    try prepared.replaceEditedAssets { (key, asset) throws(DatabaseError) in
-      do throws(DatabaseError) { return try prepare(asset) } catch {
-        throw error.adding { facts in
-          facts.zone = record.id.zone
-          facts.name = record.id.name
-          facts.key = key
-        }
-      }
-    }
+    try prepared.replaceEditedAssets { (asset) throws(DatabaseError) in try prepare(asset) }
     return prepared
   }
 

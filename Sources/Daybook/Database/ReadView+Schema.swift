@@ -11,9 +11,8 @@ extension ReadView {
       while isValid {
         key.truncate(to: 0)
         cursor.key(into: key)
-        var end = 0
-        while end < key.count, key.view[end] != 0 { end += 1 }
-        guard end < key.count, cursor.value.count == 4, let type = UTF8Order.string(key.view.prefix(end), isValid: false),
+        guard let end = key.view.firstIndex(of: 0), cursor.value.count == 4,
+          let type = UTF8Order.string(key.view.prefix(end), isValid: false),
           let field = UTF8Order.string(key.view.dropFirst(end + 1), isValid: false)
         else { throw PageFault(offset: 0, reason: .value) }
         if schema.types.last.map({ UTF8Order.equal($0.name, type) }) != true { schema.types.append(.init(name: type)) }

@@ -295,9 +295,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
         key.truncate(to: 0)
         cursor.key(into: key)
         // The first zero ends the target; the kind behind it may be another one.
-        var end = 0
-        while end < key.count, key.view[end] != 0 { end += 1 }
-        if end + 2 < key.count, UTF8Order.equal(key.view.dropFirst(end + 2), source) {
+        if let end = key.view.firstIndex(of: 0), end + 2 < key.count, UTF8Order.equal(key.view.dropFirst(end + 2), source) {
           found.append(key.view.prefix(end + 2).array)
         }
         isValid = try cursor.next()

@@ -108,7 +108,7 @@ struct RecordImager: Imager {
       let key = ByteBuffer(capacity: 512)
       try forEach(in: pin.root(Roots.schema)) { (cursor) throws(StoreError) in
         cursor.key(into: key)
-        guard let split = (0..<key.count).first(where: { key.view[$0] == 0 }), cursor.value.count == 4 else {
+        guard let split = key.view.firstIndex(of: 0), cursor.value.count == 4 else {
           throw .log(.inconsistent)
         }
         payload.truncate(to: 0)

@@ -14,15 +14,7 @@ extension WriteContext {
   ///   `assetNotAvailable` for an asset without content, each with the key; the caller's record stays as it was.
   func storingAssets(of record: Record) throws(DatabaseError) -> Record {
     var stored = record
-    try stored.replaceEditedAssets { (key, asset) throws(DatabaseError) in
-      do throws(DatabaseError) { return try storing(asset) } catch {
-        throw error.adding { facts in
-          facts.zone = record.id.zone
-          facts.name = record.id.name
-          facts.key = key
-        }
-      }
-    }
+    try stored.replaceEditedAssets { (asset) throws(DatabaseError) in try storing(asset) }
     return stored
   }
 

@@ -128,18 +128,27 @@ extension Record {
 
   /// Replaces the assets that were set since the record was read: the database stores them, then knows their digests.
   ///
-  /// - Parameter replacement: from a key and its asset to the asset as it is stored.
+  /// - Parameter replacement: from an asset to the asset as it is stored. What it throws leaves with record and key.
   package mutating func replaceEditedAssets(
-    _ replacement: (_ key: String, _ asset: Asset) throws(DatabaseError) -> Asset
+    _ replacement: (_ asset: Asset) throws(DatabaseError) -> Asset
   ) throws(DatabaseError) {
+    func stored(_ asset: Asset, _ key: String) throws(DatabaseError) -> Asset {
+      do { return try replacement(asset) } catch {
+        throw error.adding { facts in
+          facts.zone = id.zone
+          facts.name = id.name
+          facts.key = key
+        }
+      }
+    }
     for index in edits.indices {
       switch edits[index].value {
       case .asset(let asset):
-        edits[index].value = .asset(try replacement(edits[index].key, asset))
+        edits[index].value = .asset(try stored(asset, edits[index].key))
       case .assets(let list):
-        var stored: [Asset] = []
-        for asset in list { stored.append(try replacement(edits[index].key, asset)) }
-        edits[index].value = .assets(stored)
+        var assets: [Asset] = []
+        for asset in list { assets.append(try stored(asset, edits[index].key)) }
+        edits[index].value = .assets(assets)
       default: continue
       }
     }

@@ -78,6 +78,9 @@
   @inlinable @inline(__always)
   public func prefix(_ byteCount: Int) -> ByteView { slice(0..<byteCount) }
 
+  /// Where a byte stands first; nil when it does not.
+  public func firstIndex(of byte: UInt8) -> Int? { (0..<count).first { self[$0] == byte } }
+
   /// A copy of the bytes, for keeping.
   @inlinable public var array: [UInt8] { unsafe [UInt8](buffer) }
 }

@@ -160,7 +160,7 @@ struct RecordBodyTests {
       try RecordBodyEncoder.encode(record, stamp: .init(tag: 1, date: 1), into: buffer)
     }
     #expect(buffer.count == 1)
-    try record.replaceEditedAssets { (_, asset) throws(DatabaseError) in
+    try record.replaceEditedAssets { (asset) throws(DatabaseError) in
       Asset(digest: [UInt8](repeating: 1, count: 32), byteCount: asset.byteCount)
     }
     try RecordBodyEncoder.encode(record, stamp: .init(tag: 1, date: 1), into: buffer)
