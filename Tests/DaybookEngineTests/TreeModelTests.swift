@@ -25,6 +25,20 @@ struct TreeModelTests {
     try trial.run()
   }
 
+  @Test(
+    "small trees stand in the cells of the catalog, come out when they grow, and go in again",
+    arguments: 1...12 as ClosedRange<UInt64>)
+  func smallTrees(seed: UInt64) throws {
+    let families: [KeyFamily] = seed % 3 == 0 ? [.long, .tiny] : [.random, .sequential, .dense, .commonPrefix, .zeros]
+    var trial = TreeTrial(seed: seed, stepCount: 1_500, families: families)
+    trial.treeCount = 12
+    trial.typicalCount = seed % 2 == 0 ? 12 : 60
+    trial.batchStepCount = 150
+    trial.inlinesSmallTrees = true
+    try trial.run()
+    #expect(trial.mostInline > 1)
+  }
+
   @Test("a page whose neighbours went away splits, though its cells grow without their prefix")
   func splitAfterNeighboursLeft() throws {
     let bench = try TreeWorkbench(treeCount: 1)
@@ -160,16 +174,16 @@ struct TreeModelTests {
     try bench.commit()
     let used = bench.editor.pages.usedPageCount
     for _ in 0..<3 {
-      bench.beginSavepoint()
+      try bench.beginSavepoint()
       for number in 0..<500 { try bench.put([UInt8(number & 255), UInt8(number >> 8), 1], [2]) }
-      bench.beginSavepoint()
+      try bench.beginSavepoint()
       try bench.removeRange(from: [10], to: [200])
       bench.dropTree(1)
       #expect(bench.rollBack(levels: 1))
       try bench.checkNow(0)
       try bench.checkNow(1)
       try bench.removeRange(from: [100], to: nil)
-      bench.beginSavepoint()
+      try bench.beginSavepoint()
       for number in 0..<100 { try bench.put([UInt8(number), 9], [2], in: 1) }
       #expect(bench.rollBack(levels: 2))
       try bench.checkNow(0)

@@ -60,10 +60,13 @@ struct TreeTrial {
   /// The number of records that a tree swings around.
   var typicalCount = 1500
   var usesCheckpoints = true
+  var inlinesSmallTrees = false
 
   private(set) var step = 0
   private(set) var deepest = 0
   private(set) var most = 0
+  /// The most trees that stood in cells at one time.
+  private(set) var mostInline = 0
 
   init(seed: UInt64, stepCount: Int, families: [KeyFamily]) {
     self.seed = seed
@@ -81,6 +84,8 @@ struct TreeTrial {
   private mutating func runSteps() throws {
     var generator = SeededGenerator(seed: seed)
     let bench = try TreeWorkbench(treeCount: treeCount)
+    bench.inlinesSmallTrees = inlinesSmallTrees
+    defer { mostInline = bench.mostInline }
     var checkpoint: TreeWorkbench.Checkpoint?
     var isGrowing = true
     while step < stepCount {
@@ -117,7 +122,7 @@ struct TreeTrial {
     case 770..<850: try look(bench, tree, &generator)
     case 850..<900: try walk(bench, tree, &generator)
     case 900..<912: try removeRange(bench, tree, &generator)
-    case 912..<945: bench.beginSavepoint()
+    case 912..<945: try bench.beginSavepoint()
     case 945..<960: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
     case 960: if Int.random(in: 0..<10, using: &generator) == 0 { bench.dropTree(tree) }
     case 961..<965:

@@ -102,9 +102,20 @@ struct TreeSurvey {
       try promise(root.count == 0, "an empty tree counts \(root.count) records")
       return
     }
-    let rootPage = try source.page(root.reference, end: end)
+    let rootPage = try source.rootPage(root.reference, end: end)
     depth = rootPage.level + 1
-    let count = try walk(root.reference, source, end: end, level: rootPage.level, kind: nil, lower: nil, upper: nil)
+    let count: UInt64
+    if InlineTree.isInline(root.reference) {
+      try promise(root.pageCount == 0, "a tree in a cell counts \(root.pageCount) pages")
+      if let reason = rootPage.verifyStructure(isInFile: true) { throw BrokenPromise("a tree in a cell: \(reason.rawValue)") }
+      (0..<rootPage.cellCount).forEach {
+        keys.append(rootPage.keyArray($0))
+        values.append(rootPage.value($0).array)
+      }
+      count = UInt64(keys.count)
+    } else {
+      count = try walk(root.reference, source, end: end, level: rootPage.level, kind: nil, lower: nil, upper: nil)
+    }
     try promise(count == root.count, "a tree of \(count) records counts \(root.count)")
     for index in keys.indices.dropFirst() {
       try promise(SortedModel.order(keys[index - 1], keys[index]) < 0, "keys \(index - 1) and \(index) are not in order")
@@ -197,6 +208,9 @@ struct TreeSurvey {
   private var start: TreeEditor.Savepoint
   private var savepoints: [Mark] = []
   private let value = ByteBuffer()
+  /// Trees that are small enough move into the cells of the catalog when they are written there.
+  var inlinesSmallTrees = false
+  private(set) var mostInline = 0
 
   init(treeCount: Int) throws {
     unsafe file = RawMemory.reserveZeroed(byteCount: TreeWorkbench.fileByteCount)!
@@ -223,7 +237,7 @@ struct TreeSurvey {
   }
 
   func commit() throws {
-    for tree in roots.indices { try putCell(tree) }
+    try flush()
     try retire(editor.finishEdit(), newest: newest.number + 1)
     newest = Version(number: newest.number + 1, catalog: catalog, models: models, rests: rests)
     begin()
@@ -240,9 +254,26 @@ struct TreeSurvey {
 
   static func cellKey(_ tree: Int) -> [UInt8] { Array("zone/\(tree)".utf8) }
 
+  /// Writes the cells of all trees.
+  private func flush() throws {
+    for tree in roots.indices { try putCell(tree) }
+    guard inlinesSmallTrees else { return }
+    roots = try roots.indices.map { try root(of: $0, in: catalog) }
+    mostInline = max(mostInline, roots.count { InlineTree.isInline($0.reference) })
+  }
+
   private func putCell(_ tree: Int) throws {
-    rests[tree].withView { CatalogValue.encode(roots: [roots[tree]], rest: $0, into: value) }
-    try TreeWorkbench.cellKey(tree).withView { key in
+    let key = TreeWorkbench.cellKey(tree)
+    if inlinesSmallTrees {
+      // Cells of the page move when one of them is written.
+      if InlineTree.isInline(roots[tree].reference) { roots[tree] = try root(of: tree, in: catalog) }
+      _ = try rests[tree].withView {
+        try editor.encodeCatalogValue(roots: [roots[tree]], rest: $0, keyByteCount: key.count, into: value)
+      }
+    } else {
+      rests[tree].withView { CatalogValue.encode(roots: [roots[tree]], rest: $0, into: value) }
+    }
+    try key.withView { key in
       _ = try editor.put(key, value.view, in: &catalog, asCatalog: true)
     }
   }
@@ -254,12 +285,12 @@ struct TreeSurvey {
   private func root(of tree: Int, in catalog: TreeRoot, _ source: PageSource) throws -> TreeRoot {
     let reader = TreeReader(source: source, end: end)
     return try TreeWorkbench.cellKey(tree).withView { key in
-      guard let value = try reader.value(key, in: catalog) else { return .empty }
-      return CatalogValue(value).root(0)
+      try reader.catalogValue(key, in: catalog)?.root(0) ?? .empty
     }
   }
 
-  func beginSavepoint() {
+  func beginSavepoint() throws {
+    if inlinesSmallTrees { try flush() }
     savepoints.append(
       Mark(savepoint: editor.beginEdit(), roots: roots, catalog: catalog, models: models, rests: rests))
   }
@@ -420,9 +451,8 @@ struct TreeSurvey {
     for tree in version.models.indices where version.catalog.reference != 0 {
       let cell = cells.keys.firstIndex(of: TreeWorkbench.cellKey(tree))
       guard let cell else { throw BrokenPromise("the catalog has lost tree \(tree)") }
-      let (root, rest) = cells.values[cell].withView { value in
-        (CatalogValue(value).root(0), CatalogValue(value).rest.array)
-      }
+      let rest = cells.values[cell].withView { CatalogValue($0).rest.array }
+      let root = try self.root(of: tree, in: version.catalog, source)
       try promise(rest == version.rests[tree], "what the catalog keeps about tree \(tree) has changed")
       let survey = try TreeSurvey(root, source, end: end)
       try survey.expectEqual(version.models[tree])
@@ -466,5 +496,15 @@ func withViews<R>(_ lower: [UInt8]?, _ upper: [UInt8]?, _ body: (ByteView?, Byte
     try (upper ?? []).withView { upperView in
       try body(lower == nil ? nil : lowerView, upper == nil ? nil : upperView)
     }
+  }
+}
+
+extension CatalogValue {
+  /// The value of a cell whose trees all have pages of their own.
+  static func encode(roots: [TreeRoot], rest: ByteView, into buffer: ByteBuffer) {
+    buffer.truncate(to: 0)
+    appendHeader(rootCount: roots.count, restByteCount: rest.count, to: buffer)
+    for root in roots { root.append(to: buffer) }
+    buffer.append(rest)
   }
 }

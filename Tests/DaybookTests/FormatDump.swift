@@ -257,16 +257,28 @@ struct FormatDump {
     try raw(6, "zero")
     try number(8, "leftmost child")
     try number(8, "  records below")
+    let slots = try slots(count)
+    try zeros(through: start + heap)
+    try cells(slots, kind: kind) { start + $0 }
+    try text(prefix, "prefix")
+  }
+
+  private mutating func slots(_ count: Int) throws -> [(cell: Int, suffix: Int)] {
     var slots: [(cell: Int, suffix: Int)] = []
     for index in 0..<count {
       try raw(4, "slot \(index): key head")
       let cell = Int(try number(2, "  cell at"))
       slots.append((cell, Int(try number(2, "  suffix length"))))
     }
-    try zeros(through: start + heap)
-    // In slot order from the end of the heap downwards, so the last cell comes first.
+    return slots
+  }
+
+  /// In slot order from the end of the heap downwards, so the last cell comes first.
+  private mutating func cells(
+    _ slots: [(cell: Int, suffix: Int)], kind: Int, place: (Int) -> Int
+  ) throws {
     for slot in slots.reversed() {
-      guard start + slot.cell == offset else { throw Surprise(offset: offset, description: "a hole between cells") }
+      guard place(slot.cell) == offset else { throw Surprise(offset: offset, description: "a hole between cells") }
       if kind == 1 {
         try number(8, "child")
         try number(8, "  records below")
@@ -277,18 +289,29 @@ struct FormatDump {
         if kind == 3 { try catalogValue(byteCount) } else { try value(byteCount) }
       }
     }
-    try text(prefix, "prefix")
   }
 
   private mutating func catalogValue(_ byteCount: Int) throws {
+    let start = offset
     let count = Int(try number(1, "  roots"))
-    try raw(7, "  zero")
+    try number(1, "  zero")
+    let ownerByteCount = Int(try number(2, "  bytes of the zone's state"))
+    try number(4, "  zero")
     let names = ["by name", "journal", "by type", "tombstones", "by target", "assets"]
+    var inside: [(name: String, position: Int, byteCount: Int)] = []
     for index in 0..<count {
-      try number(8, "  \(index < names.count ? names[index] : "root \(index)"), page")
+      let name = index < names.count ? names[index] : "root \(index)"
+      let reference = try peek(8, at: offset)
+      if reference >> 62 == 1 {
+        inside.append((name, Int(reference & 0xFFFF), Int(reference >> 48 & 0x1FFF)))
+        try raw(8, "  \(name), inside: \(inside.last?.byteCount ?? 0) bytes at \(inside.last?.position ?? 0)")
+      } else {
+        try number(8, "  \(name), page")
+      }
       try number(8, "    records")
       try number(8, "    pages")
     }
+    let ownerEnd = offset + ownerByteCount
     try number(8, "  epoch", radix: 16)
     try number(4, "  capabilities")
     try number(1, "  deleted")
@@ -296,6 +319,22 @@ struct FormatDump {
     try number(2, "  zero")
     try number(8, "  last sequence")
     try number(8, "  bytes of its records")
+    guard offset == ownerEnd else { throw Surprise(offset: offset, description: "the state ends elsewhere") }
+    for tree in inside {
+      guard offset == start + tree.position else { throw Surprise(offset: offset, description: "no tree is here") }
+      try smallTree(tree.name, end: offset + tree.byteCount)
+    }
+    guard offset == start + byteCount else { throw Surprise(offset: offset, description: "the value ends elsewhere") }
+  }
+
+  /// A tree that is one leaf, without header and free space; its cells have the offsets that they would have in a page.
+  private mutating func smallTree(_ name: String, end: Int) throws {
+    let count = Int(try number(2, "  \(name): cells"))
+    let prefix = Int(try number(2, "  prefix length"))
+    let slots = try slots(count)
+    try cells(slots, kind: 2) { end - 4096 + $0 }
+    try text(prefix, "prefix")
+    guard offset == end else { throw Surprise(offset: offset, description: "the tree ends elsewhere") }
   }
 
   /// The values of ordinary trees are told apart by their length.

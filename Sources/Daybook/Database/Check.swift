@@ -179,7 +179,7 @@ private struct RecordChecker {
     var isValid = try cursor.first()
     while isValid {
       cursor.key(into: key)
-      if let trees = ZoneTrees(cursor.value), (try? Zone.ID(key: key.view)) != nil {
+      if let trees = ZoneTrees(try cursor.catalogValue), (try? Zone.ID(key: key.view)) != nil {
         result.append((key.view.array, trees))
       } else {
         report.add("a zone of the catalog is malformed")

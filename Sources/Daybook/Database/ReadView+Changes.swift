@@ -184,7 +184,7 @@ extension ReadView {
       lastSequence = sequence
       if !id.isDefault {
         let value = try mapped { () throws(PageFault) in
-          try reader.value(key.view.dropFirst(8), in: root(Roots.catalog))
+          try reader.catalogValue(key.view.dropFirst(8), in: root(Roots.catalog))
         }
         guard let value, let zone = ZoneTrees(value) else {
           throw failure(.page(PageFault(offset: 0, reason: .value)))

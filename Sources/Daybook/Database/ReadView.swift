@@ -65,8 +65,8 @@ struct ReadView {
 
   func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
-    let value: ByteView?
-    do { value = try reader.catalogValue(key, in: root(Roots.catalog))?.bytes } catch { throw .page(error) }
+    let value: CatalogValue?
+    do { value = try reader.catalogValue(key, in: root(Roots.catalog)) } catch { throw .page(error) }
     guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
     guard let zone = ZoneTrees(value) else { throw .inconsistent }
     return zone.isDeleted ? nil : zone
@@ -91,7 +91,7 @@ struct ReadView {
     try settle()
     let reason = try mapped { () throws(PageFault) in
       try id.withKeyView { (key) throws(PageFault) in
-        try reader.catalogValue(key, in: root(Roots.catalog)).flatMap { ZoneTrees($0.bytes)?.deletionReason }
+        try reader.catalogValue(key, in: root(Roots.catalog)).flatMap { ZoneTrees($0)?.deletionReason }
       }
     }
     let reasons = DatabaseChanges.DeletedZone.Reason.allCases
@@ -110,7 +110,7 @@ struct ReadView {
       var isValid = try cursor.first()
       while isValid {
         cursor.key(into: key)
-        if let trees = ZoneTrees(cursor.value), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
+        if let trees = ZoneTrees(try cursor.catalogValue), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
           var zone = Zone(id)
           if !id.isDefault { zone.capabilities = Zone.Capabilities(rawValue: Int(trees.capabilities)) }
           zones.append(zone)

@@ -37,8 +37,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
     do { cell = try changes.reader.catalogValue(zoneKey, in: changes.roots[Roots.catalog]) } catch {
       throw .page(error)
     }
-    if let bytes = cell?.bytes {
-      guard let found = ZoneTrees(bytes) else { throw .inconsistent }
+    if let cell {
+      guard let found = ZoneTrees(cell) else { throw .inconsistent }
       zone = found
     } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
       zone = ZoneTrees()
@@ -69,9 +69,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   private func flushZone(_ changes: StoreTransaction) throws(LogFault) {
     guard isOpenZoneChanged, let openZone else { return }
-    openZone.encode(into: value, rest: rest)
+    let hasInlineTrees = try openZone.encode(into: value, rest: rest, keyByteCount: openKey.count, changes)
     try changes.put(openKey.view, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
     isOpenZoneChanged = false
+    if hasInlineTrees { self.openZone = nil }
   }
 
   func forget() {

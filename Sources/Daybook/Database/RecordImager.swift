@@ -126,7 +126,9 @@ struct RecordImager: Imager {
       let key = ByteBuffer(capacity: 256)
       try forEach(in: pin.root(Roots.catalog)) { (cursor) throws(StoreError) in
         cursor.key(into: key)
-        guard let trees = ZoneTrees(cursor.value) else { throw .log(.inconsistent) }
+        let value: CatalogValue
+        do throws(PageFault) { value = try cursor.catalogValue } catch { throw StoreError(error) }
+        guard let trees = ZoneTrees(value) else { throw .log(.inconsistent) }
         result.append((key.view.array, trees))
       }
       return result

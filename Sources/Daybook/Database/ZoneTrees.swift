@@ -154,8 +154,7 @@ struct ZoneTrees {
   init() {}
 
   @inline(__always)
-  init?(_ bytes: ByteView) {
-    let value = CatalogValue(bytes)
+  init?(_ value: CatalogValue) {
     guard value.rootCount == ZoneTrees.rootCount, value.rest.count == ZoneTrees.restByteCount else { return nil }
     byName = value.root(0)
     journal = value.root(1)
@@ -172,7 +171,11 @@ struct ZoneTrees {
     liveByteCount = Int(clamping: rest.uint64(at: 24))
   }
 
-  func encode(into buffer: ByteBuffer, rest: ByteBuffer) {
+  /// Writes the cell, with the trees that are small enough inside it.
+  /// - Returns: whether there are any; then the zone has to be read again.
+  func encode(
+    into buffer: ByteBuffer, rest: ByteBuffer, keyByteCount: Int, _ changes: StoreTransaction
+  ) throws(LogFault) -> Bool {
     rest.truncate(to: 0)
     rest.append(uint64: epoch)
     rest.append(uint32: capabilities)
@@ -181,8 +184,11 @@ struct ZoneTrees {
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
     rest.append(uint64: UInt64(max(0, liveByteCount)))
-    CatalogValue.encode(
-      roots: [byName, journal, byType, tombstones, references, assets], rest: rest.view, into: buffer)
+    do {
+      return try changes.editor.encodeCatalogValue(
+        roots: [byName, journal, byType, tombstones, references, assets], rest: rest.view, keyByteCount: keyByteCount,
+        into: buffer)
+    } catch { throw .page(error) }
   }
 }
 

@@ -80,6 +80,12 @@ extension Page {
         let value = CatalogValue(value(index))
         for index in 0..<value.rootCount {
           let root = value.root(index)
+          if InlineTree.isInline(root.reference) {
+            if root.pageCount != 0 { return .count }
+            let image = InlineTree.image(root.reference, in: value.bytes)
+            if let reason = InlineTree.fault(in: image, count: root.count) { return reason }
+            continue
+          }
           if root.reference == 0 ? root.count != 0 : !Page.lies(root.reference, before: offset) { return .child }
         }
       }
@@ -113,7 +119,10 @@ extension Page {
       if !isBranch {
         let valueCount = unsafe Int(base.loadUnaligned(fromByteOffset: rawOffset, as: UInt16.self))
         end += valueCount
-        guard end <= prefixStart, valueCount <= TreeLimits.maximumValueByteCount else { return .cell }
+        let limit =
+          kind == Kind.catalogLeaf
+          ? TreeLimits.maximumCellByteCount - rawPrefix - length : TreeLimits.maximumValueByteCount
+        guard end <= prefixStart, valueCount <= limit else { return .cell }
       }
       if isInFile {
         guard end == nextEnd else { return .cell }

@@ -209,11 +209,11 @@ extension Store {
     try writeNote()
   }
 
-  /// A note, where the last frame does not cover all that is durable. Called with the turn.
-  func writeNote() throws(StoreError) {
-    guard tail.lastTruthNumber > tail.lastDurableThrough,
-      durableThrough.load(ordering: .acquiring) >= tail.lastTruthNumber
-    else { return }
+  /// A note, where the last frame does not cover the frames up to `number` (those that carry truth), and they are durable.
+  /// Called with the turn.
+  func writeNote(covering number: UInt64? = nil) throws(StoreError) {
+    let number = number ?? tail.lastTruthNumber
+    guard number > tail.lastDurableThrough, durableThrough.load(ordering: .acquiring) >= number else { return }
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)

@@ -146,7 +146,8 @@ extension Store {
     }
     let page: Page
     do {
-      let found = try source.page(reference, end: end)
+      let found = try level == nil ? source.rootPage(reference, end: end) : source.page(reference, end: end)
+      // A small tree is one leaf, and nobody asks for another page while it is looked at.
       page = result.copies?.keep(found, as: result.copyCount) ?? found
     } catch {
       if let failure = error.failure {
@@ -158,8 +159,9 @@ extension Store {
     }
     result.copyCount += 1
     defer { result.copyCount -= 1 }
-    result.pageCount += 1
-    let offset = reference & PageSource.memoryTag == 0 ? reference : nil
+    let isInline = InlineTree.isInline(reference)
+    if !isInline { result.pageCount += 1 }
+    let offset = reference & PageSource.memoryTag == 0 && !isInline ? reference : nil
     func find(_ message: String) { result.findings.append(.init(offset: offset, message: "\(name): \(message)")) }
     if let reason = page.verifyStructure() {
       find(reason.rawValue)
@@ -183,7 +185,7 @@ extension Store {
         if isInCatalog {
           find("a catalog stands inside a catalog")
         } else {
-          checkCatalog(page, end: end, name: name, into: &result)
+          checkCatalog(page, reference, end: end, name: name, into: &result)
         }
       }
       return UInt64(page.cellCount)
@@ -203,9 +205,12 @@ extension Store {
     return total
   }
 
-  private func checkCatalog(_ page: Page, end: UInt64, name: String, into result: inout StoreCheck) {
+  private func checkCatalog(
+    _ page: Page, _ reference: UInt64, end: UInt64, name: String, into result: inout StoreCheck
+  ) {
+    let reader = TreeReader(source: source, end: end)
     for index in 0..<page.cellCount {
-      let value = CatalogValue(page.value(index))
+      let value = reader.catalogValue(page.value(index), on: page, reference)
       for root in 0..<value.rootCount {
         checkTree(
           value.root(root), end: end, name: "\(name), cell \(index), tree \(root)", isInCatalog: true, into: &result)
@@ -252,8 +257,8 @@ extension Store {
       if b.compareKey(with: key.view) != 0 { return "keys differ at position \(position)" }
       if a.isInCatalog != b.isInCatalog { return "kinds differ at position \(position)" }
       if a.isInCatalog {
-        let leftValue = CatalogValue(a.value)
-        let rightValue = CatalogValue(b.value)
+        let leftValue = try a.catalogValue
+        let rightValue = try b.catalogValue
         if leftValue.rootCount != rightValue.rootCount || compareKeys(leftValue.rest, rightValue.rest) != 0 {
           return "catalog values differ at position \(position)"
         }

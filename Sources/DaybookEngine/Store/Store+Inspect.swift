@@ -70,6 +70,8 @@ extension Store {
     if depth >= TreeLimits.maximumDepth || !visited.insert(reference).inserted {
       throw PageFault(offset: reference, reason: .depth)
     }
+    // A small tree stands in the catalog, and its bytes are counted there.
+    if depth == 0, InlineTree.isInline(reference) { return }
     let found = try source.page(reference, end: end)
     let page = copies?.keep(found, as: depth) ?? found
     var level = levels[page.level] ?? LevelCount(level: page.level)

@@ -179,6 +179,7 @@ extension Store {
     tail.previous = header.checksum
     tail.lastDurableThrough = header.durableThrough
     if header.kind.carriesTruth { tail.lastTruthNumber = header.number }
+    if header.kind == .checkpoint { tail.lastCheckpointNumber = header.number }
     lastShown = (header.offset, header.checksum)
     if header.kind == .pages { tail.pageFrameByteCount += header.next - header.offset }
     hasWritten = true

@@ -329,6 +329,8 @@ struct LogTail {
   /// The `durableThrough` of the last frame, and the last frame that carries truth.
   var lastDurableThrough: UInt64 = 0
   var lastTruthNumber: UInt64 = 0
+  /// The last checkpoint that this open has appended.
+  var lastCheckpointNumber: UInt64 = 0
 
   init(_ plan: RecoveryPlan) {
     offset = plan.end

@@ -19,9 +19,11 @@ package struct Cursor {
   private let reader: TreeReader
   private let root: TreeRoot
   private var path: [Step] = []
-  /// Nil where the file is mapped.
+  /// Nil where the file is mapped, and the tree has pages of its own.
   private let copies: PageCopies?
   private var leaf: Page
+  /// Of the page that was got last: that of the leaf, while the cursor stands on one.
+  private var reference: UInt64 = 0
   private var leafCellCount = 0
   private var index = 0
   private(set) package var isValid = false
@@ -29,7 +31,7 @@ package struct Cursor {
   init(reader: TreeReader, root: TreeRoot) {
     self.reader = reader
     self.root = root
-    copies = reader.source.isBuffered ? PageCopies() : nil
+    copies = reader.source.isBuffered || InlineTree.isInline(root.reference) ? PageCopies() : nil
     // Safe: never read; the first move replaces it.
     unsafe leaf = Page(reader.source.base)
   }
@@ -134,7 +136,7 @@ package struct Cursor {
   package var catalogValue: CatalogValue {
     get throws(PageFault) {
       if !isInCatalog { throw PageFault(offset: root.reference, reason: .kind) }
-      return CatalogValue(value)
+      return reader.catalogValue(value, on: leaf, reference)
     }
   }
 
@@ -161,7 +163,8 @@ package struct Cursor {
   private mutating func rootPage() throws(PageFault) -> Page? {
     path.removeAll(keepingCapacity: true)
     isValid = false
-    return root.reference == 0 ? nil : try reader.source.page(root.reference, end: reader.end)
+    reference = root.reference
+    return reference == 0 ? nil : try reader.source.rootPage(reference, end: reader.end)
   }
 
   /// The page for longer than a few calls; the leaf is number 0, the root 1.
@@ -180,7 +183,7 @@ package struct Cursor {
   private mutating func descend(from page: Page, to child: Int) throws(PageFault) -> Page {
     let page = kept(page, as: path.count + 1)
     path.append(Step(page: page, index: child))
-    let reference = page.child(child)
+    reference = page.child(child)
     let next = try reader.source.page(reference, end: reader.end)
     if next.level + 1 != page.level || path.count >= TreeLimits.maximumDepth {
       isValid = false

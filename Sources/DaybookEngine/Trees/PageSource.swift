@@ -172,7 +172,7 @@ package struct TreeRoot: Sendable, Equatable {
   package func value(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> ByteView? {
     if root.reference == 0 { return nil }
     var reference = root.reference
-    var page = try source.page(reference, end: end)
+    var page = try source.rootPage(reference, end: end)
     var depth = 0
     while page.isBranch {
       let level = page.level
@@ -205,14 +205,25 @@ package struct TreeRoot: Sendable, Equatable {
     }
     guard page.kind == Page.Kind.catalogLeaf else { throw PageFault(offset: reference, reason: .kind) }
     let (index, isFound) = page.search(key)
-    return isFound ? CatalogValue(page.value(index)) : nil
+    return isFound ? catalogValue(page.value(index), on: page, reference) : nil
+  }
+
+  /// A value that stands on a page with this reference. Where the file is not mapped, the page may be a copy that goes
+  /// soon, and the trees inside the value are found by its place in the file, or in the page that was copied.
+  @inline(__always)
+  func catalogValue(_ value: ByteView, on page: Page, _ reference: UInt64) -> CatalogValue {
+    guard source.isBuffered else { return unsafe CatalogValue(value, place: InlineTree.place(ofAddress: value.base)) }
+    let position = unsafe UInt64(value.base - UnsafeRawPointer(page.base))
+    let isInMemory = reference & PageSource.memoryTag != 0
+    let place = (reference & ~PageSource.memoryTag) + position
+    return CatalogValue(value, place: isInMemory ? place | InlineTree.addressTag : place)
   }
 
   /// How many keys of the tree sort before `key`.
   /// - Complexity: O(log n): branches know how many records lie below each child.
   package func rank(of key: ByteView, in root: TreeRoot) throws(PageFault) -> UInt64 {
     if root.reference == 0 { return 0 }
-    var page = try source.page(root.reference, end: end)
+    var page = try source.rootPage(root.reference, end: end)
     var total: UInt64 = 0
     var depth = 0
     while page.isBranch {

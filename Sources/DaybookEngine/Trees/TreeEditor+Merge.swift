@@ -138,6 +138,7 @@ extension TreeEditor {
   ) throws(PageFault) -> UInt64 {
     if root.reference == 0 { return 0 }
     let before = root.count
+    if InlineTree.isInline(root.reference) { root.reference = try writableRoot(root.reference) }
     let remaining = try removeRange(lower, upper, below: root.reference, level: nil)
     root.reference = remaining.reference
     root.count = remaining.count

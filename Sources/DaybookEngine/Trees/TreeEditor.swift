@@ -44,7 +44,7 @@
   @safe @exclusivity(unchecked) private(set) var retired: [Retired] = []
   /// Pages of live trees that came minus pages that went, since the last commit.
   @safe @exclusivity(unchecked) private(set) package var pageBalance = 0
-  @safe @exclusivity(unchecked) package private(set) var isFaulty = false
+  @safe @exclusivity(unchecked) package var isFaulty = false
 
   package init(source: PageSource) {
     self.source = source
@@ -154,6 +154,15 @@
     retired.append(Retired(reference: reference, birth: meta.birth, death: version))
   }
 
+  /// Frees a page at once where nobody but this edit has seen it. Small trees come and go with each zone that a transaction
+  /// looks at, and would fill the memory until it ends.
+  func discard(_ reference: UInt64) {
+    guard DirtyPage(reference).mark >= mark, let index = created.lastIndex(of: reference) else { return retire(reference) }
+    created.remove(at: index)
+    pages.deallocate(reference)
+    pageBalance -= 1
+  }
+
   /// For a page that leaves memory while its tree keeps it.
   func pageBalanceCorrection() { pageBalance += 1 }
 
@@ -177,7 +186,10 @@
     _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false, old: ByteBuffer? = nil
   ) throws(PageFault) -> Bool {
     precondition(key.count <= TreeLimits.maximumKeyByteCount, "keys are limited before they reach a tree")
-    precondition(value.count <= TreeLimits.maximumValueByteCount, "values are limited before they reach a tree")
+    precondition(
+      value.count <= TreeLimits.maximumValueByteCount
+        || asCatalog && key.count + value.count <= TreeLimits.maximumCellByteCount,
+      "values are limited before they reach a tree")
     if root.reference == 0 {
       let reference = allocate()
       let page = DirtyPage(reference).page
@@ -221,7 +233,7 @@
   /// Makes every page from the root to the leaf of `key` writable; `path` remembers them. Returns the leaf.
   func descendForWriting(_ key: ByteView, in root: inout TreeRoot) throws(PageFault) -> Page {
     path.removeAll(keepingCapacity: true)
-    root.reference = try writable(root.reference)
+    root.reference = try writableRoot(root.reference)
     var reference = root.reference
     var page = DirtyPage(reference).page
     while page.isBranch {

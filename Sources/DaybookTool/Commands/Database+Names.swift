@@ -11,10 +11,10 @@ extension Database {
     defer { store.endRead(pin) }
     let start: [UInt8] = if let name { Array(name.utf8) + [0] } else { [] }
     let cell = try reading { () throws(PageFault) in
-      try zone.key.withView { (key) throws(PageFault) in try pin.reader.value(key, in: pin.root(0)) }
+      try zone.key.withView { (key) throws(PageFault) in try pin.reader.catalogValue(key, in: pin.root(0)) }
     }
-    guard let cell, CatalogValue(cell).rootCount > 0 else { return }
-    var cursor = pin.reader.cursor(in: CatalogValue(cell).root(0))
+    guard let cell, cell.rootCount > 0 else { return }
+    var cursor = pin.reader.cursor(in: cell.root(0))
     let key = ByteBuffer(capacity: 256)
     var isValid = try reading { () throws(PageFault) in
       try start.withView { (view) throws(PageFault) in try cursor.seek(view) }

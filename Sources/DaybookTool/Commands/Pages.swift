@@ -28,7 +28,7 @@ extension Commands {
           trees.map {
             [
               $0.title, Wording.count($0.tree.count), String($0.tree.levels.count), Wording.count($0.pageCount),
-              percent($0.fill),
+              $0.isInCatalog ? "in catalog" : percent($0.fill),
             ]
           }, numeric: [1, 2, 3, 4])
       }
@@ -41,6 +41,7 @@ extension Commands {
   private static func printLevels(_ trees: [TreeFacts], _ invocation: Invocation) throws {
     var rows: [[String]] = []
     for tree in trees {
+      if tree.isInCatalog { rows.append([tree.title, "0", "in catalog", Wording.count(tree.tree.count), ""]) }
       for level in tree.tree.levels {
         rows.append([
           rows.last?.first == tree.title ? "" : tree.title, String(level.level), Wording.count(level.pageCount),
@@ -65,6 +66,8 @@ struct TreeFacts {
   init(_ tree: Database.TreeInfo) { self.tree = tree }
 
   var title: String { tree.zone.map { "\($0): \(tree.name)" } ?? tree.name }
+  /// A small tree stands in its zone's cell of the catalog, and has no page.
+  var isInCatalog: Bool { tree.levels.isEmpty && tree.count > 0 }
   var pageCount: Int { tree.levels.reduce(0) { $0 + $1.pageCount } }
   var usedByteCount: Int { tree.levels.reduce(0) { $0 + $1.usedByteCount } }
   var fill: Double { pageCount > 0 ? Double(usedByteCount) / Double(pageCount * Self.pageByteCount) : 0 }

@@ -18,6 +18,10 @@ enum TreeDrawing {
       y += 14
       body += text(16, y, "\(tree.title)  (\(Wording.count(tree.tree.count, "key")))", size: 12)
       y += 8
+      if tree.isInCatalog {
+        body += text(24, y + pageHeight - 5, "in the catalog", size: 11)
+        y += pageHeight + gap
+      }
       for level in tree.tree.levels {
         body += text(24, y + pageHeight - 5, "level \(level.level)", size: 11)
         let drawn = min(level.pageCount, pagesPerRow)

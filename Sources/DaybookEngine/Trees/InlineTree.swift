@@ -1,0 +1,215 @@
+/// A small tree inside the cell of the catalog that its root stands in, so that a hundred thousand small zones do not
+/// take a few pages each.
+///
+///     offset  size  field
+///          0     2  cell count n
+///          2     2  prefix length
+///          4   8×n  slots, as in a page
+///        ...        cells and prefix, as they stand at the end of a page
+///
+/// It is one leaf, without the header and the hole in the middle: put back, slots and cells stand where they stood. A
+/// reader gets such a page in memory of its own thread (`ThreadScratch`); a writer gets a dirty page, as with any other
+/// page that it changes. `TreeEditor.encodeCatalogValue` puts small trees into the cell when it is written.
+///
+/// In the file a root names the position within its value; a root in memory the place of the bytes, so that it means
+/// something without its cell:
+///
+///     bit 62   set: a tree inside a cell (bit 63 is clear)
+///     bit 61   the place is an address; else an offset in the file. Never set in the file
+///     48…60    byte count
+///     0…47     the place; in the file the position within the value
+///
+/// Always true: an address is one of a page that the version pins, or of a catalog page of the transaction's own, and then
+/// the root is read from the catalog again after anything was put there.
+enum InlineTree {
+  static let tag: UInt64 = 1 << 62
+  static let addressTag: UInt64 = 1 << 61
+  static let headerByteCount = 4
+  private static let placeMask: UInt64 = 1 << 48 - 1
+
+  @inline(__always)
+  static func isInline(_ reference: UInt64) -> Bool { reference >> 62 == 1 }
+
+  static func byteCount(_ reference: UInt64) -> Int { Int(reference >> 48 & 0x1FFF) }
+
+  static func reference(position: Int, byteCount: Int) -> UInt64 {
+    tag | UInt64(byteCount) << 48 | UInt64(position)
+  }
+
+  /// What a root of the file says, for a value that stands at `place`. Leads to a fault where it points out of its value.
+  static func resolve(_ reference: UInt64, in value: ByteView, at place: UInt64) -> UInt64 {
+    let position = Int(reference & placeMask)
+    let byteCount = byteCount(reference)
+    guard reference & addressTag == 0, position + byteCount <= value.count else { return tag }
+    return tag | UInt64(byteCount) << 48 | (place & addressTag) | (place & placeMask) + UInt64(position)
+  }
+
+  /// The bytes of a root in a value.
+  static func image(_ reference: UInt64, in value: ByteView) -> ByteView? {
+    let position = Int(reference & placeMask)
+    let byteCount = byteCount(reference)
+    guard reference & addressTag == 0, position + byteCount <= value.count else { return nil }
+    return value.slice(position..<position + byteCount)
+  }
+
+  static func place(ofAddress base: UnsafeRawPointer) -> UInt64 { addressTag | UInt64(UInt(bitPattern: base)) }
+
+  /// How many bytes a leaf takes in a cell.
+  static func byteCount(of page: Page) -> Int { headerByteCount + page.usedByteCount }
+
+  /// Appends the image of a leaf that has no dead bytes.
+  static func append(_ page: Page, to buffer: ByteBuffer) {
+    precondition(page.kind == Page.Kind.leaf && page.deadByteCount == 0, "a small tree is one leaf, packed")
+    buffer.append(uint16: UInt16(page.cellCount))
+    buffer.append(uint16: UInt16(page.prefixLength))
+    let slots = Page.headerByteCount..<Page.headerByteCount + page.cellCount * Page.slotByteCount
+    // Safe: slots and heap are parts of a page.
+    unsafe buffer.append(ByteView(UnsafeRawPointer(page.base) + slots.lowerBound, count: slots.count))
+    unsafe buffer.append(ByteView(UnsafeRawPointer(page.base) + page.heapStart, count: Page.byteCount - page.heapStart))
+  }
+
+  /// Makes `page` the leaf that an image holds; false when the image cannot be one. Cells are not looked at: a page of the
+  /// catalog is checked with its images when it is first touched.
+  static func expand(_ image: ByteView, into page: Page) -> Bool {
+    guard image.count >= headerByteCount else { return false }
+    let cellCount = Int(image.uint16(at: 0))
+    let prefixLength = Int(image.uint16(at: 2))
+    let slotsEnd = cellCount * Page.slotByteCount
+    let heapByteCount = image.count - headerByteCount - slotsEnd
+    guard cellCount > 0, heapByteCount >= prefixLength, slotsEnd + heapByteCount <= Page.capacity else { return false }
+    page.initialize(kind: Page.Kind.leaf, level: 0, prefix: image.prefix(0))
+    page.setCellCount(cellCount)
+    page.setPrefixLength(prefixLength)
+    page.setHeapStart(Page.byteCount - heapByteCount)
+    // Safe: both parts fit into the page, side by side, as the guard says.
+    unsafe (page.base + Page.headerByteCount).copyMemory(from: image.base + headerByteCount, byteCount: slotsEnd)
+    unsafe (page.base + (Page.byteCount - heapByteCount)).copyMemory(
+      from: image.base + (headerByteCount + slotsEnd), byteCount: heapByteCount)
+    return true
+  }
+
+  /// What is wrong with an image; nil when it is a sound leaf of so many records.
+  static func fault(in image: ByteView?, count: UInt64) -> PageFault.Reason? {
+    guard let image else { return .cell }
+    return unsafe withUnsafeTemporaryAllocation(byteCount: Page.byteCount, alignment: 64) { memory in
+      // Safe: a page of memory, which the allocation has an address for.
+      let page = unsafe Page(memory.baseAddress!)
+      guard expand(image, into: page) else { return .cell }
+      if let reason = page.verifyStructure(isInFile: true) { return reason }
+      return UInt64(page.cellCount) == count ? nil : .count
+    }
+  }
+}
+
+extension PageSource {
+  /// The page behind a root, which may stand inside a cell of the catalog. A child of a page never does: a number in a page
+  /// that rotted must not be taken for an address.
+  @inline(__always)
+  func rootPage(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
+    if InlineTree.isInline(reference) { return try inlinePage(reference, end) }
+    return try page(reference, end: end)
+  }
+
+  /// The leaf of a small tree, in memory of the present thread.
+  @inline(never)
+  private func inlinePage(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
+    let byteCount = InlineTree.byteCount(reference)
+    let place = reference & (1 << 48 - 1)
+    let image: ByteView
+    if reference & InlineTree.addressTag != 0 {
+      // Safe: such references are made from values in pages only (`CatalogValue`), and stay within their value.
+      image = unsafe ByteView(UnsafeRawPointer(bitPattern: UInt(place))!, count: byteCount)
+    } else {
+      let offset = place & ~UInt64(Page.byteCount - 1)
+      let start = Int(place & UInt64(Page.byteCount - 1))
+      guard offset != 0, start + byteCount <= Page.byteCount else { throw PageFault(offset: offset, reason: .cell) }
+      let catalog = try page(offset, end: end)
+      // Safe: the line above.
+      image = unsafe ByteView(UnsafeRawPointer(catalog.base) + start, count: byteCount)
+    }
+    let page = unsafe Page(ThreadScratch.current.nextPage())
+    guard InlineTree.expand(image, into: page) else { throw PageFault(offset: 0, reason: .cell) }
+    return page
+  }
+}
+
+extension TreeEditor {
+  /// Writes the value of a catalog cell, with trees that are small enough inside it: the smallest first, as long as
+  /// there is room.
+  /// - Returns: whether a tree is inside now. Its pages in memory are gone, and its root has to be read again.
+  package func encodeCatalogValue(
+    roots: [TreeRoot], rest: ByteView, keyByteCount: Int, into buffer: ByteBuffer
+  ) throws(PageFault) -> Bool {
+    var room = TreeLimits.maximumCellByteCount - keyByteCount
+    room -= CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + rest.count
+    var chosen: UInt64 = 0
+    while let next = smallest(roots, notIn: chosen), next.byteCount <= room {
+      chosen |= 1 << UInt64(next.index)
+      room -= next.byteCount
+    }
+    buffer.truncate(to: 0)
+    CatalogValue.appendHeader(rootCount: roots.count, restByteCount: rest.count, to: buffer)
+    var position = CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + rest.count
+    for (index, root) in roots.enumerated() {
+      var root = root
+      if chosen & 1 << UInt64(index) != 0 {
+        let byteCount = inlineByteCount(root) ?? 0
+        root.reference = InlineTree.reference(position: position, byteCount: byteCount)
+        root.pageCount = 0
+        position += byteCount
+      } else if InlineTree.isInline(root.reference) {
+        root = try expanded(root)
+      }
+      root.append(to: buffer)
+    }
+    buffer.append(rest)
+    for (index, root) in roots.enumerated() where chosen & 1 << UInt64(index) != 0 {
+      let isInside = InlineTree.isInline(root.reference)
+      let packed = secondScratch
+      packed.copy(from: try rootPage(root.reference))
+      packed.compact(scratch: scratch)
+      InlineTree.append(packed, to: buffer)
+      if !isInside { discard(root.reference) }
+    }
+    return chosen != 0
+  }
+
+  /// A root page that may be changed in place.
+  @inline(__always)
+  func writableRoot(_ reference: UInt64) throws(PageFault) -> UInt64 {
+    if !InlineTree.isInline(reference) { return try writable(reference) }
+    let original = try rootPage(reference)
+    let copy = allocate()
+    DirtyPage(copy).page.copy(from: original)
+    return copy
+  }
+
+  private func rootPage(_ reference: UInt64) throws(PageFault) -> Page {
+    do { return try source.rootPage(reference, end: end) } catch {
+      isFaulty = true
+      throw error
+    }
+  }
+
+  /// A tree that was inside a cell and has no room there any more.
+  private func expanded(_ root: TreeRoot) throws(PageFault) -> TreeRoot {
+    TreeRoot(reference: try writableRoot(root.reference), count: root.count, pageCount: 1)
+  }
+
+  /// What a tree would take inside a cell; nil when it is no single leaf, or one of the file, which stays where it is.
+  private func inlineByteCount(_ root: TreeRoot) -> Int? {
+    if InlineTree.isInline(root.reference) { return InlineTree.byteCount(root.reference) }
+    guard root.reference & PageSource.memoryTag != 0 else { return nil }
+    let page = DirtyPage(root.reference).page
+    return page.kind == Page.Kind.leaf ? InlineTree.byteCount(of: page) : nil
+  }
+
+  private func smallest(_ roots: [TreeRoot], notIn chosen: UInt64) -> (index: Int, byteCount: Int)? {
+    var best: (index: Int, byteCount: Int)?
+    for (index, root) in roots.enumerated() where root.reference != 0 && chosen & 1 << UInt64(index) == 0 {
+      guard let byteCount = inlineByteCount(root), byteCount < best?.byteCount ?? .max else { continue }
+      best = (index, byteCount)
+    }
+    return best
+  }
+}
