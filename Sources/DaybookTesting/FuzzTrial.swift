@@ -13,7 +13,26 @@ struct FuzzTrial {
   /// What a database should hold: values by zone and name, metadata beside them.
   private struct State: Equatable {
     var zones: [Int: [Int: [UInt8]]] = [0: [:]]
+    /// With which record another goes, by zone and name.
+    var owners: [Int: [Int: Int]] = [:]
     var metadata: [Int: UInt8] = [:]
+
+    mutating func save(_ name: Int, in zone: Int, _ value: [UInt8], owner: Int?) {
+      guard zones[zone] != nil else { return }
+      zones[zone]?[name] = value
+      owners[zone, default: [:]][name] = owner
+    }
+
+    /// Deletes a record, what it owns, what that owns, …
+    mutating func delete(_ name: Int, in zone: Int) {
+      var rest = [name]
+      while let name = rest.popLast() {
+        guard zones[zone]?[name] != nil else { continue }
+        zones[zone]?[name] = nil
+        owners[zone]?[name] = nil
+        rest += (owners[zone] ?? [:]).filter { $0.value == name }.map(\.key)
+      }
+    }
   }
 
   /// Another application's copy of one zone, kept up to date by the feed.
@@ -152,15 +171,17 @@ struct FuzzTrial {
     let name = input.number(below: 24)
     let id = try Record.ID("r\(name)", in: zones[zone])
     switch code & 15 {
-    case 0..<7:
+    case 0..<7, 14:
       let length = code & 0x80 != 0 ? input.byte() * 16 : input.byte() & 31
       let value = [UInt8](repeating: UInt8(name), count: length)
       var record = try Record(type: name & 1 == 0 ? "Even" : "Odd", id: id)
       record["v"] = Data(value)
+      let owner: Int? = code & 15 == 14 ? input.number(below: 24) : nil
+      record["o"] = try owner.map { Record.Reference(try Record.ID("r\($0)", in: zones[zone]), action: .deleteSelf) }
       try expect(next.zones[zone] == nil ? .zoneNotFound : nil, "save") { () throws(DatabaseError) in
         try transaction.save(record, policy: .allKeys)
       }
-      if next.zones[zone] != nil { next.zones[zone]?[name] = value }
+      next.save(name, in: zone, value, owner: owner)
     case 7..<10:
       // A record that is not there is deleted without an error, or with one: the model does not say.
       let isThere = next.zones[zone]?[name] != nil
@@ -168,7 +189,7 @@ struct FuzzTrial {
         if error.code == .diskFull || error.code == .ioFailed { throw error }
         try require(!isThere, "a delete threw \(error)")
       }
-      next.zones[zone]?[name] = nil
+      next.delete(name, in: zone)
     case 10:
       try transaction.save(Zone(zones[zone]))
       if next.zones[zone] == nil { next.zones[zone] = [:] }
@@ -177,7 +198,10 @@ struct FuzzTrial {
       try expect(code, "delete a zone") { () throws(DatabaseError) in
         try transaction.deleteZone(zones[zone])
       }
-      if zone != 0 { next.zones[zone] = nil }
+      if zone != 0 {
+        next.zones[zone] = nil
+        next.owners[zone] = nil
+      }
     case 12:
       let value = UInt8(truncatingIfNeeded: input.byte())
       try transaction.setMetadata(value == 0 ? nil : Data([value]), forKey: "m\(name & 3)")
@@ -227,7 +251,11 @@ struct FuzzTrial {
       let records = try snapshot.records(in: zones[zone])
       try require(records.map(\.id.name) == values.keys.map { "r\($0)" }.sorted(), "records of \(zones[zone])")
       for name in 0..<24 {
-        try compare(try snapshot.record(Record.ID("r\(name)", in: zones[zone])), values[name], "r\(name)")
+        let id = try Record.ID("r\(name)", in: zones[zone])
+        try compare(try snapshot.record(id), values[name], "r\(name)")
+        let sources = try snapshot.referencing(id).map(\.id.name)
+        let expected = (state.owners[zone] ?? [:]).filter { $0.value == name }.map { "r\($0.key)" }
+        try require(sources.sorted() == expected.sorted(), "\(sources) point at r\(name), expected \(expected)")
       }
       for (type, parity) in [("Even", 0), ("Odd", 1)] {
         let count = try snapshot.recordCount(in: zones[zone], ofType: type)

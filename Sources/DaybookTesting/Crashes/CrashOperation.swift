@@ -5,6 +5,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   case save(zone: Int, record: Int, byteCount: Int)
   /// The same with an asset, whose content lies in a file of its own; the last number chooses among few contents.
   case saveAsset(zone: Int, record: Int, content: Int)
+  /// The same with a reference to another record of the zone, there or not, which takes this one along when it is deleted.
+  case saveOwned(zone: Int, record: Int, owner: Int)
   /// Removes contents that no record names.
   case collect
   /// Saves many records in one transaction, which goes out in parts where parts are small.
@@ -33,6 +35,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .save(let zone, let record, let byteCount): "save z\(zone)/r\(record) (\(byteCount) bytes)"
     case .saveAsset(let zone, let record, let content): "save z\(zone)/r\(record) with asset \(content)"
+    case .saveOwned(let zone, let record, let owner): "save z\(zone)/r\(record), owned by r\(owner)"
     case .collect: "collect assets"
     case .saveMany(let zone, let count, let byteCount): "save \(count) records in z\(zone) (\(byteCount) bytes each)"
     case .delete(let zone, let record): "delete z\(zone)/r\(record)"
@@ -57,6 +60,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     ("save", .save(zone: 0, record: 0, byteCount: 40)),
     ("saveParts", .saveMany(zone: 0, count: 5, byteCount: 300)),
     ("saveAsset", .saveAsset(zone: 0, record: 0, content: 0)),
+    ("saveOwned", .saveOwned(zone: 0, record: 1, owner: 0)),
     ("collect", .collect),
     ("delete", .delete(zone: 0, record: 0)),
     ("deleteZone", .deleteZone(0)),
@@ -73,7 +77,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     switch number(0..<100) {
     case 0..<9: return .saveAsset(zone: zone, record: number(0..<6), content: number(0..<3))
     case 9..<12: return .collect
-    case 12..<44:
+    case 12..<20: return .saveOwned(zone: zone, record: number(0..<6), owner: number(0..<6))
+    case 20..<44:
       return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
     case 44..<52: return .saveMany(zone: zone, count: number(2..<14), byteCount: number(20..<260))
     case 52..<64: return .delete(zone: zone, record: number(0..<6))

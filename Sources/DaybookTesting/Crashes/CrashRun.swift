@@ -155,6 +155,8 @@ import DaybookEngine
       try save(["r\(record)"], zone(number), byteCount)
     case .saveAsset(let number, let record, let content):
       try save(["r\(record)"], zone(number), 40, asset: content)
+    case .saveOwned(let number, let record, let owner):
+      try save(["r\(record)"], zone(number), 40, owner: "r\(owner)")
     case .collect:
       try failing { try $0.collectAssets(grace: .zero) }
     case .saveMany(let number, let count, let byteCount):
@@ -220,9 +222,9 @@ import DaybookEngine
     if isMade { expectation.copy = state }
   }
 
-  private func save(_ names: [String], _ zone: String, _ byteCount: Int, asset: Int? = nil) throws {
+  private func save(_ names: [String], _ zone: String, _ byteCount: Int, asset: Int? = nil, owner: String? = nil) throws {
     let id = try Zone.ID(zone)
-    let entry = CrashState.Entry(number: number + 1, byteCount: byteCount, asset: asset)
+    let entry = CrashState.Entry(number: number + 1, byteCount: byteCount, asset: asset, owner: owner)
     try commit(
       { state in for name in names { state.save(name, in: zone, entry) } },
       { transaction in
@@ -236,6 +238,7 @@ import DaybookEngine
     record["n"] = entry.number
     record["b"] = CrashState.content(of: entry)
     record["a"] = entry.asset.map { Asset(data: CrashState.assetContent($0)) }
+    record["o"] = try entry.owner.map { Record.Reference(try Record.ID($0, in: zone), action: .deleteSelf) }
     return record
   }
 

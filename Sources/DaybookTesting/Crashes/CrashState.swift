@@ -19,6 +19,8 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     var byteCount: Int
     /// Which content its asset has.
     var asset: Int?
+    /// With which record it goes.
+    var owner: String?
   }
 
   struct ZoneState: Hashable, Sendable {
@@ -57,9 +59,15 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     zones[zone]?.deleted.remove(record)
   }
 
+  /// Deletes a record, what it owns, what that owns, …
   mutating func delete(_ record: String, in zone: String) {
-    zones[zone]?.records[record] = nil
-    zones[zone]?.deleted.insert(record)
+    var rest = [record]
+    while let name = rest.popLast() {
+      guard let entries = zones[zone]?.records, entries[name] != nil else { continue }
+      zones[zone]?.records[name] = nil
+      zones[zone]?.deleted.insert(name)
+      rest += entries.filter { $0.value.owner == name }.map(\.key)
+    }
   }
 
   // MARK: the real one
@@ -104,13 +112,19 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
         guard let number = record["n"] as Int64?, let bytes = record["b"] as Data? else {
           throw CrashDeviation("\(record.id) lacks its values")
         }
-        let entry = Entry(number: number, byteCount: bytes.count, asset: try asset(of: record))
+        let owner = (record["o"] as Record.Reference?)?.id.name
+        let entry = Entry(number: number, byteCount: bytes.count, asset: try asset(of: record), owner: owner)
         guard bytes == content(of: entry) else { throw CrashDeviation("\(record.id) has other bytes than it was saved with") }
         found.records[record.id.name] = entry
       }
       let changes = try snapshot.changes(in: zone.id, since: nil, limit: .max)
       guard changes.saved.map(\.id.name).sorted() == found.records.keys.sorted() else {
         throw CrashDeviation("the feed of \(zone.id) names other records than there are")
+      }
+      for name in Set(found.records.values.compactMap(\.owner)) {
+        let expected = found.records.filter { $0.value.owner == name }.keys.sorted()
+        let sources = try snapshot.referencing(Record.ID(name, in: zone.id)).map(\.id.name).sorted()
+        guard sources == expected else { throw CrashDeviation("\(sources) point at \(name), expected \(expected)") }
       }
       found.deleted = Set(changes.deleted.map(\.id.name))
       guard found.deleted.isDisjoint(with: found.records.keys) else {
