@@ -226,6 +226,26 @@ struct StoreThreadTests {
     try store.close()
   }
 
+  @Test("a load goes on when changed pages fill the memory long before the log fills its budget", .timeLimit(.minutes(1)))
+  func memoryFillsFirst() throws {
+    var options = StoreOptions()
+    options.checkpointMemoryByteCount = 1 << 20
+    let disk = newDisk(64)
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    var generator = SeededGenerator(seed: 5)
+    for _ in 0..<120 {
+      try store.write { transaction in
+        for _ in 0..<100 {
+          let key = Array("key \(UInt64.random(in: 0..<1 << 40, using: &generator))".utf8)
+          try key.withView { (key: ByteView) throws in try transaction.put(key, key) }
+        }
+      }
+    }
+    #expect(try frames(of: disk.bytes(of: path) ?? []).contains { $0.kind == .checkpoint })
+    try store.checkThoroughly()
+    try store.close()
+  }
+
   @Test("writers, readers and the background thread get along with the smallest budgets")
   func noDeadlock() throws {
     var options = StoreOptions.small()

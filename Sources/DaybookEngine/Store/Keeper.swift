@@ -114,10 +114,7 @@ extension Store {
     if wantsCheckpoint { keeper.ask(.checkpoint) }
   }
 
-  private var wantsCheckpoint: Bool {
-    replayByteCount > logBudgetByteCount / 2
-      || editor.pages.usedPageCount * Page.byteCount > options.checkpointMemoryByteCount / 2
-  }
+  private var wantsCheckpoint: Bool { hasUsed(quarters: 2) }
 
   /// The file is much larger than what lives in it.
   package var isCompactionDue: Bool {

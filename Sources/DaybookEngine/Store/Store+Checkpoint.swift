@@ -183,16 +183,16 @@ extension Store {
     if let shown { options.onPublish?(shown) }
   }
 
-  /// Background work lets writers go first, until three quarters of the log budget are used.
+  /// Background work lets writers go first, until three quarters of the log budget or of the memory are used.
   private func waitForBackgroundTurn() {
-    while !tryTurn(isUrgent: replayByteCountIsUrgent) { SystemClock.sleep(nanoseconds: 200_000) }
+    while !tryTurn(isUrgent: isUrgent) { SystemClock.sleep(nanoseconds: 200_000) }
   }
 
   /// Takes the turn; whoever holds it gives it soon.
   func takeTurnForBackground() { while !tryTurn(isUrgent: true) {} }
 
-  private var replayByteCountIsUrgent: Bool {
+  private var isUrgent: Bool {
     if !options.hasBackgroundThread { return true }
-    return turn.withLock { !isTurnTaken && replayByteCount > logBudgetByteCount / 4 * 3 }
+    return turn.withLock { !isTurnTaken && hasUsed(quarters: 3) }
   }
 }

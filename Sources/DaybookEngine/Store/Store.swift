@@ -197,10 +197,13 @@ import Synchronization
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }
   /// Writers wait at the full budget, so that replay and memory stay bounded. Called with `turn` locked and the turn free.
-  private var mustWaitForCheckpoint: Bool {
-    isCheckpointing
-      && (replayByteCount > logBudgetByteCount
-        || editor.pages.usedPageCount * DirtyPages.byteCountPerPage > options.checkpointMemoryByteCount)
+  private var mustWaitForCheckpoint: Bool { isCheckpointing && hasUsed(quarters: 4) }
+
+  /// Whether so many quarters of the log budget are used, or of the memory for changed pages: whichever fills first
+  /// calls for a checkpoint, hurries it, and holds writers up.
+  func hasUsed(quarters: Int) -> Bool {
+    replayByteCount > logBudgetByteCount / 4 * quarters
+      || editor.pages.usedPageCount * DirtyPages.byteCountPerPage > options.checkpointMemoryByteCount / 4 * quarters
   }
 
   // MARK: publishing
