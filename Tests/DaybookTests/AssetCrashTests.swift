@@ -128,6 +128,38 @@ struct AssetCrashTests {
     }
   }
 
+  @Test("a backup whose last calls fail takes its name back before its assets, whenever the process dies")
+  func backupFails() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let database = try Database.open(at: "a.daybook", options: Self.options(seed: 3, .full), disk: disk)
+    try database.put("r", asset: Asset(data: AssetBench.content(1, byteCount: 900)))
+    try database.close()
+    var failureCount = 0
+    for call in 1...60 {
+      let image = disk.killed()
+      let source = try Database.open(at: "a.daybook", options: Self.options(seed: 4, .full), disk: image)
+      image.inject(SimulatedFault(call: call))
+      let images = Locked<[SimulatedDisk]>([])
+      image.observe { [unowned image] _ throws(DiskFailure) in
+        images.withLock { $0 += [image.killed(), image.crashed(seed: UInt64(call))] }
+      }
+      var hasFailed = false
+      do { try source.backup(to: "copy", disk: image) } catch { hasFailed = true }
+      image.observe(nil)
+      // Some failures are got over, and behind the last call none strikes.
+      if !hasFailed { continue }
+      failureCount += 1
+      for found in images.withLock({ $0 }) + [image.killed(), image.crashed(seed: 1, policy: .none)]
+      where try found.exists("copy") {
+        try Self.expectWhole(Database.open(at: "copy", options: Self.options(seed: 6, .full), disk: found))
+      }
+      image.removeFaults()
+      if try !image.exists("copy") { try source.backup(to: "copy", disk: image) }
+      try Self.expectWhole(Database.open(at: "copy", options: Self.options(seed: 7, .full), disk: image))
+    }
+    #expect(failureCount > 15)
+  }
+
   /// One step of work each, so that one may fail and the next go on.
   private static let steps: [@Sendable (Database) throws -> Void] = [
     { try $0.put("a", asset: Asset(data: AssetBench.content(1, byteCount: 900))) },

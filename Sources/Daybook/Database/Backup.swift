@@ -74,6 +74,7 @@ extension Database {
       throw error
     }
     var hasMovedAssets = false
+    var hasName = false
     do {
       try fill(copy)
       try copy.close()
@@ -85,14 +86,23 @@ extension Database {
           hasMovedAssets = isNew
         }
         try disk.renameWithoutReplacing(temporary, to: target)
+        hasName = true
         try disk.syncDirectory(holding: target)
       } catch { throw DatabaseError(error) }
     } catch {
       try? copy.close()
       try? disk.remove(temporary)
       try? AssetStore.removeAll(temporary + ".assets", on: disk)
-      if hasMovedAssets { try? AssetStore.removeAll(target + ".assets", on: disk) }
+      // A crash may keep the name until its removal is durable, and then finds it with all its assets.
+      let isNameless = (try? withdrawName(target, hasName, disk)) != nil
+      if hasMovedAssets, isNameless { try? AssetStore.removeAll(target + ".assets", on: disk) }
       throw error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error)
     }
+  }
+
+  private static func withdrawName(_ target: String, _ hasName: Bool, _ disk: any Disk) throws(DiskFailure) {
+    if !hasName { return }
+    try disk.remove(target)
+    try disk.syncDirectory(holding: target)
   }
 }
