@@ -49,6 +49,14 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Whether it is a list.
   package var isList: Bool { rawValue & 0x10 != 0 }
 
+  /// Whether it has doubles in it, of which not all can be stored.
+  var holdsDoubles: Bool {
+    switch self {
+    case .double, .date, .location, .doubles, .dates, .locations: true
+    default: false
+    }
+  }
+
   /// Whether it is an asset or a list of them.
   package var isAsset: Bool { self == .asset || self == .assets }
 

@@ -2,37 +2,22 @@ import DaybookEngine
 
 /// How edits and the stored body together make the fields of a record. Both namespaces go through here.
 extension Record {
-  /// Where a key is among the edits, or would be.
-  private struct Position {
-    var index = 0
-    var isFound = false
+  private func position(of key: String) -> RecordDraft.Position {
+    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
   }
 
   /// The position of a key whose head is known.
   @inline(__always)
-  private func position(of key: ByteView, head: UInt64) -> Position {
-    var lower = 0
-    var upper = edits.count
-    while lower < upper {
-      let middle = (lower &+ upper) &>> 1
-      let other = edits[middle].head
-      var order = other < head ? -1 : other > head ? 1 : 0
-      if order == 0 { order = UTF8Order.compare(edits[middle].key, key) }
-      if order == 0 { return Position(index: middle, isFound: true) }
-      if order < 0 { lower = middle &+ 1 } else { upper = middle }
-    }
-    return Position(index: lower)
-  }
-
-  private func position(of key: String) -> Position {
-    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
+  private func position(of key: ByteView, head: UInt64) -> RecordDraft.Position {
+    draft?.position(of: key, head: head) ?? RecordDraft.Position()
   }
 
   @usableFromInline
   func value(forKey key: String, isEncrypted: Bool) -> Value? {
-    if !edits.isEmpty {
+    if draft != nil {
       let place = position(of: key)
       if place.isFound {
+        let edits = edits
         if edits[place.index].isEncrypted == isEncrypted { return edits[place.index].value }
         if edits[place.index].kind != nil { return nil }
       }
@@ -67,34 +52,37 @@ extension Record {
     }
     guard isSound else { throw NameRules.fault(ofBadKey: key) }
     let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
-    guard let value else {
+    guard var storable = value else {
       // Nothing to remove where the other namespace holds the key.
-      if !isTaken { put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: nil), at: place) }
+      if !isTaken { put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted), at: place) }
       forgive(key, isEncrypted)
       return
     }
-    if isEncrypted, value.kind.isAsset || value.kind.isReference {
+    let kind = storable.kind
+    if isEncrypted, kind.isAsset || kind.isReference {
       throw DatabaseError(
         .invalidArguments, "Assets and references cannot be encrypted values.",
-        facts: .init(key: key, found: value.kind.name))
+        facts: .init(key: key, found: kind.name))
     }
     if isTaken {
       throw DatabaseError(
         .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: key))
     }
-    let storable: Value
-    do throws(DatabaseError) {
-      storable = try value.storable()
-    } catch {
-      throw error.adding { $0.key = key }
+    if kind.holdsDoubles {
+      do throws(DatabaseError) { storable = try storable.storable() } catch { throw error.adding { $0.key = key } }
     }
-    put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: storable), at: place)
+    put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, kind: kind, value: storable), at: place)
     forgive(key, isEncrypted)
   }
 
   /// A key that was set rightly in the end has nothing to be refused for.
+  @inline(__always)
   private mutating func forgive(_ key: String, _ isEncrypted: Bool) {
-    if refusals.isEmpty { return }
+    if let draft, !draft.refusals.isEmpty { forgiveRefusals(key, isEncrypted) }
+  }
+
+  @inline(never)
+  private mutating func forgiveRefusals(_ key: String, _ isEncrypted: Bool) {
     refusals.removeAll { $0.isEncrypted == isEncrypted && UTF8Order.equal($0.key, key) }
   }
 
@@ -116,8 +104,9 @@ extension Record {
   }
 
   /// Whether one namespace has a value for the key, whose place among the edits is known.
-  private func hasValue(forKey key: String, at place: Position, isEncrypted: Bool) -> Bool {
-    if place.isFound {
+  @inline(__always)
+  private func hasValue(forKey key: String, at place: RecordDraft.Position, isEncrypted: Bool) -> Bool {
+    if place.isFound, let edits = draft?.edits {
       let isRemoval = edits[place.index].kind == nil
       if edits[place.index].isEncrypted == isEncrypted { return !isRemoval }
       if !isRemoval { return false }
@@ -129,18 +118,8 @@ extension Record {
   mutating func put(_ edit: FieldEdit) { put(edit, at: position(of: edit.key)) }
 
   @inline(__always)
-  private mutating func put(_ edit: consuming FieldEdit, at place: Position) {
-    if place.isFound {
-      edits[place.index] = edit
-      return
-    }
-    // Few records have more than twelve fields; growing from one would copy four times.
-    if edits.isEmpty { edits.reserveCapacity(12) }
-    if place.index == edits.count {
-      edits.append(edit)
-    } else {
-      edits.insert(edit, at: place.index)
-    }
+  private mutating func put(_ edit: consuming FieldEdit, at place: RecordDraft.Position) {
+    ownDraft().put(edit, at: place)
   }
 
   /// Where the present value of a field is.
@@ -151,6 +130,7 @@ extension Record {
 
   /// Calls `visit` for each field that has a value, in order of the keys' bytes; views end with the call.
   func forEachField(_ visit: (String, FieldSource) -> Void) {
+    let edits = edits
     body.withFields { cursor in
       var next = 0
       while let field = cursor.next() {

@@ -10,16 +10,13 @@
 /// here reaches the database with a save. Changes and removals are remembered until then (``changedKeys``).
 ///
 /// Inside, a record is one stored body, whose fields are decoded when they are read, and a short sorted list of
-/// edits beside it. Copying a record copies three references.
+/// edits beside it. Copying a record copies two references. Records of one page share memory, in pieces of a few
+/// kilobytes: keeping one of them keeps its piece.
 public struct Record: Identifiable, Sendable {
   /// Identity, metadata and the fields as they were read; without fields for a new record.
   package var body: RecordBody
-  /// What was set and removed since, sorted by the keys' bytes; one edit a key.
-  package internal(set) var edits: [FieldEdit] = []
-  /// What a subscript was asked to set and could not.
-  var refusals: [Refusal] = []
-  /// What happened to the parent since.
-  var parentEdit = ParentEdit.unchanged
+  /// What was changed since; nil for a record that is as it was read.
+  var draft: RecordDraft?
 
   /// What is to happen to the parent.
   enum ParentEdit: Sendable {
@@ -69,6 +66,10 @@ public struct Record: Identifiable, Sendable {
     self.body = desiredKeys.map { body.keeping(onlyKeys: $0) } ?? body
   }
 
+  /// The same with all its fields.
+  @inline(__always)
+  init(stored body: consuming RecordBody) { self.body = body }
+
   /// Name and zone.
   public var id: ID { body.id }
 
@@ -94,7 +95,7 @@ public struct Record: Identifiable, Sendable {
       return name.map { Reference(ID(unchecked: $0, in: body.zoneID)) }
     }
     set {
-      refusals.removeAll { $0.key == "parent" }
+      if !refusals.isEmpty { refusals.removeAll { $0.key == "parent" } }
       guard let newValue else {
         parentEdit = .removed
         return
@@ -126,9 +127,9 @@ public struct Record: Identifiable, Sendable {
     }
     body = current.body
     let own = edits
-    edits = current.edits
+    if !own.isEmpty || !current.edits.isEmpty { edits = current.edits }
     for edit in own { put(edit) }
-    if case .unchanged = parentEdit { parentEdit = current.parentEdit }
+    if !hasParentChange, current.hasParentChange { parentEdit = current.parentEdit }
   }
 
   /// Whether a save would write anything.
@@ -141,7 +142,9 @@ public struct Record: Identifiable, Sendable {
 
   /// Throws what a subscript could not: the first key or value that was refused, or a reference to another zone.
   package func validateForSave() throws(DatabaseError) {
-    if let refusal = refusals.first { throw refusal.error }
+    guard let draft else { return }
+    if let refusal = draft.refusals.first { throw refusal.error }
+    let edits = draft.edits
     // By index here and in the encoder: a copy of an edit costs two reference counts, for each field of each save.
     for index in edits.indices {
       guard let kind = edits[index].kind, kind.isReference else { continue }
@@ -174,12 +177,23 @@ package struct FieldEdit: Sendable {
 
   package var isRemoval: Bool { kind == nil }
 
+  /// A removal.
   @inline(__always)
-  init(key: String, head: UInt64, isEncrypted: Bool, value: consuming Record.Value?) {
+  init(key: String, head: UInt64, isEncrypted: Bool) {
     self.key = key
     self.head = head
     self.isEncrypted = isEncrypted
-    kind = value?.kind
+    kind = nil
+    value = nil
+  }
+
+  /// - Parameter kind: the value's.
+  @inline(__always)
+  init(key: String, head: UInt64, isEncrypted: Bool, kind: FieldKind, value: consuming Record.Value) {
+    self.key = key
+    self.head = head
+    self.isEncrypted = isEncrypted
+    self.kind = kind
     self.value = value
   }
 }

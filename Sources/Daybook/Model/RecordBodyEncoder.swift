@@ -199,7 +199,7 @@ package enum RecordBodyEncoder {
     writer.append(uint64: creationDate.bitPattern)
     writer.append(uint64: stamp.previousOffset)
     writer.append(uint32: stamp.previousByteCount)
-    writer.append(baseView.slice(RecordBody.fixedByteCount..<base.layout.optionalsStart))
+    writer.append(baseView.slice(RecordBody.fixedByteCount..<RecordBody.optionalsStart(of: baseView)))
     if let text = stamp.tagText { append(counted: Array(text.utf8), into: &writer) }
     if let creator { append(counted: creator, into: &writer) }
     if let user = stamp.userID, !isSameUser { append(counted: user, into: &writer) }
@@ -361,12 +361,8 @@ extension RecordBody {
     let zoneKey = id.zone.isDefault ? [] : id.zone.key
     let typeByteCount = type.utf8.count
     let nameByteCount = id.name.utf8.count
-    var layout = Layout()
-    layout.optionalsStart = Self.fixedByteCount + zoneKey.count + typeByteCount + nameByteCount
-    layout.fieldsStart = layout.optionalsStart
-    layout.byteCount = layout.optionalsStart + 2
-    layout.keysStart = layout.byteCount
-    layout.valuesStart = layout.byteCount
+    let end = Self.fixedByteCount + zoneKey.count + typeByteCount + nameByteCount
+    var layout = Layout(byteCount: end + 2, fieldsStart: end, fieldCount: 0, valuesStart: end + 2)
     layout.isChecked = true
     self.init(layout: layout) { target in
       // Never saved: no tag, no dates, no previous version; no fields. All that stays zero.
@@ -408,12 +404,8 @@ extension RecordBody {
       for field in fields { buffer.append(field.key) }
       for field in fields { buffer.append(field.value) }
     }
-    var small = layout
-    guard let cut = try? Self.layout(of: buffer.view) else { return self }
-    small.byteCount = cut.byteCount
-    small.fieldCount = cut.fieldCount
-    small.keysStart = cut.keysStart
-    small.valuesStart = cut.valuesStart
+    guard var small = try? Self.layout(of: buffer.view) else { return self }
+    small.isChecked = isChecked
     return RecordBody(copying: buffer.view, layout: small, services: services)
   }
 }
