@@ -27,7 +27,7 @@ final class ImageApplier {
   private let zoneKey = ByteBuffer(capacity: 256)
 
   var hasStamps: Bool {
-    @inline(__always) get { position < stamps.count }
+    @inline(__always) get { position < stamps.view.count }
   }
   var hasJournal: Bool {
     @inline(__always) get { !journal.isEmpty }

@@ -17,9 +17,11 @@ extension Record {
     if draft != nil {
       let place = position(of: key)
       if place.isFound {
-        let edits = edits
-        if edits[place.index].isEncrypted == isEncrypted { return edits[place.index].value }
-        if edits[place.index].kind != nil { return nil }
+        let (isRemoval, isOfNamespace) = withEdits { edits in
+          (edits[place.index].kind == nil, edits[place.index].isEncrypted == isEncrypted)
+        }
+        if isOfNamespace { return withEdits { $0[place.index].value } }
+        if !isRemoval { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
@@ -45,17 +47,19 @@ extension Record {
 
   /// Sets or refuses.
   mutating func store(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
-    // The bytes of the key are looked at once, for everything.
+    // One look at the draft for everything: each counts a reference (row: record-insert).
+    let draft = ownDraft()
+    // The bytes of the key, too, are looked at once.
     let (isSound, head, place) = UTF8Order.withView(of: key) { bytes in
       let head = UTF8Order.head(of: bytes)
-      return (NameRules.isSoundKey(bytes), head, position(of: bytes, head: head))
+      return (NameRules.isSoundKey(bytes), head, draft.position(of: bytes, head: head))
     }
     guard isSound else { throw NameRules.fault(ofBadKey: key) }
-    let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
+    let isTaken = hasValue(forKey: key, draft, at: place, isEncrypted: !isEncrypted)
     guard var storable = value else {
-      // Nothing to remove where the other namespace holds the key.
-      if !isTaken { put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted), at: place) }
-      forgive(key, isEncrypted)
+      // Nothing to remember where the other namespace holds the key.
+      if !isTaken { draft.put(key, head: head, isEncrypted, nil, nil, at: place) }
+      draft.forgive(key, isEncrypted)
       return
     }
     let kind = storable.kind
@@ -71,19 +75,8 @@ extension Record {
     if kind.holdsDoubles {
       do throws(DatabaseError) { storable = try storable.storable() } catch { throw error.adding { $0.key = key } }
     }
-    put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, kind: kind, value: storable), at: place)
-    forgive(key, isEncrypted)
-  }
-
-  /// A key that was set rightly in the end has nothing to be refused for.
-  @inline(__always)
-  private mutating func forgive(_ key: String, _ isEncrypted: Bool) {
-    if let draft, !draft.refusals.isEmpty { forgiveRefusals(key, isEncrypted) }
-  }
-
-  @inline(never)
-  private mutating func forgiveRefusals(_ key: String, _ isEncrypted: Bool) {
-    refusals.removeAll { $0.isEncrypted == isEncrypted && UTF8Order.equal($0.key, key) }
+    draft.put(key, head: head, isEncrypted, kind, storable, at: place)
+    draft.forgive(key, isEncrypted)
   }
 
   /// Sets, or remembers why not.
@@ -99,14 +92,17 @@ extension Record {
   /// Remembers why a key or value was refused.
   @usableFromInline
   mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
-    forgive(key, isEncrypted)
+    ownDraft().forgive(key, isEncrypted)
     refusals.append(Refusal(key: key, isEncrypted: isEncrypted, error: error.adding { $0.key = key }))
   }
 
   /// Whether one namespace has a value for the key, whose place among the edits is known.
   @inline(__always)
-  private func hasValue(forKey key: String, at place: RecordDraft.Position, isEncrypted: Bool) -> Bool {
-    if place.isFound, let edits = draft?.edits {
+  private func hasValue(
+    forKey key: String, _ draft: RecordDraft, at place: RecordDraft.Position, isEncrypted: Bool
+  ) -> Bool {
+    if place.isFound {
+      let edits = draft.edits
       let isRemoval = edits[place.index].kind == nil
       if edits[place.index].isEncrypted == isEncrypted { return !isRemoval }
       if !isRemoval { return false }
@@ -115,12 +111,7 @@ extension Record {
   }
 
   /// Puts an edit in its place; the newer one of a key wins.
-  mutating func put(_ edit: FieldEdit) { put(edit, at: position(of: edit.key)) }
-
-  @inline(__always)
-  private mutating func put(_ edit: consuming FieldEdit, at place: RecordDraft.Position) {
-    ownDraft().put(edit, at: place)
-  }
+  mutating func put(_ edit: FieldEdit) { ownDraft().put(edit, at: position(of: edit.key)) }
 
   /// Where the present value of a field is.
   enum FieldSource {

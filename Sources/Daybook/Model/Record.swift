@@ -127,13 +127,13 @@ public struct Record: Identifiable, Sendable {
     }
     body = current.body
     let own = edits
-    if !own.isEmpty || !current.edits.isEmpty { edits = current.edits }
+    if hasEdits || current.hasEdits { edits = current.edits }
     for edit in own { put(edit) }
     if !hasParentChange, current.hasParentChange { parentEdit = current.parentEdit }
   }
 
   /// Whether a save would write anything.
-  package var hasChanges: Bool { !edits.isEmpty || hasParentChange }
+  package var hasChanges: Bool { hasEdits || hasParentChange }
 
   /// Whether the parent was set or removed.
   package var hasParentChange: Bool {
@@ -144,13 +144,12 @@ public struct Record: Identifiable, Sendable {
   package func validateForSave() throws(DatabaseError) {
     guard let draft else { return }
     if let refusal = draft.refusals.first { throw refusal.error }
-    let edits = draft.edits
     // By index here and in the encoder: a copy of an edit costs two reference counts, for each field of each save.
+    let edits = draft.edits
     for index in edits.indices {
       guard let kind = edits[index].kind, kind.isReference else { continue }
-      let edit = edits[index]
       let elsewhere: Reference? =
-        switch edit.value {
+        switch edits[index].value {
         case .reference(let reference): reference.id.zone == body.zoneID ? nil : reference
         case .references(let list): list.first { $0.id.zone != body.zoneID }
         default: nil
@@ -158,42 +157,23 @@ public struct Record: Identifiable, Sendable {
       if let elsewhere {
         throw DatabaseError(
           .invalidArguments, "ZoneId provided doesn't match target zone.",
-          facts: .init(zone: body.zoneID, name: body.name, key: edit.key, target: elsewhere.id))
+          facts: .init(zone: body.zoneID, name: body.name, key: edits[index].key, target: elsewhere.id))
       }
     }
+    withExtendedLifetime(draft) {}
   }
 }
 
 /// One key that was set or removed since the record was read.
 package struct FieldEdit: Sendable {
-  package let key: String
+  package internal(set) var key: String
   /// The first eight bytes of the key in their order; most comparisons of keys end with them.
-  let head: UInt64
-  package let isEncrypted: Bool
+  var head: UInt64
+  package internal(set) var isEncrypted: Bool
   /// The value's kind, so that most questions need no copy of the value; nil removes.
-  package let kind: FieldKind?
+  package internal(set) var kind: FieldKind?
   /// Nil removes.
   package internal(set) var value: Record.Value?
 
   package var isRemoval: Bool { kind == nil }
-
-  /// A removal.
-  @inline(__always)
-  init(key: String, head: UInt64, isEncrypted: Bool) {
-    self.key = key
-    self.head = head
-    self.isEncrypted = isEncrypted
-    kind = nil
-    value = nil
-  }
-
-  /// - Parameter kind: the value's.
-  @inline(__always)
-  init(key: String, head: UInt64, isEncrypted: Bool, kind: FieldKind, value: consuming Record.Value) {
-    self.key = key
-    self.head = head
-    self.isEncrypted = isEncrypted
-    self.kind = kind
-    self.value = value
-  }
 }

@@ -3,75 +3,161 @@ import DaybookEngine
 /// What was changed in a record since it was read: nothing of it exists for a record that is only looked at, and copying
 /// such a record counts one reference (row: record-changes-since-1000).
 ///
-/// Always true: only a record that is its single owner changes a draft; others make a copy first.
-final class RecordDraft: @unchecked Sendable {
-  /// What was set and removed, sorted by the keys' bytes; one edit a key.
-  @safe @exclusivity(unchecked) var edits: [FieldEdit] = []
+/// The edits lie in memory of the draft's own: an array inside an object is retained for each look at it, which was a
+/// third of all reference counting of an insert (row: record-insert).
+///
+/// Always true: only a record that is its single owner changes a draft, others make a copy first; `count` edits at `base`
+/// are initialised, sorted by the keys' bytes, one a key.
+@safe final class RecordDraft: @unchecked Sendable {
+  @exclusivity(unchecked) private var base: UnsafeMutablePointer<FieldEdit>
+  @safe @exclusivity(unchecked) private var count = 0
+  @safe @exclusivity(unchecked) private var capacity: Int
   /// What a subscript was asked to set and could not.
   @safe @exclusivity(unchecked) var refusals: [Record.Refusal] = []
   /// What happened to the parent.
   @safe @exclusivity(unchecked) var parentEdit = Record.ParentEdit.unchanged
 
-  init() {}
+  /// Few records have more than twelve fields; growing from one would move four times.
+  private static let usualCapacity = 12
+
+  init() {
+    capacity = Self.usualCapacity
+    unsafe base = UnsafeMutablePointer.allocate(capacity: Self.usualCapacity)
+  }
 
   init(copying other: RecordDraft) {
-    edits = other.edits
+    capacity = max(other.count, Self.usualCapacity)
+    // Safe: the new memory has room for as many edits as the other draft has.
+    unsafe base = UnsafeMutablePointer.allocate(capacity: capacity)
+    unsafe base.initialize(from: other.base, count: other.count)
+    count = other.count
     refusals = other.refusals
     parentEdit = other.parentEdit
   }
-}
 
-extension RecordDraft {
+  deinit {
+    // Safe: so many are initialised.
+    unsafe base.deinitialize(count: count)
+    unsafe base.deallocate()
+  }
+
+  /// What was set and removed; valid as long as the draft, until it is changed.
+  @inline(__always)
+  var edits: FieldEdits { unsafe FieldEdits(base, count: count) }
+
   /// Where a key is among the edits, or would be.
   struct Position {
     var index = 0
     var isFound = false
   }
 
-  /// The position of a key whose head is known. Looks at heads only, where they differ: reading a key counts a reference
-  /// (row: record-insert).
+  /// The position of a key whose head is known.
   @inline(__always)
   func position(of key: ByteView, head: UInt64) -> Position {
-    // Safe: `middle` stays between the bounds, which are those of the array.
-    unsafe edits.withUnsafeBufferPointer { edits in
-      var lower = 0
-      var upper = edits.count
-      while lower < upper {
-        let middle = (lower &+ upper) &>> 1
-        let other = unsafe edits[middle].head
-        var order = other < head ? -1 : other > head ? 1 : 0
-        if order == 0 { order = unsafe UTF8Order.compare(edits[middle].key, key) }
-        if order == 0 { return Position(index: middle, isFound: true) }
-        if order < 0 { lower = middle &+ 1 } else { upper = middle }
-      }
-      return Position(index: lower)
+    var lower = 0
+    var upper = count
+    while lower < upper {
+      let middle = (lower &+ upper) &>> 1
+      // Safe: `middle` stays between the bounds.
+      let other = unsafe base[middle].head
+      var order = other < head ? -1 : other > head ? 1 : 0
+      if order == 0 { order = unsafe UTF8Order.compare(base[middle].key, key) }
+      if order == 0 { return Position(index: middle, isFound: true) }
+      if order < 0 { lower = middle &+ 1 } else { upper = middle }
     }
+    return Position(index: lower)
   }
 
   /// Puts an edit in its place; the newer one of a key wins.
   @inline(__always)
-  func put(_ edit: consuming FieldEdit, at place: Position) {
-    if place.isFound {
-      edits[place.index] = edit
-      return
-    }
-    // Few records have more than twelve fields; growing from one would copy four times.
-    if edits.isEmpty { edits.reserveCapacity(12) }
-    edits.append(edit)
-    let last = edits.count &- 1
-    if place.index < last { moveLast(to: place.index) }
+  func put(_ edit: FieldEdit, at place: Position) {
+    put(edit.key, head: edit.head, edit.isEncrypted, edit.kind, edit.value, at: place)
   }
 
-  /// Moves the last edit forward, those behind it back. `Array.insert` copies edits one by one (row: record-insert).
+  /// The same of its parts. They are put into their places one by one: made elsewhere first, an edit is copied and
+  /// destroyed, its references counted twice (row: record-insert).
+  /// - Parameter kind: the value's; nil removes.
   @inline(__always)
-  private func moveLast(to index: Int) {
-    // Safe: every edit is moved out of its place before another one is moved into it; `index` is below the last.
-    unsafe edits.withUnsafeMutableBufferPointer { edits in
-      guard let base = edits.baseAddress else { return }
-      let last = edits.count &- 1
-      let edit = unsafe (base + last).move()
-      unsafe (base + index + 1).moveInitialize(from: base + index, count: last &- index)
-      unsafe (base + index).initialize(to: edit)
+  func put(
+    _ key: String, head: UInt64, _ isEncrypted: Bool, _ kind: FieldKind?, _ value: consuming Record.Value?,
+    at place: Position
+  ) {
+    precondition(place.index >= 0 && place.index <= count, "the place of an edit comes from a search")
+    // Safe: the line above; what is moved out of a place is moved in elsewhere or replaced, and there is room for one more.
+    let target: UnsafeMutablePointer<FieldEdit>
+    if place.isFound {
+      precondition(place.index < count, "an edit that was found is there")
+      unsafe target = base + place.index
+      unsafe target.deinitialize(count: 1)
+    } else {
+      if count == capacity { grow() }
+      unsafe target = base + place.index
+      if place.index < count { unsafe (target + 1).moveInitialize(from: target, count: count &- place.index) }
+      count &+= 1
+    }
+    // Safe: all five properties of an edit, so that it is whole afterwards.
+    unsafe target.pointer(to: \.key).unsafelyUnwrapped.initialize(to: key)
+    unsafe target.pointer(to: \.head).unsafelyUnwrapped.initialize(to: head)
+    unsafe target.pointer(to: \.isEncrypted).unsafelyUnwrapped.initialize(to: isEncrypted)
+    unsafe target.pointer(to: \.kind).unsafelyUnwrapped.initialize(to: kind)
+    unsafe target.pointer(to: \.value).unsafelyUnwrapped.initialize(to: value)
+  }
+
+  /// A key that was set rightly in the end has nothing to be refused for.
+  @inline(__always)
+  func forgive(_ key: String, _ isEncrypted: Bool) {
+    if !refusals.isEmpty { forgiveRefusals(key, isEncrypted) }
+  }
+
+  @inline(never)
+  private func forgiveRefusals(_ key: String, _ isEncrypted: Bool) {
+    refusals.removeAll { $0.isEncrypted == isEncrypted && UTF8Order.equal($0.key, key) }
+  }
+
+  @inline(never)
+  private func grow() {
+    // Safe: all edits move into memory that has room for them.
+    let larger = UnsafeMutablePointer<FieldEdit>.allocate(capacity: capacity * 2)
+    unsafe larger.moveInitialize(from: base, count: count)
+    unsafe base.deallocate()
+    unsafe base = larger
+    capacity *= 2
+  }
+
+  /// Takes these edits, which are sorted, instead of what it has.
+  func replaceEdits(with edits: [FieldEdit]) {
+    // Safe: so many are initialised.
+    unsafe base.deinitialize(count: count)
+    count = 0
+    for edit in edits { put(edit, at: Position(index: count)) }
+  }
+}
+
+/// A borrowed run of edits, every access checked against the count. Valid as long as the draft it came from is unchanged.
+@safe package struct FieldEdits {
+  private let base: UnsafePointer<FieldEdit>?
+  package let count: Int
+
+  @inline(__always)
+  fileprivate init(_ base: UnsafeMutablePointer<FieldEdit>, count: Int) {
+    unsafe self.base = unsafe UnsafePointer(base)
+    self.count = count
+  }
+
+  /// No edits.
+  fileprivate init() {
+    unsafe base = nil
+    count = 0
+  }
+
+  @inline(__always) var indices: Range<Int> { 0..<count }
+
+  /// The edit in its place: what is read of it is not copied first.
+  subscript(index: Int) -> FieldEdit {
+    @inline(__always) _read {
+      precondition(index >= 0 && index < count, "an edit was read behind the last")
+      // Safe: the line above; where there are edits there is a base.
+      yield unsafe base.unsafelyUnwrapped[index]
     }
   }
 }
@@ -86,27 +172,37 @@ extension Record {
     return own
   }
 
-  /// What was set and removed since the record was read, sorted by the keys' bytes; one edit a key.
-  package internal(set) var edits: [FieldEdit] {
-    @inline(__always) get { draft?.edits ?? [] }
-    @inline(__always) _modify {
-      let draft = ownDraft()
-      yield &draft.edits
-    }
+  /// Calls `body` with what was set and removed since the record was read; the view ends with the call.
+  @inline(__always)
+  func withEdits<R, E: Error>(_ body: (FieldEdits) throws(E) -> R) throws(E) -> R {
+    defer { withExtendedLifetime(draft) {} }
+    return try body(draft?.edits ?? FieldEdits())
   }
+
+  /// What was set and removed since the record was read, sorted by the keys' bytes; one edit a key. A copy.
+  package internal(set) var edits: [FieldEdit] {
+    get {
+      withEdits { edits in
+        var copy: [FieldEdit] = []
+        copy.reserveCapacity(edits.count)
+        for index in edits.indices { copy.append(edits[index]) }
+        return copy
+      }
+    }
+    set { ownDraft().replaceEdits(with: newValue) }
+  }
+
+  var hasEdits: Bool { withEdits { $0.count > 0 } }
 
   /// What a subscript was asked to set and could not.
   var refusals: [Refusal] {
-    @inline(__always) get { draft?.refusals ?? [] }
-    @inline(__always) _modify {
-      let draft = ownDraft()
-      yield &draft.refusals
-    }
+    get { draft?.refusals ?? [] }
+    set { ownDraft().refusals = newValue }
   }
 
   /// What happened to the parent since the record was read.
   var parentEdit: ParentEdit {
-    @inline(__always) get { draft?.parentEdit ?? .unchanged }
+    get { draft?.parentEdit ?? .unchanged }
     set { ownDraft().parentEdit = newValue }
   }
 }
