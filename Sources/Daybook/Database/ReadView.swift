@@ -63,6 +63,7 @@ struct ReadView {
     } catch { throw failure(StoreError(error)) }
   }
 
+  @inline(__always)
   func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
     let value: ByteView?
@@ -174,9 +175,10 @@ struct ReadView {
     } catch { throw failure(error) }
   }
 
+  @inline(__always)
   func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
     guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { return nil }
-    return Record(body: try body(at: entry.place))
+    return Record(stored: try body(at: entry.place))
   }
 
   func records(_ ids: [Record.ID], desiredKeys: [String]?) throws(DatabaseError) -> [Record.ID: Record] {

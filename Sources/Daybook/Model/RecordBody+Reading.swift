@@ -140,11 +140,15 @@ extension RecordBody {
 
   /// The value of a field of one of the two namespaces.
   package func value(forKey key: String, isEncrypted: Bool = false) -> Record.Value? {
-    UTF8Order.withView(of: key) { keyView in
-      withField(keyView) { (view, mark, bytes) in
-        mark.isEncrypted == isEncrypted ? value(mark, bytes, in: view, key: key) : nil
-      }
-    }
+    defer { withExtendedLifetime(self) {} }
+    let layout = layout
+    let view = bytes
+    guard let (row, heapStart) = UTF8Order.withView(of: key, { Self.row(of: $0, in: view, layout) }) else { return nil }
+    let mark = FieldMark(rawValue: view[row])
+    guard mark.isEncrypted == isEncrypted else { return nil }
+    let start = layout.valuesStart
+    let end = Int(view.uint32(at: row &+ 2))
+    return value(mark, view.slice(start &+ heapStart..<start &+ end), in: view, key: key)
   }
 
   /// The value of a field's bytes, opened when they are sealed.
@@ -155,11 +159,13 @@ extension RecordBody {
   @inline(__always)
   private func value(_ mark: FieldMark, _ bytes: ByteView, in view: ByteView, key: String) -> Record.Value? {
     guard let kind = mark.kind else { return nil }
-    let zoneKey = Self.zoneKey(of: view)
     if !mark.isSealed {
+      // Only references ask for the zone.
       return ValueCoding.decode(
-        kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
+        kind, bytes, zoneKey: kind.isReference ? Self.zoneKey(of: view) : bytes, isValid: isChecked,
+        services: kind.isAsset ? services : nil)
     }
+    let zoneKey = Self.zoneKey(of: view)
     guard let plain = try? services?.sealer?.open(bytes, id, key, kind) else { return nil }
     return UTF8Order.withView(of: plain) {
       ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)

@@ -197,6 +197,14 @@ import DaybookEngine
     unsafe base == other.base
   }
 
+  /// All the bytes, for as long as the body is kept alive. For the path of a field: a closure's result is copied on its
+  /// way out, with the references in it (row: record-fetch-ten-fields).
+  @inline(__always)
+  var bytes: ByteView {
+    // Safe: as in `withBytes`, while the caller keeps the body.
+    unsafe ByteView(base + Layout.byteCount, count: layout.byteCount)
+  }
+
   /// Calls `body` with all the bytes; the view ends with the call.
   @inline(__always)
   package func withBytes<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
