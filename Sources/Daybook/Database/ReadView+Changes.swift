@@ -108,31 +108,71 @@ extension ReadView {
       JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     }
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
+    result.saved.reserveCapacity(min(limit, Int(clamping: zone.journal.count), 1024))
     var cursor = reader.cursor(in: zone.journal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     var remaining = logEnd
+    var places: [Place] = []
+    places.reserveCapacity(ReadView.largestBatch)
     while isValid {
-      cursor.touchAhead(placeAt: 1)
-      cursor.key(into: key)
-      guard let (sequence, ordinal) = JournalKey.parts(key.view), let entry = JournalEntry(cursor.value) else {
-        throw failure(.page(PageFault(offset: 0, reason: .value)))
-      }
-      if result.saved.count + result.deleted.count == limit {
+      // Deletions are read on the way, records together.
+      var byteCount = 0
+      var room = limit - result.saved.count - result.deleted.count
+      if room == 0 {
+        cursor.key(into: key)
+        guard let (sequence, ordinal) = JournalKey.parts(key.view) else {
+          throw failure(.page(PageFault(offset: 0, reason: .value)))
+        }
         result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
         result.moreComing = true
         break
       }
-      guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
-      remaining -= UInt64(entry.place.byteCount)
-      if entry.isDeleted {
-        let tombstone = try tombstone(at: entry.place)
-        result.deleted.append(.init(id: tombstone.id, type: tombstone.type))
-      } else {
-        result.saved.append(Record(body: try body(at: entry.place), desiredKeys: desiredKeys))
+      places.removeAll(keepingCapacity: true)
+      while isValid, room > 0, places.count < ReadView.largestBatch, byteCount < RecordBodyBatch.usualByteCount {
+        cursor.touchAhead(placeAt: 1)
+        guard cursor.keyByteCount == JournalKey.byteCount, let entry = JournalEntry(cursor.value) else {
+          throw failure(.page(PageFault(offset: 0, reason: .value)))
+        }
+        guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
+        remaining -= UInt64(entry.place.byteCount)
+        room -= 1
+        if entry.isDeleted {
+          let tombstone = try tombstone(at: entry.place)
+          result.deleted.append(.init(id: tombstone.id, type: tombstone.type))
+        } else {
+          places.append(entry.place)
+          byteCount += RecordBodyBatch.room(for: entry.place)
+        }
+        isValid = try mapped { () throws(PageFault) in try cursor.next() }
       }
-      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+      try appendRecords(at: places, byteCount: byteCount, desiredKeys: desiredKeys, to: &result.saved)
     }
     return result
+  }
+
+  private static let largestBatch = 64
+
+  /// Reads records into one allocation.
+  private func appendRecords(
+    at places: [Place], byteCount: Int, desiredKeys: [String]?, to records: inout [Record]
+  ) throws(DatabaseError) {
+    if places.isEmpty { return }
+    guard case .pin(let pin) = source else {
+      for place in places { records.append(Record(body: try body(at: place), desiredKeys: desiredKeys)) }
+      return
+    }
+    do throws(StoreError) {
+      for place in places { try Store.checkPlace(place, end: pin.end) }
+      var batch = RecordBodyBatch(byteCount: byteCount, services: services)
+      let end = pin.end
+      guard desiredKeys == nil else {
+        for place in places {
+          records.append(Record(body: try batch.read(place, from: store, end: end), desiredKeys: desiredKeys))
+        }
+        return
+      }
+      for place in places { records.append(Record(stored: try batch.read(place, from: store, end: end))) }
+    } catch { throw failure(error) }
   }
 
   /// How many entries of a zone's journal come after a token.

@@ -63,6 +63,7 @@ struct ReadView {
     } catch { throw failure(StoreError(error)) }
   }
 
+  @inline(__always)
   func zone(key: ByteView) throws(LogFault) -> ZoneTrees? {
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
     let value: CatalogValue?
@@ -148,19 +149,10 @@ struct ReadView {
   func body(at place: Place) throws(DatabaseError) -> RecordBody {
     switch source {
     case .pin(let pin):
-      let store = store
-      let services = services
       do throws(StoreError) {
         try Store.checkPlace(place, end: pin.end)
-        return try unsafe withScratch(Int(place.byteCount)) { (scratch) throws(StoreError) in
-          // Safe: the scratch has room for the whole operation.
-          unsafe try store.copyOperation(at: place, end: pin.end, to: scratch)
-          let operation = unsafe ByteView(UnsafeRawPointer(scratch), count: Int(place.byteCount))
-          guard Operation.kind(operation) == OperationKind.saveRecord else { throw .operation(offset: place.offset) }
-          do { return try RecordBody(trusted: Operation.payload(operation), services: services) } catch {
-            throw .operation(offset: place.offset)
-          }
-        }
+        var batch = RecordBodyBatch(byteCount: RecordBodyBatch.room(for: place), services: services)
+        return try batch.read(place, from: store, end: pin.end)
       } catch { throw failure(error) }
     case .transaction(let transaction, _):
       do throws(StoreError) {
@@ -183,9 +175,10 @@ struct ReadView {
     } catch { throw failure(error) }
   }
 
+  @inline(__always)
   func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
     guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { return nil }
-    return Record(body: try body(at: entry.place))
+    return Record(stored: try body(at: entry.place))
   }
 
   func records(_ ids: [Record.ID], desiredKeys: [String]?) throws(DatabaseError) -> [Record.ID: Record] {
@@ -306,23 +299,6 @@ struct ReadView {
       throw failure(.operation(offset: place.offset))
     }
     return Data(payload.dropFirst(2 + Int(payload.uint16(at: 0))).array)
-  }
-}
-
-/// Room for an operation on the stack where it is short.
-@inline(__always)
-private func withScratch<R>(
-  _ byteCount: Int, _ body: (UnsafeMutableRawPointer) throws(StoreError) -> R
-) throws(StoreError) -> R {
-  var result: Result<R, StoreError>?
-  unsafe withUnsafeTemporaryAllocation(byteCount: max(byteCount, 16), alignment: 8) { buffer in
-    // Safe: the allocation has at least sixteen bytes, so it has an address.
-    do throws(StoreError) { result = .success(unsafe try body(buffer.baseAddress!)) } catch { result = .failure(error) }
-  }
-  switch result {
-  case .success(let value): return value
-  case .failure(let error): throw error
-  case nil: preconditionFailure("the closure above always runs")
   }
 }
 

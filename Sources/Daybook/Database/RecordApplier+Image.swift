@@ -21,13 +21,13 @@ final class ImageApplier {
   private static let stampByteCount = 12
 
   private let stamps = ByteBuffer(capacity: 4096)
-  private var position = 0
-  private var journal: [Entry] = []
+  @safe @exclusivity(unchecked) private var position = 0
+  @safe @exclusivity(unchecked) private var journal: [Entry] = []
   /// The zone that they belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
 
   var hasStamps: Bool {
-    @inline(__always) get { position < stamps.count }
+    @inline(__always) get { position < stamps.view.count }
   }
   var hasJournal: Bool {
     @inline(__always) get { !journal.isEmpty }

@@ -162,7 +162,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   @inline(__always)
   func count(_ byteCount: Int, in zone: inout ZoneTrees, _ changes: StoreTransaction) {
     zone.liveByteCount &+= byteCount
-    changes.liveByteCount &+= byteCount
+    changes.addLiveBytes(byteCount)
   }
 
   func saveLineage(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {

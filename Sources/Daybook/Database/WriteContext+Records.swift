@@ -102,7 +102,7 @@ extension WriteContext {
           : try RecordBody(trusted: payload, services: database.services))
     } catch { preconditionFailure("a body that was just encoded is well formed") }
     // The body is never shorter than what counts, so most records are measured by looking at it.
-    if store.payload.count - operation > limits.recordByteCount, saved.encodedByteCount > limits.recordByteCount {
+    if store.byteCount(from: operation) > limits.recordByteCount, saved.encodedByteCount > limits.recordByteCount {
       store.cancelOperation(operation)
       throw tooLarge(saved)
     }

@@ -147,7 +147,7 @@ final class WriteContext {
 
   @discardableResult
   func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
-    if OperationKind.addsData(kind) { store.addsData = true }
+    if OperationKind.addsData(kind) { store.noteAddition() }
     do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 

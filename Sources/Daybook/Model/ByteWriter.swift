@@ -16,13 +16,11 @@ import DaybookEngine
 
   init(_ buffer: ByteBuffer) {
     self.buffer = buffer
-    unsafe base = buffer.base
-    capacity = buffer.capacity
-    offset = buffer.count
+    unsafe (base, capacity, offset) = buffer.extent
   }
 
   /// Makes what was written part of the buffer.
-  func finish() { buffer.count = offset }
+  func finish() { buffer.setCount(offset) }
 
   @inline(__always)
   private mutating func reserve(_ byteCount: Int) {

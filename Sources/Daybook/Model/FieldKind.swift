@@ -49,11 +49,19 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Whether it is a list.
   package var isList: Bool { rawValue & 0x10 != 0 }
 
+  /// Whether it has doubles in it, of which not all can be stored.
+  var holdsDoubles: Bool {
+    switch self {
+    case .double, .date, .location, .doubles, .dates, .locations: true
+    default: false
+    }
+  }
+
   /// Whether it is an asset or a list of them.
-  package var isAsset: Bool { self == .asset || self == .assets }
+  @inline(__always) package var isAsset: Bool { self == .asset || self == .assets }
 
   /// Whether it is a reference or a list of them.
-  package var isReference: Bool { self == .reference || self == .references }
+  @inline(__always) package var isReference: Bool { self == .reference || self == .references }
 }
 
 /// The first byte of a field's entry: its kind and two flags.

@@ -38,15 +38,36 @@ enum NameRules {
     guard bytes.count >= 1, bytes.count <= maximumByteCount else { return false }
     let first = bytes[0] | 0x20
     guard first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") else { return false }
-    var index = 1
-    while index < bytes.count {
-      // One bit for each of the 128 ASCII characters: the digits below 64, letters and the underscore above.
-      let byte = bytes[index]
-      let members: UInt64 = byte < 64 ? 0x03FF_0000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
-      guard byte < 128, members &>> UInt64(byte & 63) & 1 != 0 else { return false }
-      index &+= 1
+    // Eight bytes at a time, the last word overlapping the one before (row: record-insert).
+    let count = bytes.count
+    if count < 8 {
+      // Missing bytes become letters.
+      return isIdentifier(word: UTF8Order.word(of: bytes) | 0x6161_6161_6161_6161 &<< (UInt64(count) &* 8))
     }
-    return true
+    var index = 0
+    while index &+ 8 <= count {
+      if !isIdentifier(word: bytes.uint64(at: index)) { return false }
+      index &+= 8
+    }
+    return isIdentifier(word: bytes.uint64(at: count &- 8))
+  }
+
+  /// Whether all eight bytes are letters, digits or underscores.
+  @inline(__always)
+  private static func isIdentifier(word: UInt64) -> Bool {
+    let high: UInt64 = 0x8080_8080_8080_8080
+    let small = word | 0x2020_2020_2020_2020
+    let isLetter = marks(small, from: 0x61, through: 0x7A)
+    let isDigit = marks(word, from: 0x30, through: 0x39)
+    let isUnderscore = marks(word, from: 0x5F, through: 0x5F)
+    return word & high == 0 && (isLetter | isDigit | isUnderscore) & high == high
+  }
+
+  /// The high bit of every byte between two, both included. The bytes are ASCII, so no sum leaves its byte.
+  @inline(__always)
+  private static func marks(_ word: UInt64, from lower: UInt64, through upper: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    return (word &+ (0x80 &- lower) &* ones) & ~(word &+ (0x7F &- upper) &* ones)
   }
 
   /// Whether a key belongs to the system. Hardly two of the names are equally long, so a key is compared with one or two.
@@ -146,6 +167,20 @@ enum NameRules {
   }
 
   static func isPrintableASCII(_ text: String) -> Bool {
-    text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+    UTF8Order.withView(of: text) { bytes in
+      let high: UInt64 = 0x8080_8080_8080_8080
+      let count = bytes.count
+      guard count >= 8 else {
+        for index in 0..<count where bytes[index] < 0x20 || bytes[index] >= 0x7F { return false }
+        return true
+      }
+      var index = 0
+      while true {
+        let word = bytes.uint64(at: index)
+        if word & high != 0 || marks(word, from: 0x20, through: 0x7E) & high != high { return false }
+        if index == count &- 8 { return true }
+        index = min(index &+ 8, count &- 8)
+      }
+    }
   }
 }

@@ -2,39 +2,26 @@ import DaybookEngine
 
 /// How edits and the stored body together make the fields of a record. Both namespaces go through here.
 extension Record {
-  /// Where a key is among the edits, or would be.
-  private struct Position {
-    var index = 0
-    var isFound = false
+  private func position(of key: String) -> RecordDraft.Position {
+    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
   }
 
   /// The position of a key whose head is known.
   @inline(__always)
-  private func position(of key: ByteView, head: UInt64) -> Position {
-    var lower = 0
-    var upper = edits.count
-    while lower < upper {
-      let middle = (lower &+ upper) &>> 1
-      let other = edits[middle].head
-      var order = other < head ? -1 : other > head ? 1 : 0
-      if order == 0 { order = UTF8Order.compare(edits[middle].key, key) }
-      if order == 0 { return Position(index: middle, isFound: true) }
-      if order < 0 { lower = middle &+ 1 } else { upper = middle }
-    }
-    return Position(index: lower)
-  }
-
-  private func position(of key: String) -> Position {
-    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
+  private func position(of key: ByteView, head: UInt64) -> RecordDraft.Position {
+    draft?.position(of: key, head: head) ?? RecordDraft.Position()
   }
 
   @usableFromInline
   func value(forKey key: String, isEncrypted: Bool) -> Value? {
-    if !edits.isEmpty {
+    if draft != nil {
       let place = position(of: key)
       if place.isFound {
-        if edits[place.index].isEncrypted == isEncrypted { return edits[place.index].value }
-        if edits[place.index].kind != nil { return nil }
+        let (isRemoval, isOfNamespace) = withEdits { edits in
+          (edits[place.index].kind == nil, edits[place.index].isEncrypted == isEncrypted)
+        }
+        if isOfNamespace { return withEdits { $0[place.index].value } }
+        if !isRemoval { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
@@ -60,42 +47,36 @@ extension Record {
 
   /// Sets or refuses.
   mutating func store(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
-    // The bytes of the key are looked at once, for everything.
+    // One look at the draft for everything: each counts a reference (row: record-insert).
+    let draft = ownDraft()
+    // The bytes of the key, too, are looked at once.
     let (isSound, head, place) = UTF8Order.withView(of: key) { bytes in
       let head = UTF8Order.head(of: bytes)
-      return (NameRules.isSoundKey(bytes), head, position(of: bytes, head: head))
+      return (NameRules.isSoundKey(bytes), head, draft.position(of: bytes, head: head))
     }
     guard isSound else { throw NameRules.fault(ofBadKey: key) }
-    let isTaken = hasValue(forKey: key, at: place, isEncrypted: !isEncrypted)
-    guard let value else {
-      // Nothing to remove where the other namespace holds the key.
-      if !isTaken { put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: nil), at: place) }
-      forgive(key, isEncrypted)
+    let isTaken = hasValue(forKey: key, draft, at: place, isEncrypted: !isEncrypted)
+    guard var storable = value else {
+      // Nothing to remember where the other namespace holds the key.
+      if !isTaken { draft.put(key, head: head, isEncrypted, nil, nil, at: place) }
+      draft.forgive(key, isEncrypted)
       return
     }
-    if isEncrypted, value.kind.isAsset || value.kind.isReference {
+    let kind = storable.kind
+    if isEncrypted, kind.isAsset || kind.isReference {
       throw DatabaseError(
         .invalidArguments, "Assets and references cannot be encrypted values.",
-        facts: .init(key: key, found: value.kind.name))
+        facts: .init(key: key, found: kind.name))
     }
     if isTaken {
       throw DatabaseError(
         .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: key))
     }
-    let storable: Value
-    do throws(DatabaseError) {
-      storable = try value.storable()
-    } catch {
-      throw error.adding { $0.key = key }
+    if kind.holdsDoubles {
+      do throws(DatabaseError) { storable = try storable.storable() } catch { throw error.adding { $0.key = key } }
     }
-    put(FieldEdit(key: key, head: head, isEncrypted: isEncrypted, value: storable), at: place)
-    forgive(key, isEncrypted)
-  }
-
-  /// A key that was set rightly in the end has nothing to be refused for.
-  private mutating func forgive(_ key: String, _ isEncrypted: Bool) {
-    if refusals.isEmpty { return }
-    refusals.removeAll { $0.isEncrypted == isEncrypted && UTF8Order.equal($0.key, key) }
+    draft.put(key, head: head, isEncrypted, kind, storable, at: place)
+    draft.forgive(key, isEncrypted)
   }
 
   /// Sets, or remembers why not.
@@ -111,13 +92,17 @@ extension Record {
   /// Remembers why a key or value was refused.
   @usableFromInline
   mutating func refuse(_ key: String, _ isEncrypted: Bool, _ error: DatabaseError) {
-    forgive(key, isEncrypted)
+    ownDraft().forgive(key, isEncrypted)
     refusals.append(Refusal(key: key, isEncrypted: isEncrypted, error: error.adding { $0.key = key }))
   }
 
   /// Whether one namespace has a value for the key, whose place among the edits is known.
-  private func hasValue(forKey key: String, at place: Position, isEncrypted: Bool) -> Bool {
+  @inline(__always)
+  private func hasValue(
+    forKey key: String, _ draft: RecordDraft, at place: RecordDraft.Position, isEncrypted: Bool
+  ) -> Bool {
     if place.isFound {
+      let edits = draft.edits
       let isRemoval = edits[place.index].kind == nil
       if edits[place.index].isEncrypted == isEncrypted { return !isRemoval }
       if !isRemoval { return false }
@@ -126,22 +111,7 @@ extension Record {
   }
 
   /// Puts an edit in its place; the newer one of a key wins.
-  mutating func put(_ edit: FieldEdit) { put(edit, at: position(of: edit.key)) }
-
-  @inline(__always)
-  private mutating func put(_ edit: consuming FieldEdit, at place: Position) {
-    if place.isFound {
-      edits[place.index] = edit
-      return
-    }
-    // Few records have more than twelve fields; growing from one would copy four times.
-    if edits.isEmpty { edits.reserveCapacity(12) }
-    if place.index == edits.count {
-      edits.append(edit)
-    } else {
-      edits.insert(edit, at: place.index)
-    }
-  }
+  mutating func put(_ edit: FieldEdit) { ownDraft().put(edit, at: position(of: edit.key)) }
 
   /// Where the present value of a field is.
   enum FieldSource {
@@ -151,6 +121,7 @@ extension Record {
 
   /// Calls `visit` for each field that has a value, in order of the keys' bytes; views end with the call.
   func forEachField(_ visit: (String, FieldSource) -> Void) {
+    let edits = edits
     body.withFields { cursor in
       var next = 0
       while let field = cursor.next() {

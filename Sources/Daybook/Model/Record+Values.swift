@@ -120,10 +120,12 @@ extension Record.Value {
 extension Record {
   /// Whether an asset or a list of them was set since the record was read.
   package var hasEditedAssets: Bool {
-    for index in edits.indices {
-      if let kind = edits[index].kind, kind.isAsset { return true }
+    withEdits { edits in
+      for index in edits.indices {
+        if let kind = edits[index].kind, kind.isAsset { return true }
+      }
+      return false
     }
-    return false
   }
 
   /// Replaces the assets that were set since the record was read: the database stores them, then knows their digests.
@@ -141,6 +143,7 @@ extension Record {
         }
       }
     }
+    var edits = edits
     for index in edits.indices {
       switch edits[index].value {
       case .asset(let asset):
@@ -152,5 +155,6 @@ extension Record {
       default: continue
       }
     }
+    self.edits = edits
   }
 }

@@ -10,16 +10,13 @@
 /// here reaches the database with a save. Changes and removals are remembered until then (``changedKeys``).
 ///
 /// Inside, a record is one stored body, whose fields are decoded when they are read, and a short sorted list of
-/// edits beside it. Copying a record copies three references.
+/// edits beside it. Copying a record copies two references. Records of one page share memory, in pieces of a few
+/// kilobytes: keeping one of them keeps its piece.
 public struct Record: Identifiable, Sendable {
   /// Identity, metadata and the fields as they were read; without fields for a new record.
   package var body: RecordBody
-  /// What was set and removed since, sorted by the keys' bytes; one edit a key.
-  package internal(set) var edits: [FieldEdit] = []
-  /// What a subscript was asked to set and could not.
-  var refusals: [Refusal] = []
-  /// What happened to the parent since.
-  var parentEdit = ParentEdit.unchanged
+  /// What was changed since; nil for a record that is as it was read.
+  var draft: RecordDraft?
 
   /// What is to happen to the parent.
   enum ParentEdit: Sendable {
@@ -69,6 +66,10 @@ public struct Record: Identifiable, Sendable {
     self.body = desiredKeys.map { body.keeping(onlyKeys: $0) } ?? body
   }
 
+  /// The same with all its fields.
+  @inline(__always)
+  init(stored body: consuming RecordBody) { self.body = body }
+
   /// Name and zone.
   public var id: ID { body.id }
 
@@ -94,7 +95,7 @@ public struct Record: Identifiable, Sendable {
       return name.map { Reference(ID(unchecked: $0, in: body.zoneID)) }
     }
     set {
-      refusals.removeAll { $0.key == "parent" }
+      if !refusals.isEmpty { refusals.removeAll { $0.key == "parent" } }
       guard let newValue else {
         parentEdit = .removed
         return
@@ -126,13 +127,13 @@ public struct Record: Identifiable, Sendable {
     }
     body = current.body
     let own = edits
-    edits = current.edits
+    if hasEdits || current.hasEdits { edits = current.edits }
     for edit in own { put(edit) }
-    if case .unchanged = parentEdit { parentEdit = current.parentEdit }
+    if !hasParentChange, current.hasParentChange { parentEdit = current.parentEdit }
   }
 
   /// Whether a save would write anything.
-  package var hasChanges: Bool { !edits.isEmpty || hasParentChange }
+  package var hasChanges: Bool { hasEdits || hasParentChange }
 
   /// Whether the parent was set or removed.
   package var hasParentChange: Bool {
@@ -141,13 +142,14 @@ public struct Record: Identifiable, Sendable {
 
   /// Throws what a subscript could not: the first key or value that was refused, or a reference to another zone.
   package func validateForSave() throws(DatabaseError) {
-    if let refusal = refusals.first { throw refusal.error }
+    guard let draft else { return }
+    if let refusal = draft.refusals.first { throw refusal.error }
     // By index here and in the encoder: a copy of an edit costs two reference counts, for each field of each save.
+    let edits = draft.edits
     for index in edits.indices {
       guard let kind = edits[index].kind, kind.isReference else { continue }
-      let edit = edits[index]
       let elsewhere: Reference? =
-        switch edit.value {
+        switch edits[index].value {
         case .reference(let reference): reference.id.zone == body.zoneID ? nil : reference
         case .references(let list): list.first { $0.id.zone != body.zoneID }
         default: nil
@@ -155,31 +157,23 @@ public struct Record: Identifiable, Sendable {
       if let elsewhere {
         throw DatabaseError(
           .invalidArguments, "ZoneId provided doesn't match target zone.",
-          facts: .init(zone: body.zoneID, name: body.name, key: edit.key, target: elsewhere.id))
+          facts: .init(zone: body.zoneID, name: body.name, key: edits[index].key, target: elsewhere.id))
       }
     }
+    withExtendedLifetime(draft) {}
   }
 }
 
 /// One key that was set or removed since the record was read.
 package struct FieldEdit: Sendable {
-  package let key: String
+  package internal(set) var key: String
   /// The first eight bytes of the key in their order; most comparisons of keys end with them.
-  let head: UInt64
-  package let isEncrypted: Bool
+  var head: UInt64
+  package internal(set) var isEncrypted: Bool
   /// The value's kind, so that most questions need no copy of the value; nil removes.
-  package let kind: FieldKind?
+  package internal(set) var kind: FieldKind?
   /// Nil removes.
   package internal(set) var value: Record.Value?
 
   package var isRemoval: Bool { kind == nil }
-
-  @inline(__always)
-  init(key: String, head: UInt64, isEncrypted: Bool, value: consuming Record.Value?) {
-    self.key = key
-    self.head = head
-    self.isEncrypted = isEncrypted
-    kind = value?.kind
-    self.value = value
-  }
 }

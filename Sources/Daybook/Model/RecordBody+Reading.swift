@@ -30,9 +30,15 @@ extension RecordBody {
     }
   }
 
-  package var name: String { withName { UTF8Order.string($0, isValid: false) } ?? "" }
-  package var type: String { withType { UTF8Order.string($0, isValid: false) } ?? "" }
-  package var zoneID: Zone.ID { withZoneKey { try? ValueCoding.zone(of: $0) } ?? .default }
+  // Both were found to be ASCII when the layout was made.
+  package var name: String { withName { UTF8Order.string(ascii: $0) } }
+  package var type: String { withType { UTF8Order.string(ascii: $0) } }
+  package var zoneID: Zone.ID {
+    withBytes { view in
+      if view.uint16(at: 2) == Self.defaultZoneMark { return .default }
+      return (try? ValueCoding.zone(of: Self.zoneKey(of: view))) ?? .default
+    }
+  }
   package var id: Record.ID { Record.ID(unchecked: name, in: zoneID) }
 
   /// The change tag as a number; 0 for a record that was never saved, `UInt64.max` for a tag of another server.
@@ -96,24 +102,35 @@ extension RecordBody {
   private func withField<R>(_ key: ByteView, _ body: (ByteView, FieldMark, ByteView) -> R?) -> R? {
     withBytes { view in
       let layout = layout
-      let firstRow = layout.fieldsStart &+ 2
-      let rowsEnd = layout.keysStart
-      var row = firstRow
-      var keyStart = rowsEnd
-      while row < rowsEnd {
-        let keyCount = Int(view[row &+ 1])
-        if keyCount == key.count, UTF8Order.equal(view.slice(keyStart..<keyStart &+ keyCount), key) {
-          // A value begins where the one before it ends; the first at the start of the heap.
-          let start = row == firstRow ? 0 : Int(view.uint32(at: row &- Self.tableStride &+ 2))
-          let end = Int(view.uint32(at: row &+ 2))
-          let heap = layout.valuesStart
-          return body(view, FieldMark(rawValue: view[row]), view.slice(heap &+ start..<heap &+ end))
-        }
-        keyStart &+= keyCount
-        row &+= Self.tableStride
-      }
-      return nil
+      guard let (row, heapStart) = Self.row(of: key, in: view, layout) else { return nil }
+      let end = Int(view.uint32(at: row &+ 2))
+      return body(
+        view, FieldMark(rawValue: view[row]), view.slice(layout.valuesStart &+ heapStart..<layout.valuesStart &+ end))
     }
+  }
+
+  /// Where the row of a key is, and where its value begins in the heap. By pointer, without the checks of a view: all
+  /// rows and keys were found to lie within the bytes when the layout was made (row: record-fetch-ten-fields).
+  @inline(__always)
+  private static func row(of key: ByteView, in view: ByteView, _ layout: Layout) -> (row: Int, heapStart: Int)? {
+    // Safe: the layout's rows lie in front of its keys, the keys in front of the values, all within the bytes.
+    let start = unsafe view.base + (layout.fieldsStart &+ 2)
+    let end = unsafe view.base + layout.keysStart
+    var row = unsafe start
+    var candidate = unsafe end
+    while unsafe row < end {
+      let keyCount = unsafe Int(row.load(fromByteOffset: 1, as: UInt8.self))
+      if unsafe keyCount == key.count && UTF8Order.equal(candidate, key.base, byteCount: keyCount) {
+        // A value begins where the one before it ends; the first at the start of the heap.
+        let heapStart =
+          unsafe row == start
+          ? 0 : unsafe Int(UInt32(littleEndian: (row - 4).loadUnaligned(as: UInt32.self)))
+        return (unsafe row - view.base, heapStart)
+      }
+      unsafe candidate += keyCount
+      unsafe row += tableStride
+    }
+    return nil
   }
 
   /// The mark of a field, or nil when there is none.
@@ -123,11 +140,15 @@ extension RecordBody {
 
   /// The value of a field of one of the two namespaces.
   package func value(forKey key: String, isEncrypted: Bool = false) -> Record.Value? {
-    UTF8Order.withView(of: key) { keyView in
-      withField(keyView) { (view, mark, bytes) in
-        mark.isEncrypted == isEncrypted ? value(mark, bytes, in: view, key: key) : nil
-      }
-    }
+    defer { withExtendedLifetime(self) {} }
+    let layout = layout
+    let view = bytes
+    guard let (row, heapStart) = UTF8Order.withView(of: key, { Self.row(of: $0, in: view, layout) }) else { return nil }
+    let mark = FieldMark(rawValue: view[row])
+    guard mark.isEncrypted == isEncrypted else { return nil }
+    let start = layout.valuesStart
+    let end = Int(view.uint32(at: row &+ 2))
+    return value(mark, view.slice(start &+ heapStart..<start &+ end), in: view, key: key)
   }
 
   /// The value of a field's bytes, opened when they are sealed.
@@ -138,11 +159,13 @@ extension RecordBody {
   @inline(__always)
   private func value(_ mark: FieldMark, _ bytes: ByteView, in view: ByteView, key: String) -> Record.Value? {
     guard let kind = mark.kind else { return nil }
-    let zoneKey = Self.zoneKey(of: view)
     if !mark.isSealed {
+      // Only references ask for the zone.
       return ValueCoding.decode(
-        kind, bytes, zoneKey: zoneKey, isValid: isChecked, services: kind.isAsset ? services : nil)
+        kind, bytes, zoneKey: kind.isReference ? Self.zoneKey(of: view) : bytes, isValid: isChecked,
+        services: kind.isAsset ? services : nil)
     }
+    let zoneKey = Self.zoneKey(of: view)
     guard let plain = try? services?.sealer?.open(bytes, id, key, kind) else { return nil }
     return UTF8Order.withView(of: plain) {
       ValueCoding.decode(kind, $0, zoneKey: zoneKey, isValid: false, services: nil)

@@ -29,24 +29,37 @@ import DaybookEngine
 ///
 /// `previous` and `tag` are facts of the log; the rest is the record. Values: `ValueCoding`. Writing: `RecordBodyEncoder`.
 @safe package struct RecordBody: @unchecked Sendable {
-  /// Where things are; computed once from the bytes.
+  /// Where things are; computed once from the bytes. Sixteen bytes, as many as an operation's header takes: a body that
+  /// is read gets its layout where the header was (`RecordBodyBatch`).
   struct Layout {
-    var byteCount = 0
-    /// Behind the name.
-    var optionalsStart = 0
-    /// At the field count.
-    var fieldsStart = 0
-    var fieldCount = 0
-    var keysStart = 0
-    var valuesStart = 0
+    static let byteCount = 16
+    private var byteCount32: UInt32 = 0
+    private var fieldsStart32: UInt32 = 0
+    private var valuesStart32: UInt32 = 0
+    private var fieldCount16: UInt16 = 0
     /// Whether everything was checked, values and UTF-8 included.
     var isChecked = false
+
+    init() {}
+
+    @inline(__always)
+    init(byteCount: Int, fieldsStart: Int, fieldCount: Int, valuesStart: Int) {
+      byteCount32 = UInt32(truncatingIfNeeded: byteCount)
+      fieldsStart32 = UInt32(truncatingIfNeeded: fieldsStart)
+      fieldCount16 = UInt16(truncatingIfNeeded: fieldCount)
+      valuesStart32 = UInt32(truncatingIfNeeded: valuesStart)
+    }
+
+    @inline(__always) var byteCount: Int { Int(byteCount32) }
+    /// At the field count.
+    @inline(__always) var fieldsStart: Int { Int(fieldsStart32) }
+    @inline(__always) var fieldCount: Int { Int(fieldCount16) }
+    @inline(__always) var keysStart: Int { fieldsStart &+ 2 &+ RecordBody.tableStride &* fieldCount }
+    @inline(__always) var valuesStart: Int { Int(valuesStart32) }
   }
 
-  private struct Header {
-    let layout: Layout
-    let services: RecordServices?
-  }
+  /// Words, so that every body in it can be aligned.
+  typealias Storage = ManagedBuffer<RecordServices?, UInt64>
 
   static let version: UInt8 = 1
   static let fixedByteCount = 42
@@ -71,29 +84,43 @@ import DaybookEngine
     static let counted: UInt8 = tagText | creator | modifier | device
   }
 
-  // One allocation: the layout, and behind it the bytes.
-  private let storage: ManagedBuffer<Header, UInt8>
+  // One allocation for one body or for several: each has its layout, and behind it its bytes.
+  private let storage: Storage
+  private let base: UnsafeRawPointer
+
+  static func makeStorage(byteCount: Int, services: RecordServices?) -> Storage {
+    Storage.create(minimumCapacity: (byteCount &+ 7) / 8) { _ in services }
+  }
+
+  /// A body in its place.
+  /// - Parameter base: where in `storage` its layout is; the bytes behind are as the layout says.
+  @inline(__always)
+  init(storage: Storage, base: UnsafeRawPointer) {
+    self.storage = storage
+    unsafe self.base = base
+  }
 
   init(copying view: ByteView, layout: Layout, services: RecordServices? = nil) {
-    storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: view.count) { _ in
-      Header(layout: layout, services: services)
-    }
-    unsafe storage.withUnsafeMutablePointerToElements { target in
-      // Safe: the buffer was made for this many bytes.
-      unsafe UnsafeMutableRawPointer(target).copyMemory(from: view.base, byteCount: view.count)
+    storage = Self.makeStorage(byteCount: Layout.byteCount + view.count, services: services)
+    // Safe: the storage was made for layout and bytes.
+    unsafe base = storage.withUnsafeMutablePointerToElements { elements in
+      let target = UnsafeMutableRawPointer(elements)
+      unsafe target.storeBytes(of: layout, as: Layout.self)
+      unsafe (target + Layout.byteCount).copyMemory(from: view.base, byteCount: view.count)
+      return UnsafeRawPointer(target)
     }
   }
 
   /// A body whose bytes are made in their place, from zeros.
   init(layout: Layout, _ fill: (Target) -> Void) {
-    storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: layout.byteCount) { _ in
-      Header(layout: layout, services: nil)
-    }
-    unsafe storage.withUnsafeMutablePointerToElements { elements in
-      let target = unsafe Target(UnsafeMutableRawBufferPointer(start: elements, count: layout.byteCount))
-      // Safe: the buffer was made for this many bytes, and the target checks every write against them.
-      unsafe RawMemory.zero(UnsafeMutableRawPointer(elements), byteCount: layout.byteCount)
-      fill(target)
+    storage = Self.makeStorage(byteCount: Layout.byteCount + layout.byteCount, services: nil)
+    // Safe: the storage was made for layout and bytes, and the target checks every write against them.
+    unsafe base = storage.withUnsafeMutablePointerToElements { elements in
+      let start = UnsafeMutableRawPointer(elements)
+      unsafe start.storeBytes(of: layout, as: Layout.self)
+      unsafe RawMemory.zero(start + Layout.byteCount, byteCount: layout.byteCount)
+      fill(unsafe Target(UnsafeMutableRawBufferPointer(start: start + Layout.byteCount, count: layout.byteCount)))
+      return UnsafeRawPointer(start)
     }
   }
 
@@ -141,15 +168,16 @@ import DaybookEngine
     self.init(copying: view, layout: layout, services: services)
   }
 
-  /// Read through the pointer: `storage.header` is checked for exclusive access each time (row: record-fetch-ten-fields).
   @inline(__always)
   var layout: Layout {
-    // Safe: the header was made with the storage and never changes.
-    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee.layout }
+    // Safe: a layout was put there when the body was made, and never changes.
+    defer { withExtendedLifetime(storage) {} }
+    return unsafe base.load(as: Layout.self)
   }
+  /// Read through the pointer: `storage.header` is checked for exclusive access each time (row: record-fetch-ten-fields).
   package var services: RecordServices? {
-    // Safe: as above.
-    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee.services }
+    // Safe: the header was made with the storage and never changes.
+    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee }
   }
   package var byteCount: Int { layout.byteCount }
   package var fieldCount: Int { layout.fieldCount }
@@ -163,17 +191,27 @@ import DaybookEngine
     }
   }
 
-  /// Whether both are the same object, hence the same bytes.
-  package func isIdentical(to other: RecordBody) -> Bool { storage === other.storage }
+  /// Whether both are the same bytes in the same memory.
+  package func isIdentical(to other: RecordBody) -> Bool {
+    // Safe: addresses are compared, nothing is read.
+    unsafe base == other.base
+  }
+
+  /// All the bytes, for as long as the body is kept alive. For the path of a field: a closure's result is copied on its
+  /// way out, with the references in it (row: record-fetch-ten-fields).
+  @inline(__always)
+  var bytes: ByteView {
+    // Safe: as in `withBytes`, while the caller keeps the body.
+    unsafe ByteView(base + Layout.byteCount, count: layout.byteCount)
+  }
 
   /// Calls `body` with all the bytes; the view ends with the call.
   @inline(__always)
   package func withBytes<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
-    // Safe: the elements live as long as the storage, which is kept until the closure has returned, and
-    // `byteCount` of them were filled when the body was made.
-    let elements = unsafe storage.withUnsafeMutablePointerToElements { unsafe $0 }
+    // Safe: the bytes live as long as the storage, which is kept until the closure has returned, and as many as the
+    // layout says were filled when the body was made.
     defer { withExtendedLifetime(storage) {} }
-    return try body(unsafe ByteView(UnsafeRawPointer(elements), count: layout.byteCount))
+    return try body(unsafe ByteView(base + Layout.byteCount, count: layout.byteCount))
   }
 }
 
@@ -194,50 +232,57 @@ extension RecordBody {
   /// Checks header and table, and says where things are.
   static func layout(of view: ByteView) throws(BodyFault) -> Layout {
     guard view.count >= fixedByteCount else { throw .truncated }
+    // The layout has 32 bits for it.
+    guard view.count <= Int(Int32.max) else { throw .badLength }
     let flags = view[1]
     guard view[0] == version, flags & ~Flags.all == 0 else { throw .unknownVersion }
-    var layout = Layout()
-    layout.byteCount = view.count
-    layout.optionalsStart =
-      fixedByteCount + zoneKeyByteCount(of: view) + Int(view[4]) + Int(view[5])
-    guard layout.optionalsStart <= view.count else { throw .truncated }
-    // Identity has no "absent", so it must make sense before anything is read.
-    let name = nameBytes(of: view)
-    guard !name.isEmpty, UTF8Order.isASCII(name) else { throw .badName }
-    let type = typeBytes(of: view)
-    guard !type.isEmpty, UTF8Order.isASCII(type) else { throw .badType }
+    let typeStart = fixedByteCount &+ zoneKeyByteCount(of: view)
+    let typeCount = Int(view[4])
+    let nameCount = Int(view[5])
+    var end = typeStart &+ typeCount &+ nameCount
+    guard end <= view.count else { throw .truncated }
+    // Identity has no "absent", so it must make sense before anything is read. Type and name lie side by side.
+    guard typeCount > 0, nameCount > 0, UTF8Order.isASCII(view.slice(typeStart..<end)) else {
+      let isNameSound = nameCount > 0 && UTF8Order.isASCII(nameBytes(of: view))
+      throw isNameSound ? .badType : .badName
+    }
     if view.uint16(at: 2) != defaultZoneMark, !Zone.ID.isSound(key: zoneKey(of: view)) { throw .badZoneKey }
-    var end = layout.optionalsStart
     // Tag text, creator, modifier, device: all alike, so only their number matters here.
     var texts = (flags & Flags.counted).nonzeroBitCount
     while texts > 0 {
-      guard end + 2 <= view.count else { throw .truncated }
-      end += 2 + Int(view.uint16(at: end))
-      texts -= 1
+      guard end &+ 2 <= view.count else { throw .truncated }
+      end &+= 2 &+ Int(view.uint16(at: end))
+      texts &-= 1
     }
     if flags & Flags.parent != 0 {
       guard end < view.count else { throw .truncated }
-      end += 1 + Int(view[end])
+      end &+= 1 &+ Int(view[end])
     }
-    guard end + 2 <= view.count else { throw .truncated }
-    layout.fieldsStart = end
-    layout.fieldCount = Int(view.uint16(at: end))
-    layout.keysStart = end + 2 + tableStride * layout.fieldCount
-    guard layout.keysStart <= view.count else { throw .truncated }
-    var keyEnd = layout.keysStart
-    var valueEnd = 0
-    var row = end + 2
-    while row < layout.keysStart {
-      keyEnd &+= Int(view[row &+ 1])
-      let next = Int(view.uint32(at: row &+ 2))
-      guard next >= valueEnd else { throw .badLength }
+    guard end &+ 2 <= view.count else { throw .truncated }
+    let fieldCount = Int(view.uint16(at: end))
+    let keysStart = end &+ 2 &+ tableStride &* fieldCount
+    guard keysStart <= view.count else { throw .truncated }
+    var keyEnd = keysStart
+    var valueEnd: UInt32 = 0
+    var isAscending = true
+    // Safe: the rows lie in front of `keysStart`. Without the checks of a view (row: record-changes-since-1000).
+    var row = unsafe view.base + (end &+ 2)
+    for _ in 0..<fieldCount {
+      unsafe keyEnd &+= Int(row.load(fromByteOffset: 1, as: UInt8.self))
+      let next = unsafe UInt32(littleEndian: row.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
+      isAscending = isAscending && next >= valueEnd
       valueEnd = next
-      row &+= tableStride
+      unsafe row += tableStride
     }
-    layout.valuesStart = keyEnd
-    guard keyEnd + valueEnd <= view.count else { throw .truncated }
-    guard keyEnd + valueEnd == view.count else { throw .trailingBytes }
-    return layout
+    guard isAscending else { throw .badLength }
+    guard keyEnd &+ Int(valueEnd) <= view.count else { throw .truncated }
+    guard keyEnd &+ Int(valueEnd) == view.count else { throw .trailingBytes }
+    return Layout(byteCount: view.count, fieldsStart: end, fieldCount: fieldCount, valuesStart: keyEnd)
+  }
+
+  /// Where the parts between name and fields begin.
+  static func optionalsStart(of view: ByteView) -> Int {
+    fixedByteCount + zoneKeyByteCount(of: view) + Int(view[4]) + Int(view[5])
   }
 
   private static func zoneKeyByteCount(of view: ByteView) -> Int {
@@ -323,7 +368,7 @@ extension RecordBody {
 
     init(of view: ByteView, layout: Layout) {
       let flags = view[1]
-      var reader = ByteReader(view.slice(layout.optionalsStart..<layout.fieldsStart))
+      var reader = ByteReader(view.slice(RecordBody.optionalsStart(of: view)..<layout.fieldsStart))
       func text(_ flag: UInt8) -> ByteView? {
         guard flags & flag != 0, let count = reader.uint16() else { return nil }
         return reader.take(Int(count))

@@ -76,7 +76,7 @@ package enum RecordBodyEncoder {
         var lower = FieldCursor(baseView, base.layout)
         var upper: FieldCursor?
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
-        var rows = merge(&lower, &upper, record.edits)
+        var rows = record.withEdits { merge(&lower, &upper, $0) }
         try sealAnew(&rows, of: record, isLocal: server == nil, services)
         hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
       }
@@ -96,7 +96,7 @@ package enum RecordBodyEncoder {
   }
 
   private static func merge(
-    _ lower: inout FieldCursor, _ upper: inout FieldCursor?, _ edits: [FieldEdit]
+    _ lower: inout FieldCursor, _ upper: inout FieldCursor?, _ edits: FieldEdits
   ) -> [Row] {
     var rows: [Row] = []
     var low = lower.next()
@@ -113,10 +113,9 @@ package enum RecordBodyEncoder {
       let order =
         editIndex < edits.count ? UTF8Order.compare(edits[editIndex].key, field.key) : 1
       if order <= 0 {
-        let edit = edits[editIndex]
-        if !edit.isRemoval {
+        if !edits[editIndex].isRemoval {
           rows.append(.edit(editIndex))
-        } else if order == 0, field.mark.isEncrypted != edit.isEncrypted {
+        } else if order == 0, field.mark.isEncrypted != edits[editIndex].isEncrypted {
           // The removal of a plain value leaves an encrypted one alone, and the other way round.
           rows.append(.stored(field))
         }
@@ -199,7 +198,7 @@ package enum RecordBodyEncoder {
     writer.append(uint64: creationDate.bitPattern)
     writer.append(uint64: stamp.previousOffset)
     writer.append(uint32: stamp.previousByteCount)
-    writer.append(baseView.slice(RecordBody.fixedByteCount..<base.layout.optionalsStart))
+    writer.append(baseView.slice(RecordBody.fixedByteCount..<RecordBody.optionalsStart(of: baseView)))
     if let text = stamp.tagText { append(counted: Array(text.utf8), into: &writer) }
     if let creator { append(counted: creator, into: &writer) }
     if let user = stamp.userID, !isSameUser { append(counted: user, into: &writer) }
@@ -222,7 +221,15 @@ package enum RecordBodyEncoder {
     of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
     into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
-    let edits = record.edits
+    try record.withEdits { (edits) throws(DatabaseError) in
+      try appendAll(edits, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+    }
+  }
+
+  private static func appendAll(
+    _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
+    into writer: inout ByteWriter
+  ) throws(DatabaseError) -> Bool {
     var fieldCount = 0
     var hasReferences = false
     for index in edits.indices {
@@ -250,6 +257,15 @@ package enum RecordBodyEncoder {
     _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
     into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
+    try record.withEdits { (edits) throws(DatabaseError) in
+      try appendAll(rows, edits, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+    }
+  }
+
+  private static func appendAll(
+    _ rows: [Row], _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?,
+    _ namesAssets: inout Bool, into writer: inout ByteWriter
+  ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
     let hasCipher = services?.sealer != nil
@@ -266,15 +282,15 @@ package enum RecordBodyEncoder {
         writer.append(UInt8(key.count))
         writer.append(uint32: 0)
       case .edit(let index):
-        if record.edits[index].kind?.isReference == true { hasReferences = true }
-        appendEntry(of: record.edits, index, hasCipher, into: &writer)
+        if edits[index].kind?.isReference == true { hasReferences = true }
+        appendEntry(of: edits, index, hasCipher, into: &writer)
       }
     }
     for row in rows {
       switch row {
       case .stored(let field): writer.append(field.key)
       case .sealed(_, let key, _): writer.append(key)
-      case .edit(let index): writer.append(utf8: record.edits[index].key)
+      case .edit(let index): writer.append(utf8: edits[index].key)
       }
     }
     let values = writer.offset
@@ -286,7 +302,7 @@ package enum RecordBodyEncoder {
         if AssetNames.areIn(field) { namesAssets = true }
       case .sealed(_, _, let value): writer.append(value)
       case .edit(let index):
-        try appendValue(of: record.edits, index, record, zoneKey, services, &namesAssets, into: &writer)
+        try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
@@ -305,7 +321,7 @@ package enum RecordBodyEncoder {
   /// An edit's row in the table; its end is set when its value has been written.
   @inline(__always)
   private static func appendEntry(
-    of edits: [FieldEdit], _ index: Int, _ hasCipher: Bool, into writer: inout ByteWriter
+    of edits: FieldEdits, _ index: Int, _ hasCipher: Bool, into writer: inout ByteWriter
   ) {
     guard let kind = edits[index].kind else { return }
     let isEncrypted = edits[index].isEncrypted
@@ -315,7 +331,7 @@ package enum RecordBodyEncoder {
   }
 
   private static func appendValue(
-    of edits: [FieldEdit], _ index: Int, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?,
+    of edits: FieldEdits, _ index: Int, _ record: Record, _ zoneKey: ByteView, _ services: RecordServices?,
     _ namesAssets: inout Bool, into writer: inout ByteWriter
   ) throws(DatabaseError) {
     guard let value = edits[index].value else { return }
@@ -361,12 +377,8 @@ extension RecordBody {
     let zoneKey = id.zone.isDefault ? [] : id.zone.key
     let typeByteCount = type.utf8.count
     let nameByteCount = id.name.utf8.count
-    var layout = Layout()
-    layout.optionalsStart = Self.fixedByteCount + zoneKey.count + typeByteCount + nameByteCount
-    layout.fieldsStart = layout.optionalsStart
-    layout.byteCount = layout.optionalsStart + 2
-    layout.keysStart = layout.byteCount
-    layout.valuesStart = layout.byteCount
+    let end = Self.fixedByteCount + zoneKey.count + typeByteCount + nameByteCount
+    var layout = Layout(byteCount: end + 2, fieldsStart: end, fieldCount: 0, valuesStart: end + 2)
     layout.isChecked = true
     self.init(layout: layout) { target in
       // Never saved: no tag, no dates, no previous version; no fields. All that stays zero.
@@ -408,12 +420,8 @@ extension RecordBody {
       for field in fields { buffer.append(field.key) }
       for field in fields { buffer.append(field.value) }
     }
-    var small = layout
-    guard let cut = try? Self.layout(of: buffer.view) else { return self }
-    small.byteCount = cut.byteCount
-    small.fieldCount = cut.fieldCount
-    small.keysStart = cut.keysStart
-    small.valuesStart = cut.valuesStart
+    guard var small = try? Self.layout(of: buffer.view) else { return self }
+    small.isChecked = isChecked
     return RecordBody(copying: buffer.view, layout: small, services: services)
   }
 }

@@ -27,15 +27,44 @@ package enum UTF8Order {
     unsafe bytes.withUnsafeBytes { unsafe body(ByteView($0)) }
   }
 
+  @inline(__always)
   package static func equal(_ first: ByteView, _ second: ByteView) -> Bool {
-    guard first.count == second.count else { return false }
-    var index = 0
-    while index &+ 8 <= first.count {
-      if first.uint64(at: index) != second.uint64(at: index) { return false }
-      index &+= 8
+    // Safe: both views have that many bytes.
+    unsafe first.count == second.count && equal(first.base, second.base, byteCount: first.count)
+  }
+
+  /// Whether both have the same bytes; both have `byteCount` of them. Words that overlap at the end, so that no byte is
+  /// compared by itself in keys and names of usual length (row: record-fetch-ten-fields).
+  @inline(__always)
+  static func equal(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer, byteCount: Int) -> Bool {
+    // Safe: every load lies within the bytes, as the lengths tested before it say.
+    if byteCount >= 8 {
+      var index = 0
+      while index &+ 8 <= byteCount {
+        if unsafe first.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+          != second.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        {
+          return false
+        }
+        index &+= 8
+      }
+      index = byteCount &- 8
+      return unsafe first.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        == second.loadUnaligned(fromByteOffset: index, as: UInt64.self)
     }
-    while index < first.count {
-      if first[index] != second[index] { return false }
+    if byteCount >= 4 {
+      let index = byteCount &- 4
+      return unsafe first.loadUnaligned(as: UInt32.self) == second.loadUnaligned(as: UInt32.self)
+        && first.loadUnaligned(fromByteOffset: index, as: UInt32.self)
+          == second.loadUnaligned(fromByteOffset: index, as: UInt32.self)
+    }
+    var index = 0
+    while index < byteCount {
+      if unsafe first.load(fromByteOffset: index, as: UInt8.self)
+        != second.load(fromByteOffset: index, as: UInt8.self)
+      {
+        return false
+      }
       index &+= 1
     }
     return true
@@ -53,13 +82,20 @@ package enum UTF8Order {
   @inline(__always)
   static func head(of bytes: ByteView) -> UInt64 {
     if bytes.count >= 8 { return bytes.bigEndianUInt64(at: 0) }
-    var head: UInt64 = 0
-    var index = 0
-    while index < bytes.count {
-      head |= UInt64(bytes[index]) &<< UInt64(56 &- 8 &* index)
-      index &+= 1
+    return bytes.count == 0 ? 0 : word(of: bytes).byteSwapped
+  }
+
+  /// One to seven bytes as a little-endian number, the rest zero; without a loop (row: record-insert).
+  @inline(__always)
+  static func word(of bytes: ByteView) -> UInt64 {
+    let count = bytes.count
+    if count >= 4 {
+      let shift = UInt64(count &- 4) &* 8
+      return UInt64(bytes.uint32(at: 0)) | UInt64(bytes.uint32(at: count &- 4)) &<< shift
     }
-    return head
+    // Of three bytes the first, the middle and the last; of fewer some are the same.
+    return UInt64(bytes[0]) | UInt64(bytes[count &>> 1]) &<< (UInt64(count &>> 1) &* 8)
+      | UInt64(bytes[count &- 1]) &<< (UInt64(count &- 1) &* 8)
   }
 
   /// Below zero when `first` comes before `second`, zero when they are the same bytes, above zero otherwise.
@@ -98,16 +134,26 @@ package enum UTF8Order {
   }
 
   package static func isASCII(_ view: ByteView) -> Bool {
-    var index = 0
-    while index &+ 8 <= view.count {
-      if view.uint64(at: index) & 0x8080_8080_8080_8080 != 0 { return false }
-      index &+= 8
+    let high: UInt64 = 0x8080_8080_8080_8080
+    // Safe: every load lies within the view, as the lengths tested before it say; the last word overlaps the one before.
+    let bytes = unsafe view.base
+    let count = view.count
+    if count >= 8 {
+      var found = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+      var index = 0
+      while index &+ 8 < count {
+        unsafe found |= bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        index &+= 8
+      }
+      return found & high == 0
     }
-    while index < view.count {
-      if view[index] & 0x80 != 0 { return false }
+    var found: UInt8 = 0
+    var index = 0
+    while index < count {
+      unsafe found |= bytes.load(fromByteOffset: index, as: UInt8.self)
       index &+= 1
     }
-    return true
+    return found < 0x80
   }
 
   /// A string of the bytes, or nil when they are not UTF-8.
@@ -122,6 +168,17 @@ package enum UTF8Order {
       return unsafe String(copying: UTF8Span(unchecked: bytes.span))
     }
     return unsafe String(validating: view.buffer, as: UTF8.self)
+  }
+
+  /// A string of bytes that were found to be ASCII.
+  @inline(__always)
+  static func string(ascii view: ByteView) -> String {
+    // Safe: as above; the caller has checked the bytes, and they do not change.
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      let bytes = unsafe view.buffer.assumingMemoryBound(to: UInt8.self)
+      return unsafe String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: true))
+    }
+    return unsafe String(decoding: view.buffer, as: UTF8.self)
   }
 }
 

@@ -18,6 +18,20 @@
 
   deinit { unsafe base.deallocate() }
 
+  /// Memory and fill at once, for a writer of another module: there the properties themselves are checked for exclusive
+  /// access, inlined methods are not (row: record-insert).
+  @inlinable @inline(__always)
+  public var extent: (base: UnsafeMutableRawPointer, capacity: Int, count: Int) {
+    unsafe (base, capacity, count)
+  }
+
+  /// Takes over bytes that were written behind the old end.
+  @inlinable @inline(__always)
+  public func setCount(_ newCount: Int) {
+    precondition(newCount >= 0 && newCount <= capacity, "a buffer holds what it has room for")
+    count = newCount
+  }
+
   /// What has been written so far; valid until the next append.
   @inlinable public var view: ByteView { unsafe ByteView(UnsafeRawPointer(base), count: count) }
 

@@ -98,6 +98,17 @@
     return start
   }
 
+  // Methods, because the layer above would check each use of the properties for exclusive access (row: record-insert).
+
+  /// This transaction adds something: it leaves the reserve to those that only delete.
+  package func noteAddition() { addsData = true }
+
+  /// The trees name so many bytes of operations more.
+  package func addLiveBytes(_ byteCount: Int) { liveByteCount &+= byteCount }
+
+  /// How long the operation begun at `start` is so far.
+  package func byteCount(from start: Int) -> Int { buffer.count - start }
+
   /// Where the payload of the operation begun last goes.
   package var payload: ByteBuffer { buffer }
 
