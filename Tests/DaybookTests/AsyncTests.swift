@@ -6,7 +6,7 @@ import Testing
 
 // Asynchronous reads, writes and requests, also through the protocol that a server in the network would stand behind.
 
-@Suite("asynchronous calls", .timeLimit(.minutes(1)))
+@Suite("asynchronous calls", .timeLimit(.minutes(5)))
 struct AsyncTests {
   @Test("write and read off the caller's thread, with results and errors")
   func writeAndRead() async throws {

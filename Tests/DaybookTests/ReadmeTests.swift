@@ -178,7 +178,7 @@ struct ReadmeTests {
     try await Database.inDirectory { try first() }
   }
 
-  @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(1)))
+  @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(5)))
   func asynchronousTour() async throws {
     try await Database.inDirectory {
       let database = try Database.open(at: "movies.daybook")
