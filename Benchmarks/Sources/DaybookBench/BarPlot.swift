@@ -13,9 +13,18 @@ enum BarPlot {
   /// - Parameter summaries: what one operation is, by row.
   static func document(_ rows: [[Outcome]], summaries: [String: String]) -> String {
     var svg = SVG(width: width)
-    var bottoms = [34.0, 34.0]
+    var bottoms = [54.0, 54.0]
     let count = rows.first?.first?.records ?? 0
     svg.text("title", x: 10, y: 20, "Daybook and its peers at \(count) records, logarithmic scales")
+    var x = 10.0
+    for (style, words) in [
+      ("ours", "Daybook"), ("lost", "Daybook where it loses"), ("peer", "the same promise"), ("aside", "another promise"),
+      ("floor", "what the machine allows"),
+    ] {
+      svg.rectangle(style, x: x, y: 30, width: 10, height: 10)
+      svg.text("note", x: x + 14, y: 39, words)
+      x += 30 + 6 * Double(words.count)
+    }
     for outcomes in rows where outcomes.contains(where: { $0.cost != nil }) {
       let column = bottoms[0] <= bottoms[1] ? 0 : 1
       bottoms[column] = panel(
@@ -35,7 +44,7 @@ enum BarPlot {
       svg.text(
         comparison.verdict == .loses ? "loss" : "", x: x + columnWidth - 10, y: y + 14, anchor: "end", words)
     }
-    svg.text("note", x: x, y: y + 27, summary.count > 84 ? summary.prefix(82) + "…" : summary)
+    svg.text("note", x: x, y: y + 27, summary.count > 76 ? summary.prefix(74) + "…" : summary)
     let shown = outcomes.filter { $0.cost != nil }
     let values = shown.map { isTimed ? 1 / ($0.cost ?? 1) : ($0.cost ?? 1) }
     let scale = LogScale(values, start: x + labelWidth, length: columnWidth - labelWidth - 70)

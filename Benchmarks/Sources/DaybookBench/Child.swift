@@ -17,7 +17,7 @@ enum Child {
   /// What a process needs that opens nothing.
   static func memoryOfNothing() throws -> Int? { try number(run(["nothing"])) }
 
-  /// Puts keys, 1000 a transaction, and kills itself when the last commit has returned.
+  /// Puts keys, 1000 a transaction, leaves 64 MB of log, and kills itself when the last commit has returned.
   static func leaveLog(_ kind: KeyValueKind, in home: String, pairCount: UInt64) throws {
     _ = try run(["kill", kind.engine.rawValue, kind.promise.rawValue, home, String(pairCount)], dies: true)
   }
@@ -60,9 +60,18 @@ enum Child {
     case "memory-records", "kill-records":
       let kind = RecordKind(isDaybook: arguments[1] == "daybook", isSynced: false)
       if arguments[0] == "kill-records" {
-        let engine = try kind.open(in: home, leavesLog: true)
-        try engine.insert(0..<count, perTransaction: 1000)
-        kill(getpid(), SIGKILL)
+        if kind.isDaybook {
+          let engine = try kind.open(in: home, leavesLog: true)
+          try engine.insert(0..<count, perTransaction: 1000)
+          die(keeping: engine)
+        } else {
+          let filling = try kind.open(in: home)
+          try filling.insert(0..<count, perTransaction: 1000)
+          try filling.close()
+          let engine = try kind.open(in: home, leavesLog: true)
+          try fillLog(in: home) { try engine.insert($0, perTransaction: 1000) }
+          die(keeping: engine)
+        }
       }
       report(
         try peakOfAnonymousMemory {
@@ -77,9 +86,18 @@ enum Child {
       else { throw BenchmarkFault("a child of no kind") }
       let kind = KeyValueKind(engine, promise)
       if arguments[0] == "kill" {
-        let store = try kind.open(in: home, leavesLog: true)
-        try store.put(0..<count, round: 0, isAscending: false, perTransaction: 1000)
-        kill(getpid(), SIGKILL)
+        if kind.engine != .sqlite {
+          let store = try kind.open(in: home, leavesLog: true)
+          try store.put(0..<count, round: 0, isAscending: false, perTransaction: 1000)
+          die(keeping: store)
+        } else {
+          let filling = try kind.open(in: home)
+          try filling.put(0..<count, round: 0, isAscending: false, perTransaction: 1000)
+          try filling.close()
+          let store = try kind.open(in: home, leavesLog: true)
+          try fillLog(in: home) { try store.put($0, round: 0, isAscending: false, perTransaction: 1000) }
+          die(keeping: store)
+        }
       }
       report(
         try peakOfAnonymousMemory {
@@ -89,6 +107,23 @@ enum Child {
           try store.close()
         })
     default: throw BenchmarkFault("a child of no kind")
+    }
+  }
+
+  /// The engine must not be let go of before: that would close it.
+  private static func die(keeping engine: AnyObject) -> Never {
+    withExtendedLifetime(engine) { _ = kill(getpid(), SIGKILL) }
+    fatalError("a process outlived SIGKILL")
+  }
+
+  /// SQLite's log holds whole pages: all that the others log would be gigabytes there. It is filled when all is there, with
+  /// more of the same, which nobody asks for.
+  private static func fillLog(in home: String, _ putSome: (_ numbers: Range<UInt64>) throws -> Void) throws {
+    let before = try Files.byteCount(in: home)
+    var first: UInt64 = 1 << 40
+    while try Files.byteCount(in: home) < before + 64 << 20 {
+      try putSome(first..<first + 1000)
+      first += 1000
     }
   }
 

@@ -176,18 +176,18 @@ enum GrowthPlot {
       let points = outcomes.filter { $0.row == name && $0.cost != nil }
       guard let first = points.first, let firstCost = first.cost else { continue }
       let x = 10 + Double(index % 3) * (panelWidth + 10)
-      let y = 40 + Double(index / 3) * (panelHeight + 55)
+      let y = 40 + Double(index / 3) * (panelHeight + 65)
       svg.text("title", x: x, y: y + 12, title)
-      svg.text("note", x: x + panelWidth - 10, y: y + 12, anchor: "end", "expected: \(curve.rawValue)")
+      svg.text("note", x: x, y: y + 25, "expected: \(curve.rawValue)")
       let costs = points.map { $0.cost ?? 0 }
       let expected = points.map { curve.value(at: $0.records, from: (first.records, firstCost)) }
-      let across = LogScale(points.map { Double($0.records) }, start: x + 46, length: panelWidth - 64)
-      let upwards = LogScale(costs + expected, start: y + 20 + panelHeight - 30, length: -(panelHeight - 30))
+      let across = LogScale(points.map { Double($0.records) }, start: x + 58, length: panelWidth - 90, isTight: true)
+      let upwards = LogScale(costs + expected, start: y + 16 + panelHeight, length: -(panelHeight - 35))
       for decade in upwards.decades {
         let position = upwards.position(decade)
-        svg.line("grid", from: (across.start, position), to: (across.start + across.length, position))
+        svg.line("grid", from: (across.start - 8, position), to: (across.start + across.length + 12, position))
         svg.text(
-          "note", x: across.start - 4, y: position + 3, anchor: "end",
+          "note", x: across.start - 12, y: position + 3, anchor: "end",
           first.measure == .time ? short(decade) : Report.bytes(decade))
       }
       for point in points {

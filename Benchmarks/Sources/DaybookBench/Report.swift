@@ -75,6 +75,7 @@ enum Report {
     case 1e9...: String(format: "%.2f GB", count / 1e9)
     case 1e6...: String(format: "%.1f MB", count / 1e6)
     case 1e4...: String(format: "%.0f KB", count / 1e3)
+    case 1e3...: String(format: "%.1f KB", count / 1e3)
     default: String(format: "%.0f B", count)
     }
   }

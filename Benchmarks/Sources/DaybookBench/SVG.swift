@@ -94,18 +94,21 @@ struct SVG {
   }
 }
 
-/// Where values stand on a logarithmic axis; always true: the axis spans at least one decade.
+/// Where values stand on a logarithmic axis; always true: its upper end is above its lower one.
 struct LogScale {
   let lower: Double
   let upper: Double
   let start: Double
   let length: Double
 
-  /// - Parameter values: greater than zero; others are left out.
-  init(_ values: [Double], start: Double, length: Double) {
+  /// - Parameters:
+  ///   - values: greater than zero; others are left out.
+  ///   - isTight: from the smallest to the largest, instead of from the decade below.
+  init(_ values: [Double], start: Double, length: Double, isTight: Bool = false) {
     let positive = values.filter { $0 > 0 }
-    lower = (log10(positive.min() ?? 1) - 0.15).rounded(.down)
-    upper = max(lower + 1, log10(positive.max() ?? 10))
+    let smallest = log10(positive.min() ?? 1)
+    lower = isTight ? smallest : (smallest - 0.15).rounded(.down)
+    upper = max(lower + (isTight ? 0.1 : 1), log10(positive.max() ?? 10))
     self.start = start
     self.length = length
   }
