@@ -69,6 +69,8 @@ struct GuardRun {
     try walk("kv-miss", gets) { _ = try loops.miss(gets, among: keyCount, round: 0, from: 1 << 50) }
     _ = try loops.scan()
     try walk("kv-scan-step", Int(keyCount)) { _ = try loops.scan() }
+    _ = try loops.seek(50, length: 100, among: keyCount, round: 0)
+    try walk("kv-seek-step", 50 * 100) { _ = try loops.seek(50, length: 100, among: keyCount, round: 0) }
     try loops.load(keyCount..<keyCount + 1000, perTransaction: 1000)
     try walk("kv-put-in-1000", 3000) {
       try loops.load(keyCount + 1000..<keyCount + 4000, perTransaction: 1000)
@@ -76,6 +78,9 @@ struct GuardRun {
     try loops.update(500, among: keyCount, round: 1, perTransaction: 100)
     try walk("kv-update-in-100", 1000) {
       try loops.update(1000, among: keyCount, round: 2, perTransaction: 100)
+    }
+    try walk("kv-delete-in-1000", Int(keyCount / 2)) {
+      try loops.delete(everySecondOf: keyCount, perTransaction: 1000)
     }
     try loops.store.close()
     loops = try openKeys(path, .full)

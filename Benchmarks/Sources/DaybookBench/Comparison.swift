@@ -40,8 +40,8 @@ struct Comparison {
   /// A page of Markdown: a line a row, losses marked.
   static func table(_ rows: [[Outcome]]) -> String {
     var lines = [
-      "| row | Daybook, each | best peer, each | Daybook is | of the floor |",
-      "|---|--:|--:|--:|--:|",
+      "| row | Daybook, each | best peer, each | Daybook is | in processor time | of the floor |",
+      "|---|--:|--:|--:|--:|--:|",
     ]
     var isAnyOpen = false
     for outcomes in rows {
@@ -49,9 +49,13 @@ struct Comparison {
       let ours = comparison.ours
       var peer = "–"
       var ratio = "–"
+      var processorRatio = ""
       if let best = comparison.best, let value = comparison.ratio {
         peer = "\(Report.amount(best)) \(best.engine)\(best.variant == ours.variant ? "" : " " + best.variant)"
         ratio = Report.times(value)
+        if ours.measure == .time, ours.processorSeconds > 0 {
+          processorRatio = Report.times(best.processorSecondsPerOperation / ours.processorSecondsPerOperation)
+        }
         switch comparison.verdict {
         case .wins: break
         case .loses: ratio = "🔴 **\(ratio)**"
@@ -63,7 +67,7 @@ struct Comparison {
       let floor = comparison.floors.first.flatMap { floor in
         floor.cost.map { cost in "\(Report.times((ours.cost ?? 0) / cost)) \(floor.variant)" }
       }
-      lines.append("| \(ours.row) | \(Report.amount(ours)) | \(peer) | \(ratio) | \(floor ?? "") |")
+      lines.append("| \(ours.row) | \(Report.amount(ours)) | \(peer) | \(ratio) | \(processorRatio) | \(floor ?? "") |")
     }
     let count = rows.first?.first.map { "\($0.records) records" } ?? ""
     lines += ["", "\(count); medians; 🔴 where Daybook loses against the best engine that keeps the same promise."]
