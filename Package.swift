@@ -24,6 +24,9 @@ let package = Package(
     .executableTarget(name: "DaybookCommand", dependencies: ["DaybookTool"], swiftSettings: settings),
     // The long crash runs of Scripts/crash.sh; not a product.
     .executableTarget(name: "DaybookCrash", dependencies: ["DaybookTesting"], swiftSettings: settings),
+    // What Scripts/guard.sh counts; not a product.
+    .executableTarget(
+      name: "DaybookGuard", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"], swiftSettings: settings),
     .testTarget(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
       swiftSettings: settings),

@@ -23,6 +23,7 @@
 #     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
 #     assets    files of the toolchain (DAYBOOK_ASSET_DIRECTORY) as assets, killed DAYBOOK_KILL_ROUNDS (10) times; not in `all`
 #     faults    every call fails once and for ever (`test` takes a part of it)
+#     guard     instructions, allocations, syncs and writes of the hot paths against Benchmarks/thresholds.txt; Linux
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
@@ -90,6 +91,7 @@ assets() {
   local directory=${DAYBOOK_ASSET_DIRECTORY:-$(dirname "$(dirname "$(command -v swift)")")}
   release_tool && DAYBOOK=$tool Scripts/assets.sh "$directory" "${DAYBOOK_KILL_ROUNDS:-10}"
 }
+guards() { Scripts/guard.sh; }
 mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
@@ -112,9 +114,10 @@ for part in "${parts[@]}"; do
     fuzz) step "fuzz, ${DAYBOOK_FUZZ_SECONDS:-15} s a target" fuzz ;;
     assets) step "assets" assets ;;
     faults) step "failure loops" faults ;;
+    guard) step "guard" guards ;;
     mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,28s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,29s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -15,16 +15,22 @@ public final class EngineStore: Sendable {
 
   private let path: String
   private let store: KeyValueStore
-  private let loops: BenchmarkLoops
+  let loops: BenchmarkLoops
 
   /// Opens the store at a path, and creates it when there is none.
   /// - Parameters:
   ///   - compactsItself: in the background, when the file is much larger than what lives in it.
   ///   - pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
+  ///   - logBudgetByteCount: bytes of log between checkpoints, instead of a budget that follows the size of the trees.
   public init(
-    path: String, durability: Durability = .full, compactsItself: Bool = false, pageCacheByteCount: Int? = nil
+    path: String, durability: Durability = .full, compactsItself: Bool = false, pageCacheByteCount: Int? = nil,
+    logBudgetByteCount: Int? = nil
   ) throws(EngineStoreError) {
     var options = StoreOptions()
+    if let logBudgetByteCount {
+      options.minimumLogBudgetByteCount = logBudgetByteCount
+      options.maximumLogBudgetByteCount = logBudgetByteCount
+    }
     if let pageCacheByteCount {
       options.access = .buffered
       options.pageCacheByteCount = pageCacheByteCount

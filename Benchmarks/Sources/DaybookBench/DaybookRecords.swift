@@ -6,8 +6,13 @@ final class DaybookRecords: RecordEngine {
   private let database: Database
   private var tokens: [ChangeToken?] = []
 
-  init(_ path: String, isSynced: Bool) throws {
+  /// - Parameter leavesLog: no checkpoint before 128 MB of log.
+  init(_ path: String, isSynced: Bool, leavesLog: Bool = false) throws {
     var options = Database.Options()
+    if leavesLog {
+      options.checkpoint.minimumLogByteCount = 256 << 20
+      options.checkpoint.maximumLogByteCount = 256 << 20
+    }
     options.durability = isSynced ? .full : .relaxed
     database = try Database.open(at: path, options: options)
   }
@@ -111,6 +116,37 @@ final class DaybookRecords: RecordEngine {
     }
     return sum
   }
+
+  func pages(_ pageCount: Int, ofType type: String, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for step in 0..<pageCount {
+      let name = Book.name(Workload.pick(step, among: 1 << 40, round: round))
+      for record in try database.records(in: .default, ofType: type, after: name, limit: 1000) {
+        guard let year: Int64 = record["year"] else { throw BenchmarkFault("a record lacks a field") }
+        sum &+= UInt64(record.id.name.utf8.count) &+ UInt64(bitPattern: year)
+      }
+    }
+    return sum
+  }
+
+  func scan() throws -> UInt64 {
+    var sum: UInt64 = 0
+    var name: String?
+    try database.read { snapshot in
+      while true {
+        let page = try snapshot.records(in: .default, after: name, limit: 1000)
+        for record in page {
+          guard let book = Book(record) else { throw BenchmarkFault("a record lacks fields") }
+          sum &+= book.sum &+ UInt64(record.id.name.utf8.count)
+        }
+        guard page.count == 1000, let last = page.last else { break }
+        name = last.id.name
+      }
+    }
+    return sum
+  }
+
+  func compact() throws { try database.compact() }
 
   func count(_ count: Int, type: String?) throws -> UInt64 {
     var result = 0

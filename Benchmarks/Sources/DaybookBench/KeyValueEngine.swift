@@ -1,128 +1,103 @@
-import DaybookTesting
 import Foundation
 
 /// An open store of keys and values. Every method is one whole loop: the call costs nothing beside it.
-protocol KeyValueEngine: AnyObject {
-  func load(_ numbers: Range<UInt64>, perTransaction: Int) throws
+protocol KeyValueEngine: AnyObject, Sendable {
+  /// Puts the keys of some numbers, in the order of the numbers; ascending keys are above all that are there.
+  func put(_ numbers: Range<UInt64>, round: UInt64, isAscending: Bool, perTransaction: Int) throws
+  /// Commits of one new key each.
   func commit(_ numbers: Range<UInt64>, threadCount: Int) throws
+  /// Puts new values for random keys.
   func update(_ count: Int, among keyCount: UInt64, round: UInt64, perTransaction: Int) throws
-  /// Returns the sum of the values, as the two below.
-  func get(_ count: Int, among keyCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64
+  func deleteEverySecond(of keyCount: UInt64, perTransaction: Int) throws
+  /// Returns the sum of the values, as the ones below.
+  func get(
+    _ count: Int, among keyCount: UInt64, round: UInt64, ownSnapshots: Bool, isOneOfSeveral: Bool
+  ) throws -> UInt64
+  /// Asks for keys that are not there; returns how many are.
+  func miss(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64
+  /// Seeks random keys in one snapshot and walks on from each, `length` keys with itself.
+  func seek(_ count: Int, length: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64
   func scan() throws -> UInt64
+  /// Gets random keys from snapshots of their own; every twentieth step puts a new value instead, in a commit of its own.
+  func mix(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64
+  func compact() throws
   func close() throws
 }
 
-/// A kind of store and the promise it is opened with.
-enum KeyValueKind: Hashable {
-  case daybook(isSynced: Bool)
-  /// The file read through a page cache of 64 MB instead of mapped.
-  case daybookBuffered
-  case lmdb(isSynced: Bool, isWriteMap: Bool)
-  case sqlite(isSynced: Bool)
-
-  var engine: String {
-    switch self {
-    case .daybook, .daybookBuffered: "daybook"
-    case .lmdb: "lmdb"
-    case .sqlite: "sqlite"
-    }
-  }
-
-  var isSynced: Bool {
-    switch self {
-    case .daybook(let isSynced), .lmdb(let isSynced, _), .sqlite(let isSynced): isSynced
-    case .daybookBuffered: false
-    }
-  }
-
-  var variant: String {
-    if case .lmdb(_, true) = self { return "writemap" }
-    return isSynced ? "full" : "unsynced"
-  }
-
-  /// Opens or creates a store in a directory of its own.
-  func open(in directory: String) throws -> any KeyValueEngine {
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    switch self {
-    case .daybook(let isSynced): return try DaybookKeys(directory + "/keys.daybook", isSynced: isSynced)
-    case .daybookBuffered: return try DaybookKeys(directory + "/keys.daybook", isSynced: false, pageCacheByteCount: 64 << 20)
-    case .lmdb(let isSynced, let isWriteMap):
-      return try LMDBKeys(directory + "/keys.mdb", isSynced: isSynced, isWriteMap: isWriteMap)
-    case .sqlite(let isSynced): return try SQLiteKeys(directory + "/keys.sqlite", isSynced: isSynced)
-    }
-  }
-}
-
-/// Daybook's engine, through the loops inside its module.
-final class DaybookKeys: KeyValueEngine {
-  private let store: EngineStore
-
-  init(_ path: String, isSynced: Bool, pageCacheByteCount: Int? = nil) throws {
-    store = try EngineStore(
-      path: path, durability: isSynced ? .full : .relaxed, pageCacheByteCount: pageCacheByteCount)
-  }
-
-  func load(_ numbers: Range<UInt64>, perTransaction: Int) throws {
-    try store.benchmarkLoad(numbers, perTransaction: perTransaction)
-  }
-
-  func commit(_ numbers: Range<UInt64>, threadCount: Int) throws {
-    try store.benchmarkCommit(numbers, threadCount: threadCount)
-  }
-
-  func update(_ count: Int, among keyCount: UInt64, round: UInt64, perTransaction: Int) throws {
-    try store.benchmarkUpdate(count, among: keyCount, round: round, perTransaction: perTransaction)
-  }
-
+extension KeyValueEngine {
   func get(_ count: Int, among keyCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
-    try store.benchmarkGet(count, among: keyCount, round: round, ownSnapshots: ownSnapshots)
+    try get(count, among: keyCount, round: round, ownSnapshots: ownSnapshots, isOneOfSeveral: false)
   }
 
-  func scan() throws -> UInt64 { try store.benchmarkScan() }
-  func close() throws { try store.close() }
-}
-
-extension Workload {
-  /// Compares these formulas with the engine's own.
-  static func check() throws {
-    let workload = Workload()
-    defer { workload.free() }
-    for number: UInt64 in [0, 1, 77, 999_999, 12_345_678] {
-      let byteCount = workload.makeKey(number)
-      workload.makeValue(number, round: 3)
-      let key = [UInt8](UnsafeRawBufferPointer(start: workload.key, count: byteCount))
-      let value = [UInt8](UnsafeRawBufferPointer(start: workload.value, count: valueByteCount))
-      if key != EngineStore.benchmarkKey(number) || value != EngineStore.benchmarkValue(number, round: 3) {
-        throw BenchmarkFault("the engines would be given different keys")
+  /// Gets on several threads at once, each from snapshots of its own; `count` for all together.
+  func get(_ count: Int, among keyCount: UInt64, round: UInt64, threadCount: Int) throws -> UInt64 {
+    let sums = Sums()
+    try onThreads(threadCount, over: 0..<UInt64(threadCount)) { part in
+      for thread in part {
+        sums.add(
+          try self.get(
+            count / threadCount, among: keyCount, round: round * 64 + thread + 1000, ownSnapshots: true,
+            isOneOfSeveral: true))
       }
     }
+    return sums.total
   }
 }
 
-/// Runs the same loop on several threads over parts of a range; throws the first error.
-func onThreads(
-  _ threadCount: Int, over numbers: Range<UInt64>, _ body: @escaping @Sendable (Range<UInt64>) throws -> Void
-) throws {
-  if threadCount == 1 { return try body(numbers) }
-  let failures = Failures()
-  let group = DispatchGroup()
-  let total = numbers.upperBound - numbers.lowerBound
-  for index in 0..<UInt64(threadCount) {
-    let lower = numbers.lowerBound + total * index / UInt64(threadCount)
-    let upper = numbers.lowerBound + total * (index + 1) / UInt64(threadCount)
-    group.enter()
-    Thread.detachNewThread {
-      do { try body(lower..<upper) } catch { failures.add(error) }
-      group.leave()
+/// A kind of store and the promise it is opened with.
+struct KeyValueKind: Hashable {
+  enum Engine: String { case daybook, lmdb, sqlite, rocksdb, leveldb }
+  enum Promise: String {
+    /// Every commit waits for the disk.
+    case full
+    /// No commit does.
+    case unsynced
+    /// LMDB's, written through a writable mapping; unsynced.
+    case writemap
+    /// Daybook's, read through a page cache of 64 MB instead of mapped; unsynced.
+    case buffered
+  }
+
+  let engine: Engine
+  let promise: Promise
+
+  init(_ engine: Engine, _ promise: Promise) {
+    self.engine = engine
+    self.promise = promise
+  }
+
+  static let unsynced: [KeyValueKind] = [
+    KeyValueKind(.daybook, .unsynced), KeyValueKind(.lmdb, .unsynced), KeyValueKind(.lmdb, .writemap),
+    KeyValueKind(.sqlite, .unsynced), KeyValueKind(.rocksdb, .unsynced), KeyValueKind(.leveldb, .unsynced),
+  ]
+  static let synced: [KeyValueKind] = [
+    KeyValueKind(.daybook, .full), KeyValueKind(.lmdb, .full), KeyValueKind(.sqlite, .full),
+    KeyValueKind(.rocksdb, .full), KeyValueKind(.leveldb, .full),
+  ]
+  /// One of each engine, as it is read.
+  static let readers = unsynced.filter { $0.promise == .unsynced }
+
+  var isSynced: Bool { promise == .full }
+  /// Written in levels that are sorted into one another later; at rest when they have been.
+  var hasLevels: Bool { engine == .rocksdb || engine == .leveldb }
+
+  /// Opens or creates a store in a directory of its own.
+  /// - Parameter leavesLog: what is written stays in the log, as far as the engine has one, for 64 MB at least.
+  func open(in directory: String, leavesLog: Bool = false) throws -> any KeyValueEngine {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    switch engine {
+    case .daybook:
+      return try DaybookKeys(
+        directory + "/keys.daybook", isSynced: isSynced, pageCacheByteCount: promise == .buffered ? 64 << 20 : nil,
+        leavesLog: leavesLog)
+    case .lmdb:
+      return PeerKeys(
+        try LMDBPeer(directory + "/keys.mdb", isSynced: isSynced, isWriteMap: promise == .writemap))
+    case .sqlite:
+      return PeerKeys(try SQLitePeer(directory + "/keys.sqlite", isSynced: isSynced, leavesLog: leavesLog))
+    case .rocksdb: return PeerKeys(try RocksPeer(directory + "/keys.rocksdb", isSynced: isSynced))
+    case .leveldb:
+      return PeerKeys(try LevelPeer(directory + "/keys.leveldb", isSynced: isSynced, leavesLog: leavesLog))
     }
   }
-  group.wait()
-  if let first = failures.first { throw first }
-}
-
-private final class Failures: @unchecked Sendable {
-  private let lock = NSLock()
-  private var errors: [any Error] = []
-  func add(_ error: any Error) { lock.withLock { errors.append(error) } }
-  var first: (any Error)? { lock.withLock { errors.first } }
 }

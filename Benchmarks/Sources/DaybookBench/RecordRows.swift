@@ -5,7 +5,15 @@ final class RecordRows {
   private let directory: String
   private let recordCount: UInt64
   private var shared: [String: (kind: RecordKind, engine: any RecordEngine)] = [:]
+  private var loadedByteCounts: [String: Int] = [:]
   private var fresh: (any RecordEngine)?
+  private var memoryFloor: MemoryFloor?
+  private var peakByteCount: Int?
+
+  /// The size of a record's body, about, for the floor.
+  private static let bodyByteCount = 260
+  /// About 64 MB of log in Daybook.
+  private static let killedRecordCount: UInt64 = 200_000
 
   init(in directory: String, recordCount: Int) {
     self.directory = directory
@@ -23,10 +31,10 @@ final class RecordRows {
     let pages = max(20, min(1000, all / 1000))
     return [
       insert(),
-      read("record-fetch-ten-fields", "fetch a random record by name, all ten fields as values", fetches) {
+      fetch("record-fetch-ten-fields", "fetch a random record by name, all ten fields as values", fetches) {
         [recordCount] in try $0.fetchTenFields(fetches, among: recordCount, round: $1)
       },
-      read("record-fetch-one-field", "fetch a random record by name, one field", fetches) {
+      fetch("record-fetch-one-field", "fetch a random record by name, one field", fetches) {
         [recordCount] in try $0.fetchOneField(fetches, among: recordCount, round: $1)
       },
       read("record-changes-since-1000", "a page of 1000 changes since a token: name and one field", pages) {
@@ -39,12 +47,182 @@ final class RecordRows {
       },
       count("record-count-zone", "count all records", type: nil),
       count("record-count-type", "count the records of one type", type: Book.types[1]),
+      read("record-by-type-1000", "a page of 1000 records of one type by name, from a random place: name and one field", pages)
+      {
+        try $0.pages(pages, ofType: Book.types[2], round: $1)
+      },
+      read("record-scan", "all records in the order of their names, all ten fields as values", all) { engine, _ in
+        try engine.scan()
+      },
+      openAfterClose(),
+      openAfterKill(),
+      fileLoaded(),
+      fileCompacted(),
+      memory(),
       save(),
       commit(),
     ]
   }
 
-  // MARK: rows
+  // MARK: reading
+
+  private func read(
+    _ name: String, _ summary: String, _ count: Int,
+    _ body: @escaping (any RecordEngine, _ round: UInt64) throws -> UInt64
+  ) -> Row {
+    Row(
+      name: name, summary: summary,
+      contenders: RecordKind.unsynced.map { kind in
+        Contender(
+          kind.engine, "warm", operations: count,
+          prepare: { [self] _ in try open(kind).prepareChanges() },
+          run: { [self] repetition in try body(open(kind), UInt64(repetition)) })
+      }, hasEqualSums: true)
+  }
+
+  /// The same with what memory itself allows beside it.
+  private func fetch(
+    _ name: String, _ summary: String, _ count: Int,
+    _ body: @escaping (any RecordEngine, _ round: UInt64) throws -> UInt64
+  ) -> Row {
+    var row = read(name, summary, count, body)
+    row.floors = [
+      Contender(
+        "floor", "memcpy", isComparable: false, operations: count,
+        prepare: { [self] _ in
+          memoryFloor = MemoryFloor(recordCount: Int(recordCount), recordByteCount: RecordRows.bodyByteCount)
+        },
+        run: { [self] in memoryFloor?.copy(count, round: UInt64($0)) ?? 0 },
+        finish: { [self] _ in memoryFloor = nil })
+    ]
+    return row
+  }
+
+  private func count(_ name: String, _ summary: String, type: String?) -> Row {
+    Row(
+      name: name, summary: summary,
+      contenders: RecordKind.unsynced.map { kind in
+        // SQLite walks an index each time; fewer operations measure it as well.
+        let operations = kind.isDaybook ? 100_000 : 100
+        return Contender(
+          kind.engine, "warm", operations: operations,
+          prepare: { [self] _ in _ = try open(kind) },
+          run: { [self] _ in try open(kind).count(operations, type: type) })
+      }, hasEqualSums: true)
+  }
+
+  // MARK: opening
+
+  private func openAfterClose() -> Row {
+    Row(
+      name: "record-open-after-close", summary: "open a database that was closed, and fetch one record",
+      contenders: RecordKind.unsynced.map { kind in
+        Contender(
+          kind.engine, kind.variant, operations: 1,
+          prepare: { [self] _ in try closeShared(kind) },
+          run: { [self] repetition in
+            fresh = try kind.open(in: home(kind))
+            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition)) ?? 0
+          },
+          finish: { [self] _ in
+            try fresh?.close()
+            fresh = nil
+          })
+      }, hasEqualSums: true, minimumRepetitionCount: 9)
+  }
+
+  private func openAfterKill() -> Row {
+    Row(
+      name: "record-open-after-kill-64-mb",
+      summary:
+        "open what a killed process left, \(RecordRows.killedRecordCount) records with 64 MB of log, and fetch one record",
+      contenders: RecordKind.unsynced.map { kind in
+        let image = "\(directory)/killed-\(kind.engine)"
+        let home = image + "-opened"
+        return Contender(
+          kind.engine, kind.variant, operations: 1,
+          prepare: { _ in
+            if !FileManager.default.fileExists(atPath: image) {
+              try Child.leaveLogOfRecords(
+                isDaybook: kind.isDaybook, in: image, recordCount: RecordRows.killedRecordCount)
+            }
+            try Files.copy(image, to: home)
+          },
+          run: { [self] repetition in
+            fresh = try kind.open(in: home)
+            return try fresh?.fetchOneField(
+              1, among: RecordRows.killedRecordCount, round: UInt64(repetition)) ?? 0
+          },
+          finish: { [self] _ in try endFresh(home) })
+      }, hasEqualSums: true)
+  }
+
+  // MARK: bytes
+
+  private func fileLoaded() -> Row {
+    Row(
+      name: "record-file-loaded", summary: "bytes of the files after inserting in random order (time: open and close)",
+      contenders: RecordKind.unsynced.map { kind in
+        Contender(
+          kind.engine, kind.variant, operations: Int(recordCount),
+          prepare: { [self] _ in try closeShared(kind) },
+          run: { [self] _ in
+            try kind.open(in: home(kind)).close()
+            return 0
+          },
+          weigh: { [self] _ in loadedByteCounts[kind.engine] })
+      }, measure: .fileBytes)
+  }
+
+  private func fileCompacted() -> Row {
+    Row(
+      name: "record-file-compacted", summary: "bytes of the files after a compaction (time: compacting and closing)",
+      contenders: RecordKind.unsynced.map { kind in
+        let copy = "\(directory)/copy-\(kind.engine)"
+        return Contender(
+          kind.engine, kind.variant, operations: Int(recordCount),
+          prepare: { [self] _ in
+            try closeShared(kind)
+            try Files.copy(home(kind), to: copy)
+            fresh = try kind.open(in: copy)
+          },
+          run: { [self] _ in
+            try fresh?.compact()
+            try fresh?.close()
+            fresh = nil
+            return 0
+          },
+          weigh: { _ in try Files.byteCount(in: copy) }, finish: { _ in try Files.remove(copy) })
+      }, measure: .fileBytes)
+  }
+
+  private func memory() -> Row {
+    var contenders = RecordKind.unsynced.map { kind in
+      Contender(
+        kind.engine, "warm", operations: 1,
+        prepare: { [self] _ in try closeShared(kind) },
+        run: { [self] _ in
+          peakByteCount = try Child.memoryOfReadingRecords(
+            isDaybook: kind.isDaybook, in: home(kind), recordCount: recordCount)
+          return 0
+        },
+        weigh: { [self] _ in peakByteCount })
+    }
+    contenders.append(
+      Contender(
+        "floor", "process", isComparable: false, operations: 1,
+        run: { [self] _ in
+          peakByteCount = try Child.memoryOfNothing()
+          return 0
+        },
+        weigh: { [self] _ in peakByteCount }))
+    return Row(
+      name: "record-memory-reading",
+      summary: "peak of anonymous memory of a process that opens, fetches at random, scans and closes",
+      contenders: contenders, measure: .anonymousBytes)
+  }
+
+  // MARK: writing
 
   private func insert() -> Row {
     Row(
@@ -58,43 +236,14 @@ final class RecordRows {
             try fresh?.insert(0..<recordCount, perTransaction: 1000)
             return 0
           },
-          finish: { [self] _ in
-            try fresh?.close()
-            fresh = nil
-            try FileManager.default.removeItem(atPath: home)
-          })
-      })
+          finish: { [self] _ in try endFresh(home) })
+      }, countsDeviceBytes: true)
   }
 
-  private func read(
-    _ name: String, _ summary: String, _ count: Int,
-    _ body: @escaping (any RecordEngine, _ round: UInt64) throws -> UInt64
-  ) -> Row {
-    var row = Row(
-      name: name, summary: summary,
-      contenders: RecordKind.unsynced.map { kind in
-        Contender(
-          kind.engine, "warm", operations: count,
-          prepare: { [self] _ in try open(kind).prepareChanges() },
-          run: { [self] repetition in try body(open(kind), UInt64(repetition)) })
-      })
-    row.hasEqualSums = true
-    return row
-  }
-
-  private func count(_ name: String, _ summary: String, type: String?) -> Row {
-    var row = Row(
-      name: name, summary: summary,
-      contenders: RecordKind.unsynced.map { kind in
-        // SQLite walks an index each time; fewer operations measure it as well.
-        let operations = kind.engine == "daybook" ? 100_000 : 100
-        return Contender(
-          kind.engine, "warm", operations: operations,
-          prepare: { [self] _ in _ = try open(kind) },
-          run: { [self] _ in try open(kind).count(operations, type: type) })
-      })
-    row.hasEqualSums = true
-    return row
+  private func endFresh(_ home: String) throws {
+    try fresh?.close()
+    fresh = nil
+    try Files.remove(home)
   }
 
   private func save() -> Row {
@@ -109,7 +258,7 @@ final class RecordRows {
             try open(kind).save(count, among: recordCount, round: UInt64(repetition), perTransaction: 100)
             return 0
           })
-      })
+      }, countsDeviceBytes: true)
   }
 
   private func commit() -> Row {
@@ -125,50 +274,32 @@ final class RecordRows {
             try open(kind).insert(first..<first + UInt64(count), perTransaction: 1)
             return 0
           })
-      })
+      }, countsDeviceBytes: true)
   }
 
-  // MARK: shared files
+  // MARK: files
+
+  private func home(_ kind: RecordKind) -> String { "\(directory)/records-\(kind.engine)" }
 
   /// The engine's loaded file, opened with a promise.
   private func open(_ kind: RecordKind) throws -> any RecordEngine {
-    if let open = shared[kind.engine] {
-      if open.kind == kind { return open.engine }
-      try open.engine.close()
-      shared[kind.engine] = nil
-    }
-    let home = "\(directory)/records-\(kind.engine)"
-    if !FileManager.default.fileExists(atPath: home) {
-      let loading = try RecordKind(isDaybook: kind.isDaybook, isSynced: false).open(in: home)
-      try loading.insert(0..<recordCount, perTransaction: 1000)
-      try loading.close()
-    }
-    let engine = try kind.open(in: home)
+    if let open = shared[kind.engine], open.kind == kind { return open.engine }
+    try closeShared(kind)
+    let engine = try kind.open(in: home(kind))
     shared[kind.engine] = (kind, engine)
     // Every engine starts warm.
     _ = try engine.fetchOneField(Int(min(recordCount, 200_000)), among: recordCount, round: 99)
     return engine
   }
-}
 
-/// A kind of database and the promise it is opened with.
-private struct RecordKind: Hashable {
-  let isDaybook: Bool
-  let isSynced: Bool
-  /// SQLite's index by type holds the names too, as Daybook's does.
-  var isTypeOrdered = true
-
-  static let typeAlone = RecordKind(isDaybook: false, isSynced: false, isTypeOrdered: false)
-  static let unsynced = [RecordKind(isDaybook: true, isSynced: false), RecordKind(isDaybook: false, isSynced: false)]
-  static let synced = [RecordKind(isDaybook: true, isSynced: true), RecordKind(isDaybook: false, isSynced: true)]
-
-  var engine: String { isDaybook ? "daybook" : "sqlite" }
-  var variant: String { !isTypeOrdered ? "unsynced, type alone" : isSynced ? "full" : "unsynced" }
-
-  func open(in directory: String) throws -> any RecordEngine {
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    return isDaybook
-      ? try DaybookRecords(directory + "/records.daybook", isSynced: isSynced)
-      : try SQLiteRecords(directory + "/records.sqlite", isSynced: isSynced, isTypeOrdered: isTypeOrdered)
+  /// Makes sure that the engine's loaded file is there and nobody has it open.
+  private func closeShared(_ kind: RecordKind) throws {
+    if let open = shared.removeValue(forKey: kind.engine) { try open.engine.close() }
+    let home = home(kind)
+    if FileManager.default.fileExists(atPath: home) { return }
+    let loading = try RecordKind(isDaybook: kind.isDaybook, isSynced: false).open(in: home)
+    try loading.insert(0..<recordCount, perTransaction: 1000)
+    try loading.close()
+    loadedByteCounts[kind.engine] = try Files.byteCount(in: home)
   }
 }

@@ -6,13 +6,32 @@ struct Row {
   /// What one operation is, for the reader of `--list`.
   let summary: String
   var contenders: [Contender]
+  /// What the machine itself allows; takes its turn behind the contenders.
+  var floors: [Contender] = []
   /// Contenders must return the same sum in the same repetition: they read the same data.
   var hasEqualSums = false
+  /// What the row is about. Time is measured in all of them.
+  var measure = Measure.time
+  /// The bytes that the device wrote are counted.
+  var countsDeviceBytes = false
+  /// Short work is repeated more often.
+  var minimumRepetitionCount = 1
+  /// Called when the row has been measured: gives back what only it needed.
+  var afterwards: () throws -> Void = {}
+}
+
+/// What a row compares.
+enum Measure: String, Codable {
+  case time
+  /// Size of the files.
+  case fileBytes
+  /// Peak of the memory that belongs to no file, in a process of its own.
+  case anonymousBytes
 }
 
 /// One engine with one promise in a row.
 struct Contender {
-  /// daybook, lmdb, sqlite, floor.
+  /// daybook, sqlite, lmdb, rocksdb, leveldb, floor.
   let engine: String
   /// The promise it keeps: `full`, `unsynced`, `writemap`, …
   let variant: String
@@ -23,13 +42,15 @@ struct Contender {
   let prepare: (_ repetition: Int) throws -> Void
   /// The work that is measured; returns a sum of what it read.
   let run: (_ repetition: Int) throws -> UInt64
+  /// Looks how many bytes it came to, in rows that are about bytes; not measured.
+  let weigh: ((_ repetition: Int) throws -> Int?)?
   /// Cleans up after a repetition; not measured.
   let finish: (_ repetition: Int) throws -> Void
 
   init(
     _ engine: String, _ variant: String, isComparable: Bool = true, operations: Int,
     prepare: @escaping (Int) throws -> Void = { _ in }, run: @escaping (Int) throws -> UInt64,
-    finish: @escaping (Int) throws -> Void = { _ in }
+    weigh: ((Int) throws -> Int?)? = nil, finish: @escaping (Int) throws -> Void = { _ in }
   ) {
     self.engine = engine
     self.variant = variant
@@ -37,6 +58,7 @@ struct Contender {
     operationCount = operations
     self.prepare = prepare
     self.run = run
+    self.weigh = weigh
     self.finish = finish
   }
 }
@@ -56,9 +78,27 @@ struct Outcome: Codable {
   /// Median of what the process used of all processors, its background threads included. On a machine that others use
   /// as well this repeats better than the time that passed; where the disk is waited for it says little.
   let processorSeconds: Double
+  /// What the row is about.
+  let measure: Measure
+  /// Size of the files, in rows about it.
+  let fileBytes: Int?
+  /// Peak of anonymous memory, in rows about it; nil where the system does not tell.
+  let anonymousBytes: Int?
+  /// What the device under the directory wrote in one repetition, by the block layer's count; nil in rows that do not write
+  /// and where the system does not tell.
+  let deviceBytes: Int?
 
   var secondsPerOperation: Double { medianSeconds / Double(operations) }
   var processorSecondsPerOperation: Double { processorSeconds / Double(operations) }
+
+  /// What the row compares, of one operation: less is better.
+  var cost: Double? {
+    switch measure {
+    case .time: secondsPerOperation
+    case .fileBytes: fileBytes.map { Double($0) / Double(operations) }
+    case .anonymousBytes: anonymousBytes.map(Double.init)
+    }
+  }
 }
 
 /// A benchmark that measured something else than it says.

@@ -11,11 +11,14 @@ import Foundation
 final class SQLiteRecords: RecordEngine {
   private let connection: SQLiteConnection
   private let begin, commit, add, tag, change, whole, one, page, wholePage, countAll, countType: OpaquePointer
+  private let typePage, all: OpaquePointer
   private var lastSequence: Int64
   private var pageStarts: [Int64] = []
 
-  init(_ path: String, isSynced: Bool, isTypeOrdered: Bool = true) throws {
+  /// - Parameter leavesLog: the log is never written back, so that whoever opens next finds all of it.
+  init(_ path: String, isSynced: Bool, isTypeOrdered: Bool = true, leavesLog: Bool = false) throws {
     connection = try SQLiteConnection(path, isSynced: isSynced)
+    if leavesLog { try connection.execute("PRAGMA wal_autocheckpoint = 0") }
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS record(
@@ -48,6 +51,9 @@ final class SQLiteRecords: RecordEngine {
       "SELECT \(fields), name FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT 1000")
     countAll = try connection.prepare("SELECT count(*) FROM record")
     countType = try connection.prepare("SELECT count(*) FROM record WHERE type = ?1")
+    typePage = try connection.prepare(
+      "SELECT name, year FROM record WHERE type = ?1 AND name > ?2 ORDER BY name LIMIT 1000")
+    all = try connection.prepare("SELECT \(fields), name FROM record ORDER BY name")
     let last = try connection.prepare("SELECT max(sequence) FROM record")
     _ = sqlite3_step(last)
     lastSequence = sqlite3_column_int64(last, 0)
@@ -194,6 +200,38 @@ final class SQLiteRecords: RecordEngine {
       sqlite3_reset(statement)
     }
     return sum
+  }
+
+  func pages(_ pageCount: Int, ofType type: String, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    var type = type
+    type.withUTF8 { type in
+      bind(type, to: typePage, 1)
+      for step in 0..<pageCount {
+        var name = Book.name(Workload.pick(step, among: 1 << 40, round: round))
+        name.withUTF8 { name in
+          bind(name, to: typePage, 2)
+          while sqlite3_step(typePage) == SQLITE_ROW {
+            sum &+= UInt64(text(typePage, 0).utf8.count)
+            sum &+= UInt64(bitPattern: sqlite3_column_int64(typePage, 1))
+          }
+          sqlite3_reset(typePage)
+        }
+      }
+    }
+    return sum
+  }
+
+  func scan() throws -> UInt64 {
+    var sum: UInt64 = 0
+    while sqlite3_step(all) == SQLITE_ROW { sum &+= Book(all).sum &+ UInt64(text(all, 10).utf8.count) }
+    sqlite3_reset(all)
+    return sum
+  }
+
+  func compact() throws {
+    try connection.execute("VACUUM")
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
   func count(_ count: Int, type: String?) throws -> UInt64 {

@@ -55,27 +55,3 @@ enum SpaceReport {
     return counts
   }
 }
-
-/// What the device under a directory has written, by the block layer's own count; nil where the system does not tell.
-struct DeviceWrites {
-  private let path: String?
-
-  init(of directory: String) {
-    var status = stat()
-    guard stat(directory, &status) == 0 else {
-      path = nil
-      return
-    }
-    let device = UInt64(status.st_dev)
-    // The numbers as glibc packs them.
-    let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
-    let minor = device & 0xFF | (device >> 12) & ~0xFF
-    path = "/sys/dev/block/\(major):\(minor)/stat"
-  }
-
-  func byteCount() -> Int? {
-    guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
-    let fields = text.split(separator: " ")
-    return fields.count > 6 ? Int(fields[6]).map { $0 * 512 } : nil
-  }
-}

@@ -5,6 +5,8 @@
 struct Workload {
   static let valueByteCount = 150
   static let largestKeyByteCount = 24
+  /// Keys from here on are in no file.
+  static let firstMissingNumber: UInt64 = 1 << 50
   private static let seed: UInt64 = 0x4461_7962_6f6f_6b21
 
   /// Room for one key and one value.
@@ -40,6 +42,14 @@ struct Workload {
     key.storeBytes(of: Workload.mix(base &+ 1).littleEndian, toByteOffset: 8, as: UInt64.self)
     key.storeBytes(of: last.littleEndian, toByteOffset: 16, as: UInt64.self)
     return 16 + Int(last % 9)
+  }
+
+  /// The same with the number, most significant byte first, in front: such keys ascend.
+  @inline(__always)
+  func makeAscendingKey(_ number: UInt64) -> Int {
+    let byteCount = makeKey(number)
+    key.storeBytes(of: number.bigEndian, as: UInt64.self)
+    return byteCount
   }
 
   @inline(__always)

@@ -1,0 +1,92 @@
+import Daybook
+import Foundation
+
+/// What applications do with records of ten fields, as often as asked.
+enum GuardRecords {
+  private static let zone = Zone.ID.default
+
+  private static func id(_ number: Int) throws -> Record.ID { try Record.ID("volume-\(number &* 7919 % 1_000_003)") }
+
+  private static func record(_ number: Int) throws -> Record {
+    var record = try Record(type: number % 4 == 0 ? "Map" : "Volume", id: id(number))
+    record["title"] = "The Chronicle of Harbour \(number % 1000)"
+    record["author"] = "Author Name \(number % 200)"
+    record["year"] = 1900 + number % 120
+    record["pageCount"] = 50 + number % 900
+    record["rating"] = Double(number % 50) / 10
+    record["price"] = Double(number % 4000) / 100
+    record["published"] = Date(timeIntervalSinceReferenceDate: Double(number))
+    record["digest"] = Data(repeating: UInt8(number % 256), count: 32)
+    record["isRead"] = number % 2 == 0
+    record["tags"] = ["fiction", "history", "sea"]
+    return record
+  }
+
+  static func save(_ numbers: Range<Int>, perTransaction: Int, in database: Database) throws {
+    var next = numbers.lowerBound
+    while next < numbers.upperBound {
+      let end = min(next + perTransaction, numbers.upperBound)
+      try database.write { transaction in
+        for number in next..<end { try transaction.save(record(number)) }
+      }
+      next = end
+    }
+  }
+
+  /// Reads records, changes two fields, saves them; 100 a transaction.
+  static func change(_ count: Int, of recordCount: Int, in database: Database) throws {
+    for first in stride(from: 0, to: count, by: 100) {
+      try database.write { transaction in
+        for step in first..<min(first + 100, count) {
+          guard var record = try transaction.record(id(step &* 37 % recordCount)) else { throw GuardFault("a record is lost") }
+          record["rating"] = Double(step)
+          record["pageCount"] = step
+          try transaction.save(record)
+        }
+      }
+    }
+  }
+
+  static func fetch(_ count: Int, of recordCount: Int, in database: Database) throws {
+    var sum = 0
+    for step in 0..<count {
+      guard let record = try database.record(id(step &* 37 % recordCount)),
+        let title: String = record["title"], let author: String = record["author"], let year: Int = record["year"],
+        let pageCount: Int = record["pageCount"], let rating: Double = record["rating"],
+        let price: Double = record["price"], let published: Date = record["published"],
+        let digest: Data = record["digest"], let isRead: Bool = record["isRead"], let tags: [String] = record["tags"]
+      else { throw GuardFault("a record is lost") }
+      sum &+= title.utf8.count &+ author.utf8.count &+ year &+ pageCount &+ Int(rating) &+ Int(price)
+      sum &+= Int(published.timeIntervalSinceReferenceDate) &+ digest.count &+ (isRead ? 1 : 0) &+ tags.count
+    }
+    if sum == 0 { throw GuardFault("nothing was read") }
+  }
+
+  /// Where the feed stands behind its first `count` changes.
+  static func token(behind count: Int, in database: Database) throws -> ChangeToken {
+    try database.changes(in: zone, since: nil, limit: count, desiredKeys: []).token
+  }
+
+  /// One page of 1000 changes, one field of each.
+  static func changes(since token: ChangeToken, in database: Database) throws {
+    let page = try database.changes(in: zone, since: token, limit: 1000)
+    var sum = 0
+    for record in page.saved {
+      guard let year: Int = record["year"] else { throw GuardFault("a record lacks a field") }
+      sum &+= year &+ record.id.name.utf8.count
+    }
+    if page.saved.count != 1000 || sum == 0 { throw GuardFault("a page of changes is short") }
+  }
+
+  static func count(_ count: Int, in database: Database) throws {
+    for _ in 0..<count {
+      if try database.recordCount(in: zone) < 5000 { throw GuardFault("records are missing") }
+    }
+  }
+
+  static func beginAndEnd(_ count: Int, in database: Database) throws {
+    for _ in 0..<count {
+      if try database.snapshot().sequence == 0 { throw GuardFault("a snapshot shows nothing") }
+    }
+  }
+}
