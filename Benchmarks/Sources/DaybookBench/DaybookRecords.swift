@@ -148,6 +148,11 @@ final class DaybookRecords: RecordEngine {
 
   func compact() throws { try database.compact() }
 
+  func byteCounts() throws -> (file: Int, live: Int) {
+    let statistics = try database.statistics()
+    return (statistics.fileByteCount, statistics.liveByteCount)
+  }
+
   func count(_ count: Int, type: String?) throws -> UInt64 {
     var result = 0
     for _ in 0..<count { result = try database.recordCount(in: .default, ofType: type) }

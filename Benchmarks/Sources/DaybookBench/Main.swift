@@ -38,6 +38,7 @@ enum Main {
   private static func run(_ report: Wish.Report, _ wish: Wish, in directory: String) throws {
     switch report {
     case .space: try SpaceReport.run(in: directory, recordCount: wish.recordCount)
+    case .large: try LargeReport.run(in: directory, recordCount: wish.recordCount)
     case .latency: try LatencyReport.run(in: directory, recordCount: wish.recordCount)
     case .growth:
       let outcomes = try GrowthReport.run(

@@ -18,9 +18,10 @@ struct Wish {
       --list          name the rows
       space           instead of rows: all keys updated ten times over; file, live and device bytes after each round
       latency         instead of rows: durable commits while the checkpointer and the compactor are at work
+      large           instead of rows: N keys, N records and N / 100 zones made, changed, read, compacted, opened; with memory
     """
 
-  enum Report: String { case space, latency, growth }
+  enum Report: String { case space, latency, large, growth }
 
   var recordCount = 100_000
   var repetitionCount = 3

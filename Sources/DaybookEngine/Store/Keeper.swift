@@ -137,9 +137,11 @@ extension Store {
     Int(writtenOffset.load(ordering: .acquiring) &- syncedOffset.load(ordering: .acquiring))
   }
 
-  /// The same work without a thread, for simulations: inside the commit that made it necessary.
-  func maintain() {
-    if !options.hasBackgroundThread { tryCheckpoint() }
+  /// Whether the thread that commits has to make the checkpoint: where there is no other for it, and where the other has
+  /// not come to it and the budget is used up, on a machine with too much to do. Called with the turn.
+  var needsCheckpointNow: Bool {
+    if !options.hasBackgroundThread { return true }
+    return replayByteCount > logBudgetByteCount && !turn.withLock { isCheckpointing }
   }
 
   /// A checkpoint, if it is time for one.

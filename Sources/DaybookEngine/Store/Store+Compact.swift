@@ -135,7 +135,7 @@ extension Store {
     } _: { (commit) throws(StoreError) in
       let sequence = try imager.copy(commit, to: target)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
-      if !target.options.hasBackgroundThread { target.maintain() }
+      if !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         try target.syncInBackground()
       }

@@ -10,6 +10,8 @@ extension Store {
     /// The sequence of the commit; of the last one before it for a transaction that wrote nothing.
     package let sequence: UInt64
     package let didCommit: Bool
+    /// The log budget is used up, and nobody has begun a checkpoint: whoever committed makes it.
+    var needsCheckpoint = false
   }
 
   /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
@@ -58,9 +60,11 @@ extension Store {
       syncMonitor.unlock()
     }
     askKeeper(afterCommit: header)
+    var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
+    ticket.needsCheckpoint = needsCheckpointNow
     giveTurn()
     if let shown { options.onPublish?(shown) }
-    return Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
+    return ticket
   }
 
   /// Undoes the transaction and gives the turn back. The ticket is for what the transaction may have read.
@@ -78,7 +82,7 @@ extension Store {
     if options.durability != .relaxed || options.locksPerTransaction {
       try syncThrough(isMutant("acknowledge-before-sync") ? ticket.frameNumber - 1 : ticket.frameNumber)
     }
-    if !options.hasBackgroundThread && ticket.didCommit { maintain() }
+    if ticket.needsCheckpoint { tryCheckpoint() }
   }
 
   /// Makes everything written so far durable.
