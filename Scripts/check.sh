@@ -96,7 +96,7 @@ mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format test buffered demo smoke crash kill fuzz model thread)
+[ "${parts[*]}" = all ] && parts=(format test buffered demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in

@@ -51,7 +51,7 @@ enum LargeReport {
     try step("get at random", count / 10) { _ = try store.benchmarkGet(count / 10, among: all, round: 3, ownSnapshots: true) }
     try step("compact", count) { try store.compact() }
     try step("visit all in order", count) { _ = try store.benchmarkScan() }
-    try step("close", 1) { try store.close() }
+    try Self.step("keys: close", 1, { try store.close() }, bytes: { nil })
     try Self.step("keys: open", 1, { store = try EngineStore(path: path, durability: .relaxed) }, bytes: { nil })
     try store.close()
     try Files.remove(path)
@@ -74,7 +74,7 @@ enum LargeReport {
       try engine.insert(all..<all + UInt64(min(count, 1_000_000)), perTransaction: 1_000_000)
     }
     try step("compact", count) { try engine.compact() }
-    try step("close", 1) { try engine.close() }
+    try Self.step("records: close", 1, { try engine.close() }, bytes: { nil })
     try Self.step("records: open", 1, { engine = try DaybookRecords(path, isSynced: false) }, bytes: { nil })
     try engine.close()
     try Files.remove(path)
