@@ -25,7 +25,7 @@ struct CheckpointWalkTests {
   func readBack(treeCount: Int) throws {
     let bench = try filled(treeCount: treeCount, recordCount: 3000)
     var checkpoint = bench.freeze()
-    while bench.write(&checkpoint, pageCount: 62) {}
+    while try bench.write(&checkpoint, pageCount: 62) {}
     try TreeTrial.expectInFile(bench, checkpoint)
     try bench.exchange(checkpoint)
     try bench.checkEverything()
@@ -36,7 +36,7 @@ struct CheckpointWalkTests {
   func order() throws {
     let bench = try filled(treeCount: 5, recordCount: 4000)
     var checkpoint = bench.freeze()
-    while bench.write(&checkpoint, pageCount: 7) {}
+    while try bench.write(&checkpoint, pageCount: 7) {}
     #expect(Set(checkpoint.written).count == checkpoint.written.count)
     #expect(checkpoint.written.count == bench.editor.pages.usedPageCount)
     for reference in checkpoint.written {
@@ -55,7 +55,7 @@ struct CheckpointWalkTests {
       var checkpoint = bench.freeze()
       var isGoing = true
       while isGoing {
-        isGoing = bench.write(&checkpoint, pageCount: Int.random(in: 1...8, using: &generator))
+        isGoing = try bench.write(&checkpoint, pageCount: Int.random(in: 1...8, using: &generator))
         for _ in 0..<Int.random(in: 0...60, using: &generator) {
           let tree = Int.random(in: 0..<4, using: &generator)
           let number = Int.random(in: 0..<4000, using: &generator)
@@ -77,7 +77,7 @@ struct CheckpointWalkTests {
     }
     // Now nothing but what changed since is in memory; one more checkpoint and nothing is.
     var last = bench.freeze()
-    while bench.write(&last, pageCount: 100) {}
+    while try bench.write(&last, pageCount: 100) {}
     try bench.exchange(last)
     try bench.checkEverything()
     #expect(bench.editor.pages.usedPageCount == 0)
@@ -87,19 +87,19 @@ struct CheckpointWalkTests {
   func onlyChanges() throws {
     let bench = try filled(treeCount: 2, recordCount: 6000)
     var first = bench.freeze()
-    while bench.write(&first, pageCount: 100) {}
+    while try bench.write(&first, pageCount: 100) {}
     try bench.exchange(first)
     try bench.put(key(0), [1, 2, 3])
     try bench.commit()
     let depth = try bench.checkNow(0).depth + TreeSurvey(bench.catalog, bench.source, end: bench.end).depth
     var second = bench.freeze()
-    while bench.write(&second, pageCount: 100) {}
+    while try bench.write(&second, pageCount: 100) {}
     #expect(second.written.count == depth)
     try TreeTrial.expectInFile(bench, second)
     // Nothing changed: nothing to write.
     try bench.exchange(second)
     var third = bench.freeze()
-    #expect(!bench.write(&third, pageCount: 1))
+    #expect(try !bench.write(&third, pageCount: 1))
     #expect(third.written.isEmpty)
   }
 
@@ -111,7 +111,7 @@ struct CheckpointWalkTests {
     try bench.commit()
     var checkpoint = bench.freeze()
     bench.pin()
-    while bench.write(&checkpoint, pageCount: 9) {}
+    while try bench.write(&checkpoint, pageCount: 9) {}
     try bench.exchange(checkpoint)
     for number in 0..<200 { try bench.put(key(number * 11), [6], in: number % 3) }
     try bench.commit()
@@ -131,7 +131,7 @@ struct CheckpointWalkTests {
     for number in 0..<400 where number % 3 == 0 { try bench.put(key(number), [UInt8](repeating: 1, count: number % 20)) }
     try bench.commit()
     var checkpoint = bench.freeze()
-    while bench.write(&checkpoint, pageCount: 100) {}
+    while try bench.write(&checkpoint, pageCount: 100) {}
     let file = unsafe [UInt8](UnsafeRawBufferPointer(start: bench.file, count: Int(bench.end)))
     for start in 0..<file.count - secret.count where file[start] == secret[0] {
       if Array(file[start..<start + secret.count]) == secret { Issue.record("byte \(start) of the file tells") }
@@ -157,7 +157,7 @@ struct CheckpointWalkTests {
       }
       try bench.commit()
       var checkpoint = bench.freeze()
-      while bench.write(&checkpoint, pageCount: 100) {}
+      while try bench.write(&checkpoint, pageCount: 100) {}
       images.append(unsafe [UInt8](UnsafeRawBufferPointer(start: bench.file, count: Int(bench.end))))
     }
     #expect(images[0] == images[1])

@@ -32,7 +32,7 @@ struct TreeDamageTests {
       }
       try bench.commit()
       var checkpoint = bench.freeze()
-      while bench.write(&checkpoint, pageCount: 100) {}
+      while try bench.write(&checkpoint, pageCount: 100) {}
       bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: bench.file, count: Int(bench.end)))
       root = bench.fileRoot(checkpoint)
       salt = bench.source.salt
@@ -169,7 +169,7 @@ struct TreeDamageTests {
     let target = GuardedPage()
     var offset = editor.end
     while let reference = walk.next() {
-      editor.encodeForFile(reference, into: target.page, offset: offset)
+      try editor.encodeForFile(reference, into: target.page, offset: offset)
       offset += UInt64(Page.byteCount)
     }
     _ = try editor.exchangeWritten(catalog.reference)

@@ -16,6 +16,7 @@ struct TreeModelTests {
     var trial = TreeTrial(seed: seed, stepCount: 2_000, families: KeyFamily.allCases)
     trial.typicalCount = 600
     try trial.run()
+    #expect(trial.mostDeltas > 1)
   }
 
   @Test("and so it does for keys of one kind", arguments: KeyFamily.allCases)

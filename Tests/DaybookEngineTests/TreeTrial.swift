@@ -67,6 +67,8 @@ struct TreeTrial {
   private(set) var most = 0
   /// The most trees that stood in cells at one time.
   private(set) var mostInline = 0
+  /// The most leaves of one tree that had deltas at one time.
+  private(set) var mostDeltas = 0
 
   init(seed: UInt64, stepCount: Int, families: [KeyFamily]) {
     self.seed = seed
@@ -85,7 +87,10 @@ struct TreeTrial {
     var generator = SeededGenerator(seed: seed)
     let bench = try TreeWorkbench(treeCount: treeCount)
     bench.inlinesSmallTrees = inlinesSmallTrees
-    defer { mostInline = bench.mostInline }
+    defer {
+      mostInline = bench.mostInline
+      mostDeltas = bench.mostDeltas
+    }
     var checkpoint: TreeWorkbench.Checkpoint?
     var isGrowing = true
     while step < stepCount {
@@ -282,7 +287,7 @@ struct TreeTrial {
     guard usesCheckpoints else { return }
     if var going = checkpoint {
       checkpoint = nil
-      if bench.write(&going, pageCount: Int.random(in: 1...40, using: &generator)) {
+      if try bench.write(&going, pageCount: Int.random(in: 1...40, using: &generator)) {
         checkpoint = going
       } else {
         try TreeTrial.expectInFile(bench, going)
@@ -310,7 +315,7 @@ struct TreeTrial {
   ) throws {
     try bench.commit()
     if var going = checkpoint {
-      while bench.write(&going, pageCount: 100) {}
+      while try bench.write(&going, pageCount: 100) {}
       try TreeTrial.expectInFile(bench, going)
       try bench.exchange(going)
     }

@@ -94,6 +94,8 @@ struct TreeSurvey {
   var leafCount = 0
   var leafUsedByteCount = 0
   var depth = 0
+  /// Leaves that have a delta.
+  var deltaCount = 0
   var filling: Double { leafCount == 0 ? 0 : Double(leafUsedByteCount) / Double(leafCount * Page.capacity) }
 
   /// Walks a tree and checks every page: layout, order, separators, levels, counts, no page twice, none without records.
@@ -129,6 +131,10 @@ struct TreeSurvey {
     let page = try source.page(reference, end: end)
     if let reason = page.verifyStructure() { throw BrokenPromise("page \(reference): \(reason.rawValue)") }
     try promise(page.level == level, "a page of level \(page.level) stands at level \(level)")
+    if LeafDelta.isDelta(reference) {
+      deltaCount += 1
+      try promise(!page.isBranch && level < (self.depth - 1), "a delta stands at a branch, or at a root")
+    }
     if reference & PageSource.memoryTag != 0 {
       try promise(!DirtyPage(reference).isRetired, "a page of the newest version is marked as replaced")
     }
@@ -211,6 +217,7 @@ struct TreeSurvey {
   /// Trees that are small enough move into the cells of the catalog when they are written there.
   var inlinesSmallTrees = false
   private(set) var mostInline = 0
+  private(set) var mostDeltas = 0
 
   init(treeCount: Int) throws {
     unsafe file = RawMemory.reserveZeroed(byteCount: TreeWorkbench.fileByteCount)!
@@ -356,7 +363,10 @@ struct TreeSurvey {
 
   private func free(_ reference: UInt64) {
     // Safe: nobody may read a page that is being freed; that is what the filling shows.
-    unsafe memset(DirtyPage(reference).page.base, 0xEE, Page.byteCount)
+    let address = UInt(reference & ~(PageSource.memoryTag | LeafDelta.classMask))
+    unsafe memset(
+      UnsafeMutableRawPointer(bitPattern: address)!, 0xEE,
+      DirtyPages.byteCount(of: reference) - DirtyPages.headerByteCount)
     editor.pages.deallocate(reference)
   }
 
@@ -390,11 +400,11 @@ struct TreeSurvey {
   }
 
   /// Writes some more pages; false when all are written.
-  func write(_ checkpoint: inout Checkpoint, pageCount: Int) -> Bool {
+  func write(_ checkpoint: inout Checkpoint, pageCount: Int) throws -> Bool {
     for _ in 0..<pageCount {
       guard let reference = checkpoint.walk.next() else { return false }
       // Safe: the file's memory is a gigabyte, far more than any test writes.
-      unsafe editor.encodeForFile(reference, into: Page(file + Int(end)), offset: end)
+      try unsafe editor.encodeForFile(reference, into: Page(file + Int(end)), offset: end)
       checkpoint.written.append(reference)
       end += UInt64(Page.byteCount)
     }
@@ -430,6 +440,7 @@ struct TreeSurvey {
   func checkNow(_ tree: Int) throws -> TreeSurvey {
     let survey = try TreeSurvey(roots[tree], source, end: end)
     try survey.expectEqual(models[tree])
+    mostDeltas = max(mostDeltas, survey.deltaCount)
     return survey
   }
 
@@ -456,6 +467,7 @@ struct TreeSurvey {
       try promise(rest == version.rests[tree], "what the catalog keeps about tree \(tree) has changed")
       let survey = try TreeSurvey(root, source, end: end)
       try survey.expectEqual(version.models[tree])
+      mostDeltas = max(mostDeltas, survey.deltaCount)
       try promise(references.isDisjoint(with: survey.references), "two trees share a page")
       references.formUnion(survey.references)
     }

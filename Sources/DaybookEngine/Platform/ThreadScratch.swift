@@ -1,4 +1,5 @@
-/// Memory of the present thread for what it reads from a file with `pread`: pages in one ring, operations in another.
+/// Memory of the present thread for what it reads from a file with `pread`, or puts together from parts: pages in one ring,
+/// operations in another.
 ///
 ///     pages       ┌────┬────┬────┬╌╌╌╌┬────┐   a page stays as it is until its thread has asked for `pageCount` more
 ///     operations  ┌────┬────┬────┬────┐        an operation, until its thread has asked for `operationCount` more
@@ -31,7 +32,7 @@
   let blocks = ByteBuffer(capacity: 16 << 10)
 
   private init() {
-    unsafe pages = .allocate(byteCount: ThreadScratch.pageCount * ThreadScratch.pageByteCount, alignment: 64)
+    unsafe pages = .allocate(byteCount: (ThreadScratch.pageCount + 1) * ThreadScratch.pageByteCount, alignment: 64)
     for _ in 0..<ThreadScratch.operationCount { operations.append(ByteBuffer(capacity: 1024)) }
   }
 
@@ -45,6 +46,12 @@
     // A page that somebody has kept too long must not look like one.
     if TestSetting.isBuffered { unsafe RawMemory.fill(page, byteCount: ThreadScratch.pageByteCount, with: 0xA5) }
     return unsafe page
+  }
+
+  /// A page to work in while another is put together; never part of an answer.
+  var workPage: UnsafeMutableRawPointer {
+    // Safe: there is room for one page more than the ring has.
+    unsafe pages + ThreadScratch.pageCount * ThreadScratch.pageByteCount
   }
 
   /// An empty buffer for one operation. One that was very long does not stay with the thread for ever.

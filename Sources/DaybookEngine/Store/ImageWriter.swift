@@ -8,13 +8,13 @@
   package let store: Store
   package let transaction: StoreTransaction
   private let pace: Pace
-  /// Pages in memory, past which they are written.
-  private let pageLimit: Int
+  /// Bytes of pages in memory, past which they are written.
+  private let pageByteLimit: Int
 
   package init(_ store: Store, sequence: UInt64, pace: Pace) throws(StoreError) {
     self.store = store
     self.pace = pace
-    pageLimit = min(16 << 10, store.options.checkpointMemoryByteCount / 4 / DirtyPages.byteCountPerPage)
+    pageByteLimit = min(64 << 20, store.options.checkpointMemoryByteCount / 4)
     transaction = try store.beginTransaction()
     transaction.becomeImage(of: sequence)
   }
@@ -29,7 +29,7 @@
   /// To be called between operations, where the applier waits for nothing: writes pages when there are many, and lets others
   /// have the disk.
   package func rest() throws(StoreError) {
-    if transaction.editor.created.count > pageLimit {
+    if transaction.editor.createdByteCount > pageByteLimit {
       try transaction.spill { (walk) throws(StoreError) in
         let isMore = try store.appendPages(&walk)
         try letOthersHaveTheDisk()

@@ -98,18 +98,25 @@ extension Store {
       frame.append(zeros: Page.byteCount)
       // Safe: the frame's buffer has the page's bytes at `start`, and does not grow before they are written.
       let target = unsafe Page(frame.base + start)
-      editor.encodeForFile(reference, into: target, offset: tail.offset + UInt64(start))
+      do { try editor.encodeForFile(reference, into: target, offset: tail.offset + UInt64(start)) } catch {
+        forgetWritten(from: firstWritten)
+        throw StoreError(error)
+      }
       writtenPages.append(reference)
     }
     guard writtenPages.count > firstWritten else { return false }
     do {
       _ = try append(.pages, frame, sequence: tail.sequence, through: backgroundFile)
     } catch {
-      for reference in writtenPages[firstWritten...] { DirtyPage(reference).fileOffset = 0 }
-      writtenPages.removeSubrange(firstWritten...)
+      forgetWritten(from: firstWritten)
       throw error
     }
     return true
+  }
+
+  private func forgetWritten(from index: Int) {
+    for reference in writtenPages[index...] { DirtyPage(reference).fileOffset = 0 }
+    writtenPages.removeSubrange(index...)
   }
 
   private func writeCheckpointFrame(_ version: StateRecord) throws(StoreError) {

@@ -203,7 +203,7 @@ import Synchronization
   /// calls for a checkpoint, hurries it, and holds writers up.
   func hasUsed(quarters: Int) -> Bool {
     replayByteCount > logBudgetByteCount / 4 * quarters
-      || editor.pages.usedPageCount * DirtyPages.byteCountPerPage > options.checkpointMemoryByteCount / 4 * quarters
+      || editor.pages.usedByteCount > options.checkpointMemoryByteCount / 4 * quarters
   }
 
   // MARK: publishing
@@ -241,18 +241,18 @@ import Synchronization
     while true {
       let (pinned, published) = freeStates()
       expandWholeTrees(pinned: pinned, published: published)
-      var heldCount = 0
+      var heldByteCount = 0
       waitingPages.removeAll { page in
         if page.death > published { return false }
         if isPinned(pinned, page.birth, page.death), !isMutant("reuse-pinned-page") {
-          heldCount += 1
+          heldByteCount += DirtyPages.byteCount(of: page.reference)
           return false
         }
         if page.isWholeTree { return false }
         editor.pages.deallocate(page.reference)
         return true
       }
-      guard heldCount * DirtyPages.byteCountPerPage > options.snapshotMemoryByteCount,
+      guard heldByteCount > options.snapshotMemoryByteCount,
         slots.revokeOldest(below: published)
       else { break }
     }
@@ -310,6 +310,7 @@ extension TreeEditor {
     guard !meta.isRetired else { return }
     meta.isRetired = true
     result.append(Retired(reference: reference, birth: meta.birth, death: death))
+    if LeafDelta.isDelta(reference) { return }
     var children: [UInt64] = []
     meta.page.replaceReferences { child in
       children.append(child)

@@ -34,7 +34,7 @@
     let operationByteCount: Int
     let partByteCount: Int
     /// Of the pages that one transaction may make.
-    let pageCount: Int
+    let pageByteCount: Int
   }
 
   init(store: Store) {
@@ -43,7 +43,7 @@
     salt = store.header.salt
     limits = Limits(
       operationByteCount: store.options.maximumOperationByteCount, partByteCount: store.options.partByteCount,
-      pageCount: store.options.checkpointMemoryByteCount / 2 / DirtyPages.byteCountPerPage)
+      pageByteCount: store.options.checkpointMemoryByteCount / 2)
     editor = store.editor
     buffer = store.transactionBuffer
     base = editor.beginEdit()
@@ -151,10 +151,8 @@
 
   private func checkMemory() throws(StoreError) {
     // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
-    if editor.created.count > limits.pageCount, !isImage {
-      let error = StoreError.tooLarge(
-        byteCount: editor.created.count * DirtyPages.byteCountPerPage,
-        limit: limits.pageCount * DirtyPages.byteCountPerPage)
+    if editor.createdByteCount > limits.pageByteCount, !isImage {
+      let error = StoreError.tooLarge(byteCount: editor.createdByteCount, limit: limits.pageByteCount)
       failure = error
       throw error
     }

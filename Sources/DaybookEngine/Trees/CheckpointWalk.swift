@@ -27,6 +27,10 @@ struct CheckpointWalk {
         nextRoot += 1
         continue
       }
+      if LeafDelta.isDelta(top.reference) {
+        stack.removeLast()
+        return top.reference
+      }
       let page = DirtyPage(top.reference).page
       if page.isBranch {
         if top.cell < page.cellCount {
@@ -141,11 +145,15 @@ extension Page {
 }
 
 extension TreeEditor {
-  /// Writes the image of a dirty page for the file at `offset`: cells in slot order without holes, zeros in the free space
+  /// Writes the image of a dirty page, or of a leaf with its delta, for the file at `offset`: cells in slot order without holes, zeros in the free space
   /// (memory that the page never used, and records that it has removed, are nobody's business), children by file offset,
   /// checksum sealed.
-  func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) {
-    target.copy(from: DirtyPage(reference).page)
+  func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) throws(PageFault) {
+    if LeafDelta.isDelta(reference) {
+      try source.merge(reference, into: target, end: end, scratch: scratch)
+    } else {
+      target.copy(from: DirtyPage(reference).page)
+    }
     target.compact(scratch: scratch)
     target.clearFreeBytes()
     target.replaceReferences { child in
@@ -161,6 +169,7 @@ extension TreeEditor {
     guard reference & PageSource.memoryTag != 0 else { return reference }
     let meta = DirtyPage(reference)
     if meta.fileOffset != 0 { return meta.fileOffset }
+    if LeafDelta.isDelta(reference) { return reference }
     let page = meta.page
     if page.kind == Page.Kind.leaf { return reference }
     var replacements: [UInt64: UInt64] = [:]

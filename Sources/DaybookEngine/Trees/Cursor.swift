@@ -19,8 +19,9 @@ package struct Cursor {
   private let reader: TreeReader
   private let root: TreeRoot
   private var path: [Step] = []
-  /// Nil where the file is mapped, and the tree has pages of its own.
-  private let copies: PageCopies?
+  /// Nil where the file is mapped, the tree has pages of its own, and no leaf with a delta has come.
+  private var copies: PageCopies?
+  private let keepsCopies: Bool
   private var leaf: Page
   /// Of the page that was got last: that of the leaf, while the cursor stands on one.
   private var reference: UInt64 = 0
@@ -31,7 +32,8 @@ package struct Cursor {
   init(reader: TreeReader, root: TreeRoot) {
     self.reader = reader
     self.root = root
-    copies = reader.source.isBuffered || InlineTree.isInline(root.reference) ? PageCopies() : nil
+    keepsCopies = reader.source.isBuffered || InlineTree.isInline(root.reference)
+    copies = keepsCopies ? PageCopies() : nil
     // Safe: never read; the first move replaces it.
     unsafe leaf = Page(reader.source.base)
   }
@@ -186,11 +188,17 @@ package struct Cursor {
   /// The page for longer than a few calls; the leaf is number 0, the root 1.
   @inline(__always)
   private func kept(_ page: Page, as number: Int) -> Page {
-    copies.map { $0.keep(page, as: number) } ?? page
+    keepsCopies ? copies.map { $0.keep(page, as: number) } ?? page : page
   }
 
   private mutating func stand(on page: Page, at index: Int) {
-    leaf = kept(page, as: 0)
+    if LeafDelta.isDelta(reference), !keepsCopies, !isMutant("keep-merged-leaf") {
+      let copies = copies ?? PageCopies()
+      self.copies = copies
+      leaf = copies.keep(page, as: 0)
+    } else {
+      leaf = kept(page, as: 0)
+    }
     leafCellCount = page.cellCount
     self.index = index
     isValid = index >= 0 && index < leafCellCount

@@ -1,7 +1,7 @@
-/// Memory for pages that are not in the file yet.
+/// Memory for pages that are not in the file yet, and for deltas of leaves that are.
 ///
 /// A dirty page is raw memory, not an object: reference counting on the path of a read costs more than the read. In
-/// front of each page stand 64 bytes about it:
+/// front of each page or delta stand 64 bytes about it:
 ///
 ///     offset  size  field
 ///          0     8  birth: the version that first holds the page
@@ -9,16 +9,22 @@
 ///         16     8  file offset, once a checkpoint has written it; zero before
 ///         24     8  1 when some version has replaced it, else 0
 ///
-/// Pages come from slabs of a megabyte; freed ones go onto a list. Only the holder of the turn allocates and frees.
+/// They come from slabs of a megabyte, each for one size; freed ones go onto a list for their size. A reference is the
+/// address with `PageSource.memoryTag`; of a delta it has the number of its size in the low bits. Only the holder of the turn
+/// allocates and frees.
 @safe final class DirtyPages {
   static let headerByteCount = 64
   private static let stride = headerByteCount + Page.byteCount
+  private static let slabByteCount = stride * pagesPerSlab
   /// What one page takes of memory.
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
   private var slabs = unsafe [UnsafeMutableRawPointer]()
   @safe @exclusivity(unchecked) private var free: [UInt64] = []
+  @safe @exclusivity(unchecked) private var freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
+  @safe @exclusivity(unchecked) private(set) var usedByteCount = 0
+  /// Pages and deltas.
   @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
 
   deinit { releaseAll() }
@@ -27,30 +33,55 @@
   func allocate(birth: UInt64, mark: UInt64) -> UInt64 {
     if free.isEmpty { addSlab() }
     let reference = free.removeLast()
+    usedByteCount += DirtyPages.stride
+    begin(reference, birth: birth, mark: mark)
+    return reference
+  }
+
+  /// Memory for a delta, uninitialised.
+  func allocateDelta(classNumber: Int, birth: UInt64, mark: UInt64) -> UInt64 {
+    if freeDeltas[classNumber].isEmpty { addSlab(classNumber: classNumber) }
+    let reference = freeDeltas[classNumber].removeLast()
+    usedByteCount += LeafDelta.stride(ofClass: classNumber)
+    begin(reference, birth: birth, mark: mark)
+    return reference
+  }
+
+  /// What a page or delta takes of memory; zero for a page of the file.
+  static func byteCount(of reference: UInt64) -> Int {
+    if reference & PageSource.memoryTag == 0 { return 0 }
+    let number = Int(reference & LeafDelta.classMask)
+    return number == 0 ? stride : LeafDelta.stride(ofClass: number)
+  }
+
+  private func begin(_ reference: UInt64, birth: UInt64, mark: UInt64) {
     usedPageCount += 1
     let meta = DirtyPage(reference)
     meta.birth = birth
     meta.mark = mark
     meta.fileOffset = 0
     meta.isRetired = false
-    return reference
   }
 
   /// Gives all memory back; no page may be looked at any more.
   func releaseAll() {
     while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }
     free = []
+    freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
+    usedByteCount = 0
     usedPageCount = 0
   }
 
   func deallocate(_ reference: UInt64) {
     usedPageCount -= 1
-    free.append(reference)
+    usedByteCount -= DirtyPages.byteCount(of: reference)
+    let number = Int(reference & LeafDelta.classMask)
+    if number == 0 { free.append(reference) } else { freeDeltas[number].append(reference) }
   }
 
   private func addSlab() {
     let slab = UnsafeMutableRawPointer.allocate(
-      byteCount: DirtyPages.stride * DirtyPages.pagesPerSlab, alignment: 64)
+      byteCount: DirtyPages.slabByteCount, alignment: 64)
     unsafe slabs.append(slab)
     for index in (0..<DirtyPages.pagesPerSlab).reversed() {
       // Safe: the page lies within the slab.
@@ -58,9 +89,20 @@
       free.append(UInt64(UInt(bitPattern: page)) | PageSource.memoryTag)
     }
   }
+
+  private func addSlab(classNumber: Int) {
+    let slab = UnsafeMutableRawPointer.allocate(byteCount: DirtyPages.slabByteCount, alignment: 64)
+    unsafe slabs.append(slab)
+    let stride = LeafDelta.stride(ofClass: classNumber)
+    for index in (0..<DirtyPages.slabByteCount / stride).reversed() {
+      // Safe: the delta lies within the slab; strides are multiples of 64, so the low bits are free.
+      let delta = unsafe slab + (index * stride + DirtyPages.headerByteCount)
+      freeDeltas[classNumber].append(UInt64(UInt(bitPattern: delta)) | PageSource.memoryTag | UInt64(classNumber))
+    }
+  }
 }
 
-/// What stands in front of a dirty page.
+/// What stands in front of a dirty page or a delta.
 @safe struct DirtyPage {
   private let base: UnsafeMutableRawPointer
 
@@ -68,9 +110,11 @@
     precondition(reference & PageSource.memoryTag != 0, "only a page in memory has a header in front of it")
     // Safe: tagged references are made by `DirtyPages.allocate`, which leaves room in front of the page.
     unsafe base =
-      UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))! - DirtyPages.headerByteCount
+      UnsafeMutableRawPointer(bitPattern: UInt(reference & ~(PageSource.memoryTag | LeafDelta.classMask)))!
+      - DirtyPages.headerByteCount
   }
 
+  /// Only of a page, never of a delta.
   var page: Page { unsafe Page(base + DirtyPages.headerByteCount) }
   var birth: UInt64 {
     get { unsafe base.load(as: UInt64.self) }

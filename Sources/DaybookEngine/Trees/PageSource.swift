@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Where pages come from: a reference is a file offset, or the tagged address of a page that is only in memory.
+/// Where pages come from: a reference is a file offset, or the tagged address of a page or a delta that is only in memory.
 ///
 /// A page of the file is checked when it is first touched in this process (checksum, layout, order); one bit per 4096
 /// bytes of file remembers it. After that, a reference costs a bit test. No reference is followed beyond the end that the
-/// reader's snapshot knows to be verified, because a touch past the end of a mapped file kills the process.
+/// reader's snapshot knows to be verified, because a touch past the end of a mapped file kills the process. A leaf with a
+/// delta (`LeafDelta`) is put together in memory of the thread, but for single lookups, which look at the two.
 ///
 /// A file that is not mapped is read through a `BufferedFile`: then no offset has a bit, every page of the file is got by
 /// `pageElsewhere`, as a copy in memory of the thread, and it stays only until the thread has asked for a few more
@@ -68,6 +69,7 @@ import Synchronization
   @inline(__always)
   func page(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
     if reference & PageSource.memoryTag != 0 {
+      if reference & LeafDelta.classMask != 0 { return try mergedPage(reference, end) }
       // Safe: a tagged reference is only ever written by the editor, and its page lives as long as a version that
       // reaches it is pinned.
       return unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!)
@@ -112,7 +114,7 @@ import Synchronization
     return page
   }
 
-  private func noted(_ fault: PageFault) -> PageFault {
+  func noted(_ fault: PageFault) -> PageFault {
     firstFault.withLock { first in if first == nil { first = fault } }
     return fault
   }
@@ -177,6 +179,7 @@ package struct TreeRoot: Sendable, Equatable {
     while page.isBranch {
       let level = page.level
       reference = page.child(page.childIndex(for: key))
+      if level == 1, LeafDelta.isDelta(reference) { return try valueBesideLeaf(key, reference) }
       page = try source.page(reference, end: end)
       if level == 1 { page.touch() }
       depth &+= 1

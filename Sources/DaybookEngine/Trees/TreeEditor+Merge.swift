@@ -3,7 +3,7 @@
 /// Ranges go at once: whole subtrees between the two edges of the range are dropped without being read, only the pages
 /// along both edges are changed, and joined with their neighbours if little is left in them.
 extension TreeEditor {
-  private static let minimumUsedByteCount = Page.capacity / 4
+  static let minimumUsedByteCount = Page.capacity / 4
   private static let mergedByteCountLimit = Page.capacity * 9 / 10
 
   /// Repairs the path after a removal from its leaf.
@@ -53,7 +53,8 @@ extension TreeEditor {
       } else if page.isBranch && page.cellCount == 0 {
         let child = page.leftmostChild
         retire(root.reference)
-        root.reference = child
+        // A root has no delta.
+        root.reference = LeafDelta.isDelta(child) ? try writable(child) : child
       } else {
         return
       }
