@@ -41,6 +41,9 @@ keep-stale-bytes                 RecoveryTests          what is torn is not zero
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
 reuse-pinned-page                StoreThread|StoreModel a page that a snapshot holds is used for something else
 change-published-page            StoreModelTests        a page that readers see is changed in place
+change-published-delta           LeafDelta              so is a delta that readers see
+write-leaf-without-delta         LeafDelta|StoreModel   a checkpoint writes the leaf and forgets its delta
+keep-merged-leaf                 LeafDelta              a cursor stands on a merged page that its thread uses again
 publish-checkpoint-early         CrashTests             a checkpoint's pages are not synced before its frame
 checkpoint-before-commits        StoreFailureTests      a checkpoint holds commits that are not synced yet
 leave-no-tombstone               DeleteTests            a delete leaves no tombstone
@@ -52,6 +55,7 @@ trim-under-readers               StoreOpeningTests      the file is cut while so
 skip-last-commits                Interleaving|Compact   a compaction forgets the commits that came while it was copying
 skip-compaction-sync             CrashSearch            the new file takes the name before it is durable
 skip-directory-sync-after-compaction StoreCompaction       commits go on in the new file before its name is durable
+never-catch-up                   StoreCompaction        commits that come faster than a compaction copies them make it copy without end
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
 stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted

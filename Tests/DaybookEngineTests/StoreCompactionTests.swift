@@ -110,6 +110,62 @@ struct StoreCompactionTests {
     try again.close()
   }
 
+  @Test("commits that come faster than a compaction copies them wait for it, so it holds the turn for the last megabyte only")
+  func holdsWritersUp() throws {
+    final class Counts: Sendable {
+      /// The newest commit of the old file when the last ones were copied, and how many bytes of them.
+      let state = Locked((sequence: UInt64(0), byteCount: 0, writes: UInt64(0), isOver: false))
+    }
+    /// Copies more slowly than the writer writes.
+    struct SlowImager: Imager {
+      let base = KeyValueImager()
+      let old: Store
+      let counts: Counts
+      func makeApplier() -> any Applier { base.makeApplier() }
+      func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
+        try base.writeImage(of: pin, source, to: writer)
+        // Meanwhile many commits have come.
+        while counts.state.withLock({ $0.writes < 600 }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+      }
+      func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+        let sequence = try base.copy(commit, to: target)
+        SystemClock.sleep(nanoseconds: 500_000)
+        let newest = old.writtenNumber.load(ordering: .acquiring)
+        counts.state.withLock { state in
+          if state.sequence != newest { state.byteCount = 0 }
+          state.sequence = newest
+          state.byteCount += (try? commit.operation(0).payload.count) ?? 0
+        }
+        return sequence
+      }
+    }
+    let disk = MemoryDisk()
+    var options = StoreOptions.small()
+    options.durability = .relaxed
+    let store = try KeyValueStore("a", disk: disk, options: options)
+    try store.put("first", [1])
+    let counts = Counts()
+    let value = [UInt8](repeating: 7, count: 8 << 10)
+    let writer = BackgroundThread(name: "writer") {
+      while !counts.state.withLock({ $0.isOver }) {
+        for number in 0..<10 { try? store.put("key \(number)", value) }
+        counts.state.withLock { $0.writes += 10 }
+      }
+    }
+    try store.stores.compact(SlowImager(old: store.store, counts: counts), pace: Pace(bytesPerSecond: nil) { true })
+    let last = counts.state.withLock { state in
+      state.isOver = true
+      return state.byteCount
+    }
+    writer?.join()
+    // A megabyte of log, and what came between the last look and the turn.
+    #expect(last < 2 << 20, "\(last) bytes were copied while nobody could write")
+    let contents = try store.contents()
+    #expect(contents.count == 11)
+    try Self.expectSound(store)
+    try store.close()
+  }
+
   @Test("a snapshot goes on in the old file, whose memory is given back with the last of them")
   func snapshots() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -78,6 +78,9 @@ extension Store {
     self.shouldGoOn = shouldGoOn
   }
 
+  /// Work that may take as long as it likes must not hold up others for it.
+  var isLimited: Bool { bytesPerSecond != nil }
+
   func check() throws(StoreError) {
     if !shouldGoOn() { throw .refused(reason: "the copy was cancelled") }
   }

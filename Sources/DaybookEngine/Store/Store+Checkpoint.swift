@@ -39,7 +39,7 @@ extension Store {
     takeTurnForBackground()
     reclaim()
     // What waits for a commit that is not durable yet comes free with the next transaction.
-    reclaimThreshold = 256
+    reclaimThreshold = Store.minimumReclaimByteCount
     giveTurn()
   }
 

@@ -54,11 +54,15 @@ extension Store {
     do throws(StoreError) {
       var position = try copyImage(to: target, imager, pace)
       if position.sequence > 0 { try target.checkpoint() }
-      // Each round is shorter than the one before, unless commits come faster than they can be copied.
-      for _ in 0..<16 {
+      defer { limitCommits(through: .max) }
+      // Each round is shorter than the one before. Commits that come faster than they can be copied wait from the second
+      // round on, unless the copy was asked to be slow: what they may be ahead is half of what the round has to copy.
+      for round in 0..<16 {
         try pace.check()
-        if writtenOffset.load(ordering: .acquiring) - position.end < 1 << 20 { break }
-        position = try catchUp(target, from: position, imager, pace)
+        let lag = writtenOffset.load(ordering: .acquiring) - position.end
+        if lag < 1 << 20 { break }
+        let lead = round == 0 || pace.isLimited || isMutant("never-catch-up") ? nil : lag / 2
+        position = try catchUp(target, from: position, lead: lead, imager, pace)
       }
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
       try replace(by: target, in: stores, temporary, from: position, imager)
@@ -124,17 +128,32 @@ extension Store {
     return position
   }
 
-  /// - Parameter pace: nil while the turn is held, when nobody may be asked whether to go on.
+  private func limitCommits(through offset: UInt64) {
+    turn.withLock {
+      commitLimit = offset
+      turn.broadcast()
+    }
+  }
+
+  /// - Parameters:
+  ///   - lead: how far the log may grow ahead of the copy meanwhile.
+  ///   - pace: nil while the turn is held, when nobody may be asked whether to go on.
   private func catchUp(
-    _ target: Store, from position: CopyPosition, _ imager: some Imager, _ pace: Pace?
+    _ target: Store, from position: CopyPosition, lead: UInt64? = nil, _ imager: some Imager, _ pace: Pace?
   ) throws(StoreError) -> CopyPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
+    var limited = position.end
+    if let lead { limitCommits(through: limited + lead) }
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
       let sequence = try imager.copy(commit, to: target)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
+      if let lead, commit.header.next >= limited + Pace.syncByteCount {
+        limited = commit.header.next
+        limitCommits(through: limited + lead)
+      }
       if !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         try target.syncInBackground()

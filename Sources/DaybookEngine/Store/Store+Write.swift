@@ -25,7 +25,7 @@ extension Store {
       giveTurn()
       throw error
     }
-    if waitingPages.count >= reclaimThreshold { reclaim() }
+    if waitingByteCount >= reclaimThreshold { reclaim() }
     let transaction = reusableTransaction
     transaction.begin()
     return transaction
@@ -140,6 +140,7 @@ extension Store {
         editor.pages.deallocate(page.reference)
       } else {
         waitingPages.append(page)
+        waitingByteCount += DirtyPages.byteCount(of: page.reference)
       }
     }
   }

@@ -38,7 +38,11 @@ import Synchronization
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// Pages that are replaced, but that a pinned version may still need.
   var waitingPages: [TreeEditor.Retired] = []
-  var reclaimThreshold = 256
+  /// What they take of memory; of trees that were dropped as a whole only their roots.
+  var waitingByteCount = 0
+  /// With so many waiting bytes it is worth looking who still needs them.
+  var reclaimThreshold = Store.minimumReclaimByteCount
+  static let minimumReclaimByteCount = 1 << 20
   /// The freeze position of the newest checkpoint, and how many bytes before it were frames of pages.
   var freezeOffset: UInt64
   var freezePageFrameByteCount: UInt64 = 0
@@ -50,6 +54,8 @@ import Synchronization
   /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
   var hasSyncedDirectory = false
   var isCheckpointing = false
+  /// Writers wait while the log is longer than this: a compaction is catching up with them.
+  var commitLimit = UInt64.max
   /// Pages that have their place in the file, but that the newest trees do not refer to by it yet: those of the present
   /// checkpoint, and of one that failed half way. An address may stand here twice, or belong to another page by now.
   var writtenPages: [UInt64] = []
@@ -141,7 +147,7 @@ import Synchronization
   func takeTurn() {
     turn.lock()
     waitingWriterCount += 1
-    while isTurnTaken || mustWaitForCheckpoint { turn.wait() }
+    while isTurnTaken || mustWaitForCheckpoint || tail.offset > commitLimit { turn.wait() }
     waitingWriterCount -= 1
     isTurnTaken = true
     turn.unlock()
@@ -256,9 +262,10 @@ import Synchronization
         slots.revokeOldest(below: published)
       else { break }
     }
-    let limit = options.snapshotMemoryByteCount / DirtyPages.byteCountPerPage
-    let count = waitingPages.count
-    reclaimThreshold = max(256, count < limit ? min(count * 2, limit + 1) : count + count / 8)
+    waitingByteCount = waitingPages.reduce(0) { $0 + DirtyPages.byteCount(of: $1.reference) }
+    let limit = options.snapshotMemoryByteCount
+    let held = waitingByteCount
+    reclaimThreshold = max(Store.minimumReclaimByteCount, held < limit ? min(held * 2, limit) : held + held / 8)
   }
 
   /// Frees the states that nobody pins. Returns the versions that are pinned, in order, and the newest that readers see.
@@ -299,6 +306,7 @@ import Synchronization
       return true
     }
     waitingPages += expanded
+    for page in expanded { waitingByteCount += DirtyPages.byteCount(of: page.reference) }
   }
 }
 

@@ -14,7 +14,9 @@ extension TreeEditor {
     let isDelta = LeafDelta.isDelta(reference)
     if !isDelta && reference & PageSource.memoryTag != 0 { return nil }
     let delta = isDelta ? LeafDelta(reference) : nil
+    delta?.touch()
     let page = try page(delta?.leaf ?? reference)
+    page.touch()
     return page.kind == Page.Kind.leaf && page.level == 0 ? (page, reference, delta) : nil
   }
 
@@ -101,7 +103,7 @@ extension TreeEditor {
     }
     let target = allocateDelta(classNumber: number)
     if let delta {
-      LeafDelta(target).copy(from: delta, leavingOut: dropped)
+      LeafDelta(target).copy(from: delta, leavingOut: dropped, needed: needed)
     } else {
       LeafDelta(target).initialize(leaf: reference)
     }
