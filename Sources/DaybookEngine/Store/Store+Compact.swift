@@ -52,18 +52,15 @@ extension Store {
       throw error
     }
     do throws(StoreError) {
+      target.setUnfinished(true)
       var position = try copyImage(to: target, imager, pace)
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
-      // Each round is shorter than the one before. Commits that come faster than they can be copied wait from the second
-      // round on, unless the copy was asked to be slow: what they may be ahead is half of what the round has to copy.
-      for round in 0..<16 {
-        try pace.check()
-        let lag = writtenOffset.load(ordering: .acquiring) - position.end
-        if lag < 1 << 20 { break }
-        let lead = round == 0 || pace.isLimited || isMutant("never-catch-up") ? nil : lag / 2
-        position = try catchUp(target, from: position, lead: lead, imager, pace)
-      }
+      try catchUpInRounds(target, &position, imager, pace, limitsCommits: false)
+      // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
+      target.setUnfinished(false)
+      try target.checkpointBeforeUse()
+      try catchUpInRounds(target, &position, imager, pace, limitsCommits: true)
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
       try replace(by: target, in: stores, temporary, from: position, imager)
     } catch {
@@ -126,6 +123,35 @@ extension Store {
       throw error
     }
     return position
+  }
+
+  /// Copies what has come, round by round, until less than a megabyte is missing. Each round is shorter than the one
+  /// before: commits that come faster than they can be copied wait from the second round on, unless the copy was asked to be
+  /// slow. What they may be ahead is half of what the round has to copy.
+  private func catchUpInRounds(
+    _ target: Store, _ position: inout CopyPosition, _ imager: some Imager, _ pace: Pace, limitsCommits: Bool
+  ) throws(StoreError) {
+    for round in 0..<16 {
+      try pace.check()
+      let lag = writtenOffset.load(ordering: .acquiring) - position.end
+      if lag < 1 << 20 { return }
+      let mayLimit = (limitsCommits || round > 0) && !pace.isLimited && !isMutant("never-catch-up")
+      position = try catchUp(target, from: position, lead: mayLimit ? lag / 2 : nil, imager, pace)
+    }
+  }
+
+  private func setUnfinished(_ isUnfinished: Bool) {
+    takeTurnForBackground()
+    self.isUnfinished = isUnfinished
+    giveTurn()
+  }
+
+  /// A checkpoint where the log since the last would soon ask for one.
+  private func checkpointBeforeUse() throws(StoreError) {
+    takeTurnForBackground()
+    let isWorthIt = hasUsed(quarters: 1)
+    giveTurn()
+    if isWorthIt { try checkpoint() }
   }
 
   private func limitCommits(through offset: UInt64) {

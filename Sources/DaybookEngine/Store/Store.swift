@@ -54,6 +54,8 @@ import Synchronization
   /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
   var hasSyncedDirectory = false
   var isCheckpointing = false
+  /// A compaction is making this file: a crash throws it away, so nothing of its log need be short for replay.
+  var isUnfinished = false
   /// Writers wait while the log is longer than this: a compaction is catching up with them.
   var commitLimit = UInt64.max
   /// Pages that have their place in the file, but that the newest trees do not refer to by it yet: those of the present
@@ -199,6 +201,7 @@ import Synchronization
     Int(tail.offset &- freezeOffset) - Int(tail.pageFrameByteCount &- freezePageFrameByteCount)
   }
   var logBudgetByteCount: Int {
+    if isUnfinished { return .max / 4 }
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }

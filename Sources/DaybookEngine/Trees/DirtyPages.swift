@@ -65,7 +65,7 @@
 
   /// Gives all memory back; no page may be looked at any more.
   func releaseAll() {
-    while let slab = unsafe slabs.popLast() { unsafe slab.deallocate() }
+    while let slab = unsafe slabs.popLast() { unsafe RawMemory.release(slab, byteCount: DirtyPages.slabByteCount) }
     free = []
     freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
     usedByteCount = 0
@@ -79,10 +79,17 @@
     if number == 0 { free.append(reference) } else { freeDeltas[number].append(reference) }
   }
 
-  private func addSlab() {
-    let slab = UnsafeMutableRawPointer.allocate(
-      byteCount: DirtyPages.slabByteCount, alignment: 64)
+  /// From the system, which has it back as soon as the store is closed: an allocator would keep what a compaction used.
+  private func makeSlab() -> UnsafeMutableRawPointer {
+    guard let slab = unsafe RawMemory.reserveZeroed(byteCount: DirtyPages.slabByteCount) else {
+      fatalError("the system has no memory for changed pages")
+    }
     unsafe slabs.append(slab)
+    return unsafe slab
+  }
+
+  private func addSlab() {
+    let slab = unsafe makeSlab()
     for index in (0..<DirtyPages.pagesPerSlab).reversed() {
       // Safe: the page lies within the slab.
       let page = unsafe slab + (index * DirtyPages.stride + DirtyPages.headerByteCount)
@@ -91,8 +98,7 @@
   }
 
   private func addSlab(classNumber: Int) {
-    let slab = UnsafeMutableRawPointer.allocate(byteCount: DirtyPages.slabByteCount, alignment: 64)
-    unsafe slabs.append(slab)
+    let slab = unsafe makeSlab()
     let stride = LeafDelta.stride(ofClass: classNumber)
     for index in (0..<DirtyPages.slabByteCount / stride).reversed() {
       // Safe: the delta lies within the slab; strides are multiples of 64, so the low bits are free.
