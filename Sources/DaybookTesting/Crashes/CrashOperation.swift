@@ -80,7 +80,12 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case 12..<20: return .saveOwned(zone: zone, record: number(0..<6), owner: number(0..<6))
     case 20..<44:
       return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
-    case 44..<52: return .saveMany(zone: zone, count: number(2..<14), byteCount: number(20..<260))
+    case 44..<52:
+      let count = number(2..<14)
+      let byteCount = number(20..<260)
+      // Now and then so many that trees have branches, whose leaves get deltas after a checkpoint.
+      return count == 13
+        ? .saveMany(zone: zone, count: 130, byteCount: 20) : .saveMany(zone: zone, count: count, byteCount: byteCount)
     case 52..<64: return .delete(zone: zone, record: number(0..<6))
     case 64..<68: return .deleteZone(zone)
     case 68..<72: return .abort(zone: zone, count: number(1..<12))
