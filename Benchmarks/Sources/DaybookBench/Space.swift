@@ -8,7 +8,8 @@ import Foundation
 /// what lives and 64 MB.
 enum SpaceReport {
   static func run(in directory: String, recordCount: Int, rounds: Int = 10) throws {
-    let store = try EngineStore(path: directory + "/space.daybook", durability: .relaxed, compactsItself: true)
+    let path = directory + "/space.daybook"
+    let store = try EngineStore(path: path, durability: .relaxed, compactsItself: true)
     let device = DeviceWrites(of: directory)
     let logicalByteCount = recordCount * (Workload.valueByteCount + 20)
     print(
@@ -26,7 +27,7 @@ enum SpaceReport {
         try store.benchmarkUpdate(recordCount, among: UInt64(recordCount), round: UInt64(round), perTransaction: 1000)
       }
       let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
-      let counts = try rest(store)
+      let counts = try rest(store, path)
       sync()
       let written = device.byteCount().flatMap { after in before.map { after - $0 } }
       let share = Double(counts.file) / Double(2 * counts.live + 64 << 20)
@@ -42,14 +43,15 @@ enum SpaceReport {
     print("\nat rest at most \(String(format: "%.2f", worstShare)) of twice what lives and 64 MB")
   }
 
-  /// Waits until the file has not changed for two seconds.
-  private static func rest(_ store: EngineStore) throws -> (file: Int, live: Int) {
+  /// Waits until no compaction is under way and the file has not changed for two seconds.
+  private static func rest(_ store: EngineStore, _ path: String) throws -> (file: Int, live: Int) {
     var counts = try store.byteCounts()
     var unchanged = 0
     while unchanged < 20 {
       Thread.sleep(forTimeInterval: 0.1)
       let next = try store.byteCounts()
-      unchanged = next == counts ? unchanged + 1 : 0
+      let isCompacting = FileManager.default.fileExists(atPath: path + ".compacted")
+      unchanged = next == counts && !isCompacting ? unchanged + 1 : 0
       counts = next
     }
     return counts
