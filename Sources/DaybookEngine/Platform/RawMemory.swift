@@ -17,6 +17,11 @@ package enum RawMemory {
     return unsafe SystemCall.mapZeroed(byteCount: byteCount)
   }
 
+  /// The same for much that is used all over, in large pages where the system has any. The length is a multiple of 2 MB.
+  static func reserveZeroedInLargePages(byteCount: Int) -> UnsafeMutableRawPointer? {
+    unsafe SystemCall.mapZeroedInLargePages(byteCount: byteCount)
+  }
+
   /// The same, but halves the wish until the system grants it, down to `least`.
   package static func reserveZeroed(
     upTo most: Int, least: Int

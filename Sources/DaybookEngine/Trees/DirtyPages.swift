@@ -20,7 +20,12 @@
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
+  private static let smallSlabCount = 4
+  private static let blockByteCount = 8 << 20
+
   private var slabs = unsafe [UnsafeMutableRawPointer]()
+  /// Of which later slabs are cut.
+  private var blocks = unsafe [UnsafeMutableRawPointer]()
   @safe @exclusivity(unchecked) private var free: [UInt64] = []
   @safe @exclusivity(unchecked) private var freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
   @safe @exclusivity(unchecked) private(set) var usedByteCount = 0
@@ -65,7 +70,13 @@
 
   /// Gives all memory back; no page may be looked at any more.
   func releaseAll() {
-    while let slab = unsafe slabs.popLast() { unsafe RawMemory.release(slab, byteCount: DirtyPages.slabByteCount) }
+    while let slab = unsafe slabs.popLast() {
+      // Later ones are parts of blocks.
+      if unsafe slabs.count < DirtyPages.smallSlabCount {
+        unsafe RawMemory.release(slab, byteCount: DirtyPages.slabByteCount)
+      }
+    }
+    while let block = unsafe blocks.popLast() { unsafe RawMemory.release(block, byteCount: DirtyPages.blockByteCount) }
     free = []
     freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
     usedByteCount = 0
@@ -80,10 +91,26 @@
   }
 
   /// From the system, which has it back as soon as the store is closed: an allocator would keep what a compaction used.
+  /// A small store takes a megabyte at a time; a large one takes large pages, because it uses them in no order
+  /// (rows: kv-load-random-unsynced, record-insert).
   private func makeSlab() -> UnsafeMutableRawPointer {
-    guard let slab = unsafe RawMemory.reserveZeroed(byteCount: DirtyPages.slabByteCount) else {
-      fatalError("the system has no memory for changed pages")
+    let later = unsafe slabs.count - DirtyPages.smallSlabCount
+    let slabsPerBlock = DirtyPages.blockByteCount / DirtyPages.slabByteCount
+    var slab: UnsafeMutableRawPointer?
+    if later < 0 {
+      unsafe slab = RawMemory.reserveZeroed(byteCount: DirtyPages.slabByteCount)
+    } else {
+      if later % slabsPerBlock == 0,
+        let block = unsafe RawMemory.reserveZeroedInLargePages(byteCount: DirtyPages.blockByteCount)
+      {
+        unsafe blocks.append(block)
+      }
+      if unsafe later / slabsPerBlock < blocks.count {
+        // Safe: slabs of a block lie one behind the other, as many as fit.
+        unsafe slab = blocks[later / slabsPerBlock] + later % slabsPerBlock * DirtyPages.slabByteCount
+      }
     }
+    guard let slab = unsafe slab else { fatalError("the system has no memory for changed pages") }
     unsafe slabs.append(slab)
     return unsafe slab
   }
