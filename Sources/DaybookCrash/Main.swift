@@ -68,6 +68,7 @@ struct Main {
   /// The counts of several processes that shared the sequences. Each looked up images of its own only, so together they opened
   /// more than one would have.
   private static func sum(_ paths: ArraySlice<String>) {
+    if paths.isEmpty { usage() }
     var counts = CrashCounts()
     for path in paths {
       guard let progress = Progress(reading: path) else {
