@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Looks for crashes that break a promise, on the simulated disk, in a release build.
 #
-#     Scripts/crash.sh exhaustive [--length N] [--state FILE] [--nested-every N]
+#     Scripts/crash.sh exhaustive [--length N] [--from N] [--to M] [--state FILE] [--nested-every N]
 #                      every sequence of at most N (3) operations on a fresh database × every crash point × every subset of
 #                      what is pending, and crashes within the recoveries, three deep. With a state file an interrupted run goes
 #                      on where it stopped; without one it starts anew. --nested-every cuts the recovery of one image in N only.
+#                      --from and --to take some of the sequences, counted from 1: several processes share a run so, each with a
+#                      state file of its own.
+#     Scripts/crash.sh sum FILE…
+#                      the counts of such state files together
 #     Scripts/crash.sh SEED COUNT
 #                      at least COUNT crashes of random runs: settings, operations, failing calls, kills, power losses
 #     Scripts/crash.sh tails SEED COUNT
@@ -16,10 +20,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-} in
-  exhaustive | tails) arguments=("$@") ;;
+  exhaustive | sum | tails) arguments=("$@") ;;
   [0-9]*) arguments=(swarm "$@") ;;
   *)
-    sed -n '2,16s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -8,6 +8,7 @@ struct Main {
     var arguments = CommandLine.arguments.dropFirst()
     switch arguments.popFirst() {
     case "exhaustive": exhaustive(arguments)
+    case "sum": sum(arguments)
     case "swarm": swarm(arguments)
     case "tails": tails(arguments)
     default: usage()
@@ -15,31 +16,38 @@ struct Main {
   }
 
   private static func usage() -> Never {
-    say("usage: exhaustive [--length N] [--state FILE] [--nested-every N] | swarm SEED COUNT | tails SEED COUNT")
+    say(
+      "usage: exhaustive [--length N] [--from N] [--to M] [--state FILE] [--nested-every N] | sum FILE … | swarm SEED COUNT"
+        + " | tails SEED COUNT")
     exit(2)
   }
 
   private static func exhaustive(_ arguments: ArraySlice<String>) {
     var length = 3
+    var (from, to) = (1, Int.max)
     var statePath: String?
     var depth = CrashDepth()
     var rest = arguments
     while let option = rest.popFirst() {
       guard let value = rest.popFirst() else { usage() }
-      switch option {
-      case "--length": length = Int(value) ?? length
-      case "--state": statePath = value
-      case "--nested-every": depth.nestedEvery = max(1, Int(value) ?? 1)
+      switch (option, Int(value)) {
+      case ("--length", let number?) where number >= 0: length = number
+      case ("--from", let number?) where number >= 1: from = number
+      case ("--to", let number?): to = number
+      case ("--state", _): statePath = value
+      case ("--nested-every", let number?) where number >= 1: depth.nestedEvery = number
       default: usage()
       }
     }
     let exhaustion = CrashExhaustion(depth: depth)
     let total = exhaustion.sequenceCount(length: length)
-    var progress = Progress(path: statePath)
-    if progress.next > 0 { say("going on with sequence \(progress.next + 1) of \(total)") }
+    to = min(to, total)
+    var progress = Progress(path: statePath, first: from - 1)
+    if progress.next < from - 1 { usage() }
+    if progress.next >= from { say("going on with sequence \(progress.next + 1) of \(total)") }
     let before = progress.counts
     var findingCount = 0
-    while progress.next < total {
+    while progress.next < to {
       let number = progress.next
       if let finding = exhaustion.explore(number) {
         findingCount += 1
@@ -53,7 +61,24 @@ struct Main {
       progress.save()
       say("\(progress.next) of \(total)  \(exhaustion.name(number)): \(progress.counts.crashes) crashes")
     }
-    finish(progress.counts, findingCount, "sequences of at most \(length) operations: \(progress.next) of \(total)")
+    let what = from == 1 && to == total ? "\(progress.next)" : "from \(from) through \(progress.next)"
+    finish(progress.counts, findingCount, "sequences of at most \(length) operations: \(what) of \(total)")
+  }
+
+  /// The counts of several processes that shared the sequences. Each looked up images of its own only, so together they opened
+  /// more than one would have.
+  private static func sum(_ paths: ArraySlice<String>) {
+    if paths.isEmpty { usage() }
+    var counts = CrashCounts()
+    for path in paths {
+      guard let progress = Progress(reading: path) else {
+        say("\(path) holds no progress of an exhaustive run")
+        exit(2)
+      }
+      counts += progress.counts
+      say("\(path): through sequence \(progress.next), \(progress.counts.crashes) crashes")
+    }
+    say("together: \(counts)")
   }
 
   private static func swarm(_ arguments: ArraySlice<String>) {
@@ -115,11 +140,22 @@ private struct Progress {
   var counts = CrashCounts()
   private let path: String?
 
-  init(path: String?) {
-    self.path = path
-    guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return }
+  /// What the file says, or the beginning when there is none yet.
+  init(path: String?, first: Int) {
+    if let path, let known = Progress(reading: path) {
+      self = known
+    } else {
+      self.path = path
+      next = first
+    }
+  }
+
+  /// Nil when there is no such file.
+  init?(reading path: String) {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-    guard numbers.count == 8 else { return }
+    guard numbers.count == 8 else { return nil }
+    self.path = path
     next = numbers[0]
     counts.runs = numbers[1]
     counts.crashPoints = numbers[2]

@@ -6,20 +6,22 @@
 ///     saved          the old bytes of dirty, lost and cut-off sectors, where the disk ever had any
 ///
 /// Copies are made only of sectors that are about to change. A dirty or lost sector without a saved copy was never
-/// written: its old bytes are whatever lay there.
+/// written: its old bytes are whatever lay there. What a crash leaves of them is in `SimulatedContent+Crash`.
 ///
-/// Always true: outside dirty, lost and saved sectors the disk has what memory has. Guarded by the lock of the disk.
+/// Always true: outside dirty, lost and saved sectors the disk has what memory has; a hash that is kept is the one of what
+/// memory has, since everything that changes memory here forgets it. Guarded by the lock of the disk.
 import DaybookEngine
 
 @safe final class SimulatedContent: @unchecked Sendable {
   let identity: FileIdentity
   let memory: SimulatedMemory
   let sectorByteCount: Int
-  private(set) var byteCount = 0
-  private(set) var durableByteCount = 0
-  private var dirty = SectorSet()
-  private var lost = SectorSet()
-  private var saved = SavedSectors()
+  var byteCount = 0
+  var durableByteCount = 0
+  var dirty = NumberSet()
+  var lost = NumberSet()
+  var saved = SavedSectors()
+  private var hashes = SectorHashes()
   /// Write-back errors so far; a description that has seen fewer has one to report.
   var writeBackErrorCount = 0
   var locks = LockTable()
@@ -46,6 +48,7 @@ import DaybookEngine
       dirty.insert(sector)
     }
     memory.touch(through: end)
+    hashes.forget(offset / sectorByteCount...(end - 1) / sectorByteCount)
     // Safe: `touch` checked the end.
     unsafe (memory.base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
     byteCount = max(byteCount, end)
@@ -90,73 +93,12 @@ import DaybookEngine
       if sector != certain && Bool.random(using: &generator) {
         saved.remove(sector)
       } else if losingPages {
-        restoreOldBytes(of: sector, to: self, unwritten: RecycledSpace(kind: .zeros), &generator)
+        restoreOldBytes(of: sector, from: self, unwritten: RecycledSpace(kind: .zeros), &generator)
         saved.remove(sector)
       } else {
         lost.insert(sector)
       }
     }
-  }
-
-  // MARK: What power loss does
-
-  /// A copy as it is found after a crash: nothing is pending any more.
-  func crashed(
-    identity: FileIdentity, memory: SimulatedMemory, policy: CrashPolicy, recycled: [UInt8], _ generator: inout SeededGenerator
-  ) -> SimulatedContent {
-    let pending = dirty.members
-    let survivors = policy.survivors(of: pending, &generator)
-    let torn = policy.tearsSector ? pending.randomElement(using: &generator) : nil
-    let unwritten = policy.unwrittenSpace(hasRecycled: !recycled.isEmpty, &generator)
-    let size = policy.byteCount(old: durableByteCount, new: byteCount, &generator)
-    return crashed(
-      identity: identity, memory: memory, survivors: survivors, torn: torn, byteCount: size,
-      unwritten: RecycledSpace(kind: unwritten, blocks: recycled), &generator)
-  }
-
-  /// The same with everything decided: which pending sectors arrive, which one is torn, and the size.
-  func crashed(
-    identity: FileIdentity, memory: SimulatedMemory, survivors: SectorSet, torn: Int?, byteCount survivingByteCount: Int,
-    unwritten: RecycledSpace, _ generator: inout SeededGenerator
-  ) -> SimulatedContent {
-    let image = SimulatedContent(identity: identity, memory: memory, sectorByteCount: sectorByteCount)
-    image.copyMemory(of: self, byteCount: max(byteCount, durableByteCount))
-    var fallen = SectorSet()
-    for sector in dirty.members where sector != torn && !survivors.contains(sector) { fallen.insert(sector) }
-    for sector in lost.members { fallen.insert(sector) }
-    // What was cut off without being written again.
-    for sector in saved.sectors where !dirty.contains(sector) { fallen.insert(sector) }
-    for sector in fallen.members { restoreOldBytes(of: sector, to: image, unwritten: unwritten, &generator) }
-    if let torn {
-      restoreOldBytes(of: torn, to: image, unwritten: unwritten, &generator)
-      image.tear(torn, with: self, &generator)
-    }
-    image.byteCount = max(byteCount, durableByteCount)
-    image.clear(survivingByteCount..<max(survivingByteCount, sectors(in: image.byteCount) * sectorByteCount))
-    image.byteCount = survivingByteCount
-    image.durableByteCount = survivingByteCount
-    return image
-  }
-
-  /// Pending sectors in runs that arrive as a whole or not at all: pages that were written whole, and single sectors.
-  func pendingRuns(pageByteCount: Int) -> [Range<Int>] {
-    let width = max(1, pageByteCount / sectorByteCount)
-    let pending = dirty.members
-    var runs: [Range<Int>] = []
-    var index = 0
-    while index < pending.count {
-      let sector = pending[index]
-      let isWhole = sector % width == 0 && index + width <= pending.count && pending[index + width - 1] == sector + width - 1
-      runs.append(sector..<sector + (isWhole ? width : 1))
-      index += isWhole ? width : 1
-    }
-    return runs
-  }
-
-  /// A number that tells contents apart, as programs see them.
-  var fingerprint: UInt64 {
-    // Safe: the first `byteCount` bytes are inside the range.
-    XXH3.hash(unsafe ByteView(memory.base, count: byteCount), seed: UInt64(byteCount))
   }
 
   /// The disk says that it took a write and never does: the cache is right, and no sync helps.
@@ -177,21 +119,10 @@ import DaybookEngine
     }
   }
 
-  /// A copy with everything pending still pending: the process died, the system did not.
-  func killed(identity: FileIdentity, memory: SimulatedMemory) -> SimulatedContent {
-    let image = SimulatedContent(identity: identity, memory: memory, sectorByteCount: sectorByteCount)
-    image.copyMemory(of: self, byteCount: byteCount)
-    image.byteCount = byteCount
-    image.durableByteCount = durableByteCount
-    image.dirty = dirty
-    image.lost = lost
-    image.saved = saved
-    return image
-  }
-
   /// Changes bytes behind everybody's back, in the cache and on the disk.
   func rot(at offset: Int, mask: UInt8) {
     let sector = offset / sectorByteCount
+    hashes.forget(sector...sector)
     // Safe: the caller checked the offset against `byteCount`.
     unsafe (memory.base + offset).storeBytes(
       of: memory.base.load(fromByteOffset: offset, as: UInt8.self) ^ mask, as: UInt8.self)
@@ -199,9 +130,6 @@ import DaybookEngine
   }
 
   // MARK: Sectors
-
-  /// The number of sectors that the first `byteCount` bytes lie in.
-  private func sectors(in byteCount: Int) -> Int { (byteCount + sectorByteCount - 1) / sectorByteCount }
 
   /// Keeps the disk's bytes of a sector that is about to change, unless that was done or the disk has none.
   private func saveIfNeeded(_ sector: Int) {
@@ -213,162 +141,70 @@ import DaybookEngine
     unsafe saved.insert(sector, UnsafeRawBufferPointer(start: memory.base + start, count: sectorByteCount))
   }
 
-  private func restoreOldBytes(
-    of sector: Int, to target: SimulatedContent, unwritten: RecycledSpace, _ generator: inout SeededGenerator
-  ) {
-    let start = sector * sectorByteCount
-    target.memory.touch(through: start + sectorByteCount)
-    // Safe: `touch` checked the end, and all that is written below stays inside the sector.
-    let place = unsafe target.memory.base + start
-    if unsafe saved.copy(sector, to: place) { return }
-    switch unwritten.kind {
-    case .zeros:
-      unsafe RawMemory.zero(place, byteCount: sectorByteCount)
-    case .recycled:
-      unsafe RawMemory.zero(place, byteCount: sectorByteCount)
-      // Mostly the block of the same place, where everything but the salt is right; sometimes of another.
-      let isElsewhere = Int.random(in: 0..<4, using: &generator) == 0
-      let source = isElsewhere ? sector / 2 * sectorByteCount : start
-      for index in 0..<max(0, min(sectorByteCount, unwritten.blocks.count - source)) {
-        unsafe place.storeBytes(of: unwritten.blocks[source + index], toByteOffset: index, as: UInt8.self)
-      }
-    case .garbage:
-      for offset in stride(from: 0, to: sectorByteCount, by: 8) {
-        unsafe place.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
-      }
-    }
-  }
-
-  /// Makes a sector that holds old bytes partly new: up to a place, from a place, or byte by byte.
-  private func tear(_ sector: Int, with new: SimulatedContent, _ generator: inout SeededGenerator) {
-    let start = sector * sectorByteCount
-    let cut = Int.random(in: 0...sectorByteCount, using: &generator)
-    let way = Int.random(in: 0..<3, using: &generator)
-    for index in 0..<sectorByteCount {
-      let isNew =
-        switch way {
-        case 0: index < cut
-        case 1: index >= cut
-        default: Bool.random(using: &generator)
-        }
-      guard isNew else { continue }
-      // Safe: the sector lies inside both ranges.
-      let byte = unsafe new.memory.base.load(fromByteOffset: start + index, as: UInt8.self)
-      unsafe memory.base.storeBytes(of: byte, toByteOffset: start + index, as: UInt8.self)
-    }
-  }
-
-  private func copyMemory(of source: SimulatedContent, byteCount: Int) {
+  /// Takes over the bytes of another file, and what is known of them.
+  func copyMemory(of source: SimulatedContent, byteCount: Int) {
     memory.touch(through: byteCount)
     // Safe: `touch` checked the end here, and the source is as large as it says.
     unsafe memory.base.copyMemory(from: source.memory.base, byteCount: byteCount)
+    hashes = source.hashes
+    // The rest of the last sector stayed behind.
+    if byteCount % sectorByteCount != 0 { hashes.forget(byteCount / sectorByteCount...byteCount / sectorByteCount) }
   }
 
-  private func clear(_ range: Range<Int>) {
+  /// Makes bytes zero.
+  func clear(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
-    memory.touch(through: range.upperBound)
-    // Safe: `touch` checked the end.
-    unsafe RawMemory.clear(memory.base, range)
-  }
-}
-
-/// What lies in space that was never written. Recycled: blocks of a file that was there before, `SimulatedDisk.recycle`.
-package enum UnwrittenSpace: Sendable { case zeros, garbage, recycled }
-
-struct RecycledSpace {
-  let kind: UnwrittenSpace
-  var blocks: [UInt8] = []
-}
-
-/// A set of sector numbers, one bit each.
-struct SectorSet {
-  private var words: [UInt64] = []
-  private(set) var count = 0
-
-  var isEmpty: Bool { count == 0 }
-
-  func contains(_ sector: Int) -> Bool {
-    sector >> 6 < words.count && words[sector >> 6] & 1 << UInt64(sector & 63) != 0
+    hashes.forget(range.lowerBound / sectorByteCount...(range.upperBound - 1) / sectorByteCount)
+    memory.clear(range)
   }
 
-  mutating func insert(_ sector: Int) {
-    guard !contains(sector) else { return }
-    while words.count <= sector >> 6 { words.append(0) }
-    words[sector >> 6] |= 1 << UInt64(sector & 63)
-    count += 1
-  }
-
-  mutating func remove(_ sector: Int) {
-    guard contains(sector) else { return }
-    words[sector >> 6] &= ~(1 << UInt64(sector & 63))
-    count -= 1
-  }
-
-  mutating func removeAll() {
-    guard count > 0 else { return }
-    words.removeAll(keepingCapacity: true)
-    count = 0
-  }
-
-  mutating func removeAll(from first: Int) {
-    guard count > 0 else { return }
-    for sector in members where sector >= first { remove(sector) }
-  }
-
-  /// In ascending order.
-  var members: [Int] {
-    var result: [Int] = []
-    result.reserveCapacity(count)
-    for (index, word) in words.enumerated() {
-      var rest = word
-      while rest != 0 {
-        result.append(index << 6 + rest.trailingZeroBitCount)
-        rest &= rest - 1
-      }
+  /// Puts here what the disk of `origin` has of a sector that did not arrive there, or arrived in part.
+  func restoreOldBytes(
+    of sector: Int, from origin: SimulatedContent, isTorn: Bool = false, unwritten: RecycledSpace,
+    _ generator: inout SeededGenerator
+  ) {
+    memory.touch(through: (sector + 1) * sectorByteCount)
+    hashes.forget(sector...sector)
+    // Safe: `touch` checked the end, and a sector is all that is written there.
+    let place = unsafe memory.base + sector * sectorByteCount
+    if isTorn {
+      unsafe origin.copyTornBytes(of: sector, to: place, unwritten: unwritten, &generator)
+    } else {
+      unsafe origin.copyOldBytes(of: sector, to: place, unwritten: unwritten, &generator)
     }
-    return result
   }
+
+  /// The hash of a whole sector as programs see it, of what lies behind the end too.
+  func hash(of sector: Int) -> UInt64 {
+    if let known = hashes[sector] { return known }
+    precondition((sector + 1) * sectorByteCount <= capacity, "files end before their address space")
+    // Safe: the line above.
+    let hash = unsafe XXH3.hash(
+      ByteView(memory.base + sector * sectorByteCount, count: sectorByteCount), seed: UInt64(sector))
+    hashes.keep(hash, of: sector)
+    return hash
+  }
+
+  /// The number of sectors that the first `byteCount` bytes lie in.
+  func sectors(in byteCount: Int) -> Int { (byteCount + sectorByteCount - 1) / sectorByteCount }
 }
 
-/// The old bytes of some sectors, in one array.
-private struct SavedSectors {
-  private var places: [Int: Int] = [:]
-  private var bytes: [UInt8] = []
-  private var sectorByteCount = 0
+/// Hashes of sectors, as far as somebody asked for them since the sectors changed.
+struct SectorHashes {
+  private var hashes: [UInt64] = []
+  private var known = NumberSet()
 
-  var count: Int { places.count }
-  var sectors: [Int] { places.keys.sorted() }
+  subscript(sector: Int) -> UInt64? { known.contains(sector) ? hashes[sector] : nil }
 
-  func contains(_ sector: Int) -> Bool { places[sector] != nil }
-
-  mutating func insert(_ sector: Int, _ old: UnsafeRawBufferPointer) {
-    places[sector] = bytes.count
-    unsafe bytes.append(contentsOf: old)
-    sectorByteCount = old.count
+  mutating func keep(_ hash: UInt64, of sector: Int) {
+    while hashes.count <= sector { hashes.append(0) }
+    hashes[sector] = hash
+    known.insert(sector)
   }
 
-  /// The place in the array stays taken until everything is removed; a run between two syncs is short.
-  mutating func remove(_ sector: Int) {
-    places[sector] = nil
-  }
-
-  mutating func removeAll(where isDone: (Int) -> Bool) {
-    guard !places.isEmpty else { return }
-    places = places.filter { !isDone($0.key) }
-    if places.isEmpty { bytes.removeAll(keepingCapacity: true) }
-  }
-
-  mutating func flip(_ sector: Int, at offset: Int, mask: UInt8) {
-    if let place = places[sector] { bytes[place + offset] ^= mask }
-  }
-
-  /// False when no bytes of that sector were saved.
-  func copy(_ sector: Int, to target: UnsafeMutableRawPointer) -> Bool {
-    guard let place = places[sector] else { return false }
-    unsafe bytes.withUnsafeBytes { saved in
-      // Safe: `insert` put a whole sector there, and the caller has room for one.
-      unsafe target.copyMemory(from: saved.baseAddress.unsafelyUnwrapped + place, byteCount: sectorByteCount)
-    }
-    return true
+  mutating func forget(_ sectors: ClosedRange<Int>) {
+    guard !known.isEmpty else { return }
+    if sectors.count > hashes.count { return known.removeAll(from: sectors.lowerBound) }
+    for sector in sectors { known.remove(sector) }
   }
 }

@@ -12,10 +12,10 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
   package enum Size: Sendable, Hashable { case old, new, between(eighths: Int) }
 
   /// The units that arrive.
-  package var units: Set<Int>
+  package var units: NumberSet
   package var size = Size.new
   /// The name changes that arrive.
-  package var names: Set<Int>
+  package var names: NumberSet
   /// The unit that is torn by bytes, in one of its sectors.
   package var torn: Int?
   package var unwritten = UnwrittenSpace.zeros
@@ -24,7 +24,7 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
   /// For garbage and for the place of the tear.
   package var seed: UInt64
 
-  package init(units: Set<Int>, names: Set<Int>, seed: UInt64) {
+  package init(units: NumberSet, names: NumberSet, seed: UInt64) {
     self.units = units
     self.names = names
     self.seed = seed
@@ -33,10 +33,10 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
   /// Anything that may happen, with those choices more often that find mistakes: all, none, a front, all but one.
   package static func random(_ pending: PendingChanges, _ generator: inout SeededGenerator) -> CrashChoice {
     let everything = CrashPolicy(sectors: .random, sizes: .random, names: .random)
-    let units = everything.survivors(of: Array(0..<pending.unitCount), &generator)
-    var choice = CrashChoice(
-      units: Set(units.members), names: Set((0..<pending.nameCount).filter { _ in Bool.random(using: &generator) }),
-      seed: generator.next())
+    let units = everything.survivors(of: 0..<pending.unitCount, &generator)
+    var names = NumberSet()
+    for name in 0..<pending.nameCount where Bool.random(using: &generator) { names.insert(name) }
+    var choice = CrashChoice(units: units, names: names, seed: generator.next())
     if pending.hasSizes {
       switch Int.random(in: 0..<4, using: &generator) {
       case 0: choice.size = .old
@@ -53,7 +53,7 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String {
     if isKill { return "the process is killed" }
-    return "units \(units.sorted()) arrive, names \(names.sorted()), size \(size), torn \(torn.map { "\($0)" } ?? "none"), "
+    return "units \(units.members) arrive, names \(names.members), size \(size), torn \(torn.map { "\($0)" } ?? "none"), "
       + "unwritten space \(unwritten), seed \(seed)"
   }
 }
@@ -86,49 +86,8 @@ extension SimulatedDisk {
     }
   }
 
-  /// The disk as this choice leaves it.
-  package func crashed(_ choice: CrashChoice) -> SimulatedDisk {
-    if choice.isKill { return killed() }
-    let image = emptyImage(seed: choice.seed)
-    var generator = SeededGenerator(seed: choice.seed)
-    state.withLock { state in
-      var names = state.durableNames
-      var directories = state.durableDirectories
-      for (index, change) in state.pendingChanges.enumerated() where choice.names.contains(index) {
-        change.apply(to: &names, &directories)
-      }
-      (names, directories) = state.reachable(names, directories)
-      var images: [UInt64: SimulatedContent] = [:]
-      var unit = 0
-      for content in state.reachableContents {
-        var survivors = SectorSet()
-        var torn: Int?
-        for run in content.pendingRuns(pageByteCount: SimulatedDisk.pageByteCount) {
-          if choice.units.contains(unit) { for sector in run { survivors.insert(sector) } }
-          if choice.torn == unit { torn = run.randomElement(using: &generator) }
-          unit += 1
-        }
-        let (old, new) = (content.durableByteCount, content.byteCount)
-        let size =
-          switch choice.size {
-          case .old: old
-          case .new: new
-          case .between(let eighths): old + (new - old) * eighths / 8
-          }
-        let inode = content.identity.inode
-        images[inode] = content.crashed(
-          identity: FileIdentity(device: image.device, inode: inode), memory: SimulatedMemory(capacity: content.capacity),
-          survivors: survivors, torn: torn, byteCount: size,
-          unwritten: RecycledSpace(kind: choice.unwritten, blocks: state.recycledBlocks), &generator)
-      }
-      names = names.compactMapValues { images[$0.identity.inode] }
-      image.recycle(state.recycledBlocks)
-      image.adopt(
-        names: names, durableNames: names, pendingChanges: [], directories: directories, durableDirectories: directories,
-        inodeCount: state.inodeCount)
-    }
-    return image
-  }
+  /// The disk as this choice leaves it. Who makes many choices keeps the `CrashMoment`.
+  package func crashed(_ choice: CrashChoice) -> SimulatedDisk { CrashMoment(self).image(of: choice) }
 }
 
 extension SimulatedDisk.State {

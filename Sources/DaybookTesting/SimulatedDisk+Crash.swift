@@ -37,8 +37,8 @@ package struct CrashPolicy: Sendable {
   /// Anything that may happen.
   package static let random = CrashPolicy(sectors: .random, sizes: .random, names: .random, tearsSector: true)
 
-  func survivors(of pending: [Int], _ generator: inout SeededGenerator) -> SectorSet {
-    var survivors = SectorSet()
+  func survivors(of pending: some Collection<Int>, _ generator: inout SeededGenerator) -> NumberSet {
+    var survivors = NumberSet()
     guard !pending.isEmpty else { return survivors }
     switch sectors {
     case .none: break

@@ -237,13 +237,9 @@ package final class SimulatedDisk: Disk {
     state.withLock { state in
       var sum: UInt64 = 0
       for (path, content) in state.names {
-        let name = [UInt8](path.utf8).withView { XXH3.hash($0, seed: content.fingerprint) }
-        // A sum, because a dictionary has no order.
-        sum &+= name &* 0x9E37_79B9_7F4A_7C15
+        sum &+= Fingerprint.mixed(Fingerprint.hash(ofFile: path), content.fingerprint)
       }
-      for path in state.directories {
-        sum &+= [UInt8](path.utf8).withView { XXH3.hash($0, seed: 0xD1) } &* 0x9E37_79B9_7F4A_7C15
-      }
+      for path in state.directories { sum &+= Fingerprint.hash(ofDirectory: path) }
       return sum
     }
   }

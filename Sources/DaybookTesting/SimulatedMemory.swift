@@ -52,6 +52,15 @@ import DaybookEngine
     if !isKept { unsafe RawMemory.release(base, byteCount: capacity) }
   }
 
+  /// Makes a range zero.
+  func clear(_ range: Range<Int>) {
+    let end = min(range.upperBound, touchedByteCount)
+    guard range.lowerBound < end else { return }
+    // Safe: what was touched lies inside the range of addresses.
+    unsafe RawMemory.zero(base + range.lowerBound, byteCount: end - range.lowerBound)
+    if end == touchedByteCount { touchedByteCount = range.lowerBound }
+  }
+
   /// Announces a write to everything before `end`.
   func touch(through end: Int) {
     precondition(end <= capacity, "writes were checked against the capacity")

@@ -293,7 +293,7 @@ struct CrashTests {
       }
       let pending = next.pendingChanges
       for unit in 0..<pending.unitCount {
-        let choice = CrashChoice(units: [unit], names: Set(0..<pending.nameCount), seed: 1)
+        let choice = CrashChoice(units: [unit], names: NumberSet(0..<pending.nameCount), seed: 1)
         let after = try KeyValueStore("/d/book", disk: next.crashed(choice), options: options)
         #expect(try after.contents()["a"] == before["a"], "killed before call \(stop), unit \(unit) arrives")
         #expect(after.store.recovery.lostSequences == nil)

@@ -333,6 +333,7 @@ struct DiskTests {
     #expect(directory(holding: "a") == ".")
     #expect(directory(holding: "/a") == "/")
     #expect(directory(holding: "x/y/a") == "x/y")
+    #expect(directory(holding: "x/\u{301}a") == "x", "a mark that joins the slash to one character")
   }
 }
 

@@ -412,7 +412,7 @@ struct SimulatedDiskTests {
     #expect(pending == PendingChanges(unitCount: 3, nameCount: 0, hasSizes: true))
     var fingerprints: Set<UInt64> = []
     for units in 0..<8 {
-      let choice = CrashChoice(units: Set((0..<3).filter { units & 1 << $0 != 0 }), names: [], seed: 1)
+      let choice = CrashChoice(units: NumberSet(bits: UInt64(units)), names: [], seed: 1)
       let image = disk.crashed(choice)
       fingerprints.insert(image.fingerprint)
       let bytes = try #require(image.bytes(of: "/d/a"))

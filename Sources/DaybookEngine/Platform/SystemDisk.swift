@@ -98,6 +98,7 @@ package final class SystemDisk: Disk {
 
 /// The directory part of a path: "." for a bare name, "/" for what lies at the root.
 package func directory(holding path: String) -> String {
-  guard let slash = path.lastIndex(of: "/") else { return "." }
+  // Bytes, not characters: a slash with a combining mark behind it is one character, and two to the system.
+  guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }

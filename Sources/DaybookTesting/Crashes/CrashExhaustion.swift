@@ -67,7 +67,8 @@ package final class CrashExhaustion {
     swap(&explorer.seen, &seen)
     let run = CrashRun(settings, operations)
     run.onCall = { [unowned explorer] run, _, call in
-      if run.index >= operations.count - 1 { explorer.explore(run.disk, run.expectation, before: call) }
+      guard run.index >= operations.count - 1 else { return }
+      explorer.explore(run.disk, CrashVerifier(settings: settings, expectation: run.expectation), before: call)
     }
     do { try run.run() } catch {
       explorer.finding =

@@ -94,102 +94,105 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
   }
 
   /// Every choice there is, or many when there are too many.
-  func explore(_ disk: SimulatedDisk, _ expectation: CrashExpectation, before call: Int, _ trail: [CrashStep] = []) {
+  func explore(_ disk: SimulatedDisk, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep] = []) {
     guard finding == nil else { return }
     counts.crashPoints += trail.isEmpty ? 1 : 0
-    let pending = disk.pendingChanges
+    let moment = CrashMoment(disk)
+    let pending = moment.pending
     let seed = settings.seed &* 7919 &+ UInt64(call)
     let isNested = !trail.isEmpty
     let unitLimit = isNested ? depth.nestedUnitCount : depth.everySubsetUnitCount
-    examineKill(disk, expectation, before: call, trail)
+    examineKill(moment, verifier, before: call, trail)
     if pending.unitCount > unitLimit {
       var generator = SeededGenerator(seed: seed)
       for _ in 0..<(isNested ? depth.nestedRandomCount : depth.randomSubsetCount) {
-        examine(disk, .random(pending, &generator), expectation, before: call, trail)
+        examine(moment, .random(pending, &generator), verifier, before: call, trail)
       }
       return
     }
     let nameLimit = min(pending.nameCount, 4)
-    for names in 0..<1 << nameLimit {
-      for units in 0..<1 << pending.unitCount {
-        let choice = CrashChoice(
-          units: Set((0..<pending.unitCount).filter { units & 1 << $0 != 0 }),
-          names: Set((0..<pending.nameCount).filter { $0 >= nameLimit || names & 1 << $0 != 0 }), seed: seed &+ UInt64(units))
-        examine(disk, choice, expectation, before: call, trail)
-        for variant in variants(of: choice, pending, units) { examine(disk, variant, expectation, before: call, trail) }
+    for nameBits in 0..<UInt64(1) << UInt64(nameLimit) {
+      var names = NumberSet(bits: nameBits)
+      for name in nameLimit..<pending.nameCount { names.insert(name) }
+      for unitBits in 0..<UInt64(1) << UInt64(pending.unitCount) {
+        let choice = CrashChoice(units: NumberSet(bits: unitBits), names: names, seed: seed &+ unitBits)
+        examine(moment, choice, verifier, before: call, trail)
+        examineVariants(of: choice, Int(unitBits), moment, verifier, before: call, trail)
       }
     }
   }
 
   /// The process dies and the system does not: what nobody has synced is shown by the cache, and must survive once shown.
-  private func examineKill(
-    _ disk: SimulatedDisk, _ expectation: CrashExpectation, before call: Int, _ trail: [CrashStep]
-  ) {
+  private func examineKill(_ moment: CrashMoment, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep]) {
     // Below that the recovery of a killed one would be killed at each of its calls, and so on.
     guard trail.isEmpty else { return }
     var choice = CrashChoice(units: [], names: [], seed: settings.seed)
     choice.isKill = true
-    examine(disk, choice, expectation, before: call, trail)
+    examine(moment, choice, verifier, before: call, trail)
   }
 
   /// The same sectors with other sizes, other things in unwritten space, a torn sector. All while there are few sectors.
-  private func variants(of choice: CrashChoice, _ pending: PendingChanges, _ number: Int) -> [CrashChoice] {
-    var variants: [CrashChoice] = []
-    func add(_ change: (inout CrashChoice) -> Void) {
+  private func examineVariants(
+    of choice: CrashChoice, _ number: Int, _ moment: CrashMoment, _ verifier: CrashVerifier, before call: Int,
+    _ trail: [CrashStep]
+  ) {
+    let pending = moment.pending
+    func examineVariant(_ change: (inout CrashChoice) -> Void) {
       var variant = choice
       change(&variant)
-      variants.append(variant)
+      examine(moment, variant, verifier, before: call, trail)
     }
     let isFew = pending.unitCount <= 5
     if pending.hasSizes {
-      if isFew || number & 1 == 0 { add { $0.size = .old } }
-      if isFew || number & 1 == 1 { add { $0.size = .between(eighths: 1 + number % 7) } }
+      if isFew || number & 1 == 0 { examineVariant { $0.size = .old } }
+      if isFew || number & 1 == 1 { examineVariant { $0.size = .between(eighths: 1 + number % 7) } }
     }
     if choice.units.count < pending.unitCount || pending.hasSizes {
-      if isFew || number & 1 == 0 { add { $0.unwritten = .garbage } }
-      if isFew || number & 1 == 1 { add { $0.unwritten = .recycled } }
+      if isFew || number & 1 == 0 { examineVariant { $0.unwritten = .garbage } }
+      if isFew || number & 1 == 1 { examineVariant { $0.unwritten = .recycled } }
     }
     for unit in 0..<pending.unitCount where isFew || unit == number % pending.unitCount {
-      add {
+      examineVariant {
         $0.torn = unit
         $0.unwritten = [.zeros, .garbage, .recycled][(number + unit) % 3]
       }
     }
-    return variants
   }
 
-  /// One image: made, looked up, opened.
+  /// One image: looked up, and if it is new made and opened.
   func examine(
-    _ disk: SimulatedDisk, _ choice: CrashChoice, _ expectation: CrashExpectation, before call: Int, _ trail: [CrashStep]
+    _ moment: CrashMoment, _ choice: CrashChoice, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep]
   ) {
     guard finding == nil else { return }
     let isNested = !trail.isEmpty
+    let level = trail.count + 1
     if isNested { counts.nestedImages += 1 } else { counts.images += 1 }
-    let image = disk.crashed(choice)
-    let verifier = CrashVerifier(settings: settings, expectation: expectation)
-    let trail = trail + [CrashStep(call: call, choice: choice)]
-    let fingerprint = image.fingerprint
+    let fingerprint = moment.fingerprint(of: choice)
     do {
       // After a kill the same bytes may be durable or not.
       // An image of a deep recovery was not crashed as often as one that is found higher up now.
-      if !choice.isKill, let found = seen[fingerprint], found.level <= trail.count {
+      if !choice.isKill, let found = seen[fingerprint], found.level <= level {
         if isNested { counts.nestedDuplicates += 1 } else { counts.duplicates += 1 }
         return try verifier.check(found)
       }
       let isThorough = choice.isKill || fingerprint % UInt64(depth.thoroughEvery) == 0
       if isThorough { counts.thorough += 1 }
+      let image = moment.image(of: choice)
       var observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?
-      if trail.count <= depth.nesting, fingerprint >> 8 % UInt64(depth.nestedEvery) == 0 {
+      if level <= depth.nesting, fingerprint >> 8 % UInt64(depth.nestedEvery) == 0 {
+        let trail = trail + [CrashStep(call: call, choice: choice)]
         observer = { [unowned self, unowned image] call throws(DiskFailure) in
-          explore(image, expectation, before: call.number, trail)
+          explore(image, verifier, before: call.number, trail)
         }
       }
       var found = try verifier.verify(image, thoroughly: isThorough, observer: observer)
-      found.level = trail.count
+      found.level = level
       if !choice.isKill { seen[fingerprint] = found }
     } catch {
       if finding == nil {
-        finding = CrashFinding(message: "\(error)", settings: settings, operations: operations, trail: trail)
+        finding = CrashFinding(
+          message: "\(error)", settings: settings, operations: operations,
+          trail: trail + [CrashStep(call: call, choice: choice)])
       }
     }
   }

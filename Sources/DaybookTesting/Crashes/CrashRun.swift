@@ -149,7 +149,7 @@ import DaybookEngine
 
   private func perform(_ operation: CrashOperation) throws {
     let zone: (Int) -> String = { "z\($0)" }
-    let state = expectation.history[expectation.history.count - 1]
+    let state = expectation.history.last
     switch operation {
     case .save(let number, let record, let byteCount):
       try save(["r\(record)"], zone(number), byteCount)
@@ -209,7 +209,7 @@ import DaybookEngine
   }
 
   private func backUp() throws {
-    let state = expectation.history[expectation.history.count - 1]
+    let state = expectation.history.last
     expectation.copy = nil
     expectation.copies.append(state)
     let isMade = try failing { database in
@@ -248,7 +248,7 @@ import DaybookEngine
   ) throws {
     number += 1
     let stamp = Data((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
-    var next = expectation.history[expectation.history.count - 1]
+    var next = expectation.history.last
     change(&next)
     next.step = number
     expectation.history.append(next)

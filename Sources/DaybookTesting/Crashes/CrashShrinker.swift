@@ -75,8 +75,8 @@ enum CrashShrinker {
       attempt { $0.trail[index].choice.torn = nil }
       attempt { $0.trail[index].choice.unwritten = .zeros }
       attempt { $0.trail[index].choice.size = .new }
-      for unit in finding.trail[index].choice.units.sorted(by: >) { attempt { $0.trail[index].choice.units.remove(unit) } }
-      for name in finding.trail[index].choice.names.sorted(by: >) { attempt { $0.trail[index].choice.names.remove(name) } }
+      for unit in finding.trail[index].choice.units.reversed() { attempt { $0.trail[index].choice.units.remove(unit) } }
+      for name in finding.trail[index].choice.names.reversed() { attempt { $0.trail[index].choice.names.remove(name) } }
     }
     return finding
   }

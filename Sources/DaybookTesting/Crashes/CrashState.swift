@@ -145,7 +145,7 @@ package struct CrashExpectation: Sendable {
   }
 
   /// The state behind each commit; the last may not have been acknowledged, or not be written.
-  package internal(set) var history: [CrashState] = [CrashState()]
+  package internal(set) var history = CrashHistory()
   /// The newest commit whose `write` has returned with a promise.
   package internal(set) var acknowledged = 0
   /// The open that created the database has returned. When it throws, the file may be there and not survive: nothing was
@@ -166,5 +166,31 @@ package struct CrashExpectation: Sendable {
     acknowledged = sequence
     lostTokens += tokens.filter { $0.sequence > sequence }.map(\.token)
     tokens.removeAll { $0.sequence > sequence }
+  }
+}
+
+/// The states behind the commits of a run, the first one that of the empty database. Each has its hash beside it, because a
+/// search makes few states and compares them with what it found in millions of images.
+package struct CrashHistory: Sendable {
+  private var states = [CrashState()]
+  private var hashes = [CrashState().hashValue]
+
+  package var count: Int { states.count }
+
+  package var last: CrashState { states[states.count - 1] }
+
+  package subscript(sequence: Int) -> CrashState { states[sequence] }
+
+  func hash(at sequence: Int) -> Int { hashes[sequence] }
+
+  mutating func append(_ state: CrashState) {
+    states.append(state)
+    hashes.append(state.hashValue)
+  }
+
+  mutating func removeLast(_ count: Int = 1) {
+    precondition(count < states.count, "the empty database stays")
+    states.removeLast(count)
+    hashes.removeLast(count)
   }
 }

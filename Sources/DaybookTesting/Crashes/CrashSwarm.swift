@@ -37,14 +37,16 @@ package final class CrashSwarm {
     let run = CrashRun(settings, operations)
     run.onCall = { [unowned explorer] run, _, call in
       var generator = SeededGenerator(seed: settings.seed &* 65_537 &+ UInt64(call))
-      let pending = run.disk.pendingChanges
+      let moment = CrashMoment(run.disk)
+      let pending = moment.pending
+      let verifier = CrashVerifier(settings: settings, expectation: run.expectation)
       explorer.counts.crashPoints += 1
       // With little pending there is little to choose from.
       let count = min(crashesPerCall, 1 + pending.unitCount * 2 + pending.nameCount)
       for index in 0..<count {
         var choice = CrashChoice.random(pending, &generator)
         choice.isKill = index == 0 && Int.random(in: 0..<4, using: &generator) == 0
-        explorer.examine(run.disk, choice, run.expectation, before: call, [])
+        explorer.examine(moment, choice, verifier, before: call, [])
       }
     }
     do { try run.run() } catch {

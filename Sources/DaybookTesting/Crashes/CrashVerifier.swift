@@ -56,7 +56,7 @@ struct CrashVerifier {
       throw CrashDeviation("commit \(expectation.acknowledged) was acknowledged, the database ends with \(found.sequence)")
     }
     guard found.sequence < expectation.history.count,
-      expectation.history[found.sequence].hashValue == found.stateHash
+      expectation.history.hash(at: found.sequence) == found.stateHash
     else { throw CrashDeviation("commit \(found.sequence) is not what was committed") }
   }
 
@@ -168,7 +168,7 @@ struct CrashVerifier {
 extension CrashVerifier {
   /// One more commit, acknowledged.
   fileprivate mutating func append(_ change: (inout CrashState) -> Void) {
-    var next = expectation.history[expectation.history.count - 1]
+    var next = expectation.history.last
     change(&next)
     expectation.history.append(next)
     expectation.acknowledged += 1

@@ -198,7 +198,7 @@ import DaybookEngine
     for _ in 0..<tailsPerCall {
       var choice = CrashChoice.random(pending, &generator)
       // Names have their own tests; here the file is there.
-      choice.names = Set(0..<pending.nameCount)
+      choice.names = NumberSet(0..<pending.nameCount)
       let image = disk.crashed(choice)
       guard let found = image.bytes(of: Self.path) else { return fail("the file is gone", choice, []) }
       examineTorn(image, TailJudge(frames, written: written, found: found), choice)
