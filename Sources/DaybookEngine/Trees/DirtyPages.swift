@@ -15,17 +15,22 @@
 @safe final class DirtyPages {
   static let headerByteCount = 64
   private static let stride = headerByteCount + Page.byteCount
-  private static let slabByteCount = stride * pagesPerSlab
+  private static let slabByteCount = 1 << 20
   /// What one page takes of memory.
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
   private static let smallSlabCount = 4
   private static let blockByteCount = 8 << 20
+  /// Free memory of one size that makes it worth looking whether another size can have it.
+  private static let recycledByteCount = 16 << 20
 
   private var slabs = unsafe [UnsafeMutableRawPointer]()
   /// Of which later slabs are cut.
   private var blocks = unsafe [UnsafeMutableRawPointer]()
+  private var emptySlabs = unsafe [UnsafeMutableRawPointer]()
+  /// How many slabs to take from the system before looking for empty ones again.
+  @safe @exclusivity(unchecked) private var recyclingPause = 0
   @safe @exclusivity(unchecked) private var free: [UInt64] = []
   @safe @exclusivity(unchecked) private var freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
   @safe @exclusivity(unchecked) private(set) var usedByteCount = 0
@@ -76,6 +81,7 @@
         unsafe RawMemory.release(slab, byteCount: DirtyPages.slabByteCount)
       }
     }
+    unsafe emptySlabs = []
     while let block = unsafe blocks.popLast() { unsafe RawMemory.release(block, byteCount: DirtyPages.blockByteCount) }
     free = []
     freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
@@ -94,6 +100,13 @@
   /// A small store takes a megabyte at a time; a large one takes large pages, because it uses them in no order
   /// (rows: kv-load-random-unsynced, record-insert).
   private func makeSlab() -> UnsafeMutableRawPointer {
+    if recyclingPause > 0 {
+      recyclingPause -= 1
+    } else if unsafe emptySlabs.isEmpty {
+      recycle()
+      if unsafe emptySlabs.isEmpty { recyclingPause = 16 }
+    }
+    if let slab = unsafe emptySlabs.popLast() { return unsafe slab }
     let later = unsafe slabs.count - DirtyPages.smallSlabCount
     let slabsPerBlock = DirtyPages.blockByteCount / DirtyPages.slabByteCount
     var slab: UnsafeMutableRawPointer?
@@ -113,6 +126,38 @@
     guard let slab = unsafe slab else { fatalError("the system has no memory for changed pages") }
     unsafe slabs.append(slab)
     return unsafe slab
+  }
+
+  /// Takes slabs that have nothing in use any more away from sizes with much free memory: what a load needs as pages, updates
+  /// need as deltas.
+  private func recycle() {
+    recycle(&free, stride: DirtyPages.stride, DirtyPages.pagesPerSlab)
+    for number in 1...LeafDelta.classCount {
+      let stride = LeafDelta.stride(ofClass: number)
+      recycle(&freeDeltas[number], stride: stride, DirtyPages.slabByteCount / stride)
+    }
+  }
+
+  private func recycle(_ free: inout [UInt64], stride: Int, _ countPerSlab: Int) {
+    guard free.count * stride >= DirtyPages.recycledByteCount else { return }
+    var counts: [UInt64: Int] = [:]
+    for reference in free { counts[DirtyPages.slab(of: reference), default: 0] += 1 }
+    // The first few slabs do not begin at a multiple of their size, and stay what they are.
+    for block in unsafe slabs.prefix(DirtyPages.smallSlabCount) {
+      let start = UInt64(UInt(bitPattern: block))
+      counts[start & ~UInt64(DirtyPages.slabByteCount - 1)] = nil
+      counts[(start + UInt64(DirtyPages.slabByteCount)) & ~UInt64(DirtyPages.slabByteCount - 1)] = nil
+    }
+    let empty = counts.filter { $0.value == countPerSlab }
+    if empty.isEmpty { return }
+    free.removeAll { empty[DirtyPages.slab(of: $0)] != nil }
+    // Safe: an address inside a slab of a block, rounded down to where the slab begins; sorted, so that the same work takes
+    // the same memory.
+    for start in empty.keys.sorted() { unsafe emptySlabs.append(UnsafeMutableRawPointer(bitPattern: UInt(start))!) }
+  }
+
+  private static func slab(of reference: UInt64) -> UInt64 {
+    reference & ~(PageSource.memoryTag | UInt64(slabByteCount - 1))
   }
 
   private func addSlab() {
