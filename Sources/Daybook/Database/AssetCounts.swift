@@ -25,8 +25,15 @@ enum AssetCounts {
   static func change(
     from replaced: Place?, to body: ByteView?, of zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
+    try change(from: replaced, to: body.map { AssetNames.names(in: $0) } ?? [], of: &zone, changes)
+  }
+
+  /// The same for what a body was found to name.
+  static func change(
+    from replaced: Place?, to names: [AssetNames.Name], of zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
     var differences: [AssetNames.Name: Int64] = [:]
-    if let body { for name in AssetNames.names(in: body) { differences[name, default: 0] += 1 } }
+    for name in names { differences[name, default: 0] += 1 }
     if let replaced, !isMutant("miscount-replaced-assets"), let operation = try? changes.operation(at: replaced) {
       for name in AssetNames.names(in: Operation.payload(operation)) { differences[name, default: 0] -= 1 }
     }
