@@ -200,6 +200,30 @@ struct ReplayTests {
     }
   }
 
+  @Test("a content that is named with two sizes comes out the same each time")
+  func twoSizes() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk) { $0.inlineAssetByteCount = 0 }
+    try database.put("a", asset: Asset(data: AssetBench.content(1, byteCount: 40)))
+    disk.stop()
+    var commits = try ReplayComparison.operations(of: disk.bytes(of: "test.daybook") ?? [])
+    let last = try #require(commits.last)
+    let saved = try #require(last.first { $0.kind == OperationKind.saveRecord })
+    // The size is the value's last eight bytes, and the asset's the last value.
+    for size in [41, 40, 43, 40, 39] as [UInt8] {
+      var payload = saved.payload
+      #expect(payload[payload.count - 8] == 40 && payload.suffix(7).allSatisfy { $0 == 0 })
+      payload[payload.count - 8] = size
+      commits.append([(OperationKind.saveRecord, payload)])
+    }
+    // The order of a dictionary is another one each time.
+    for _ in 0..<10 {
+      let forged = SimulatedDisk(seed: 1)
+      try ReplayComparison.invent(commits, at: "test.daybook", on: forged)
+      #expect(try compare(forged) == .trees)
+    }
+  }
+
   @Test("records that were deleted and made again within a tail have one entry each, and the bytes that live are theirs")
   func deletedAndMadeAgain() throws {
     let disk = SimulatedDisk(seed: 1)

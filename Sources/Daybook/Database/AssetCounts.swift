@@ -38,8 +38,10 @@ enum AssetCounts {
       for name in AssetNames.names(in: Operation.payload(operation)) { differences[name, default: 0] -= 1 }
     }
     if differences.isEmpty { return }
-    // In the order of the keys, so that the same commits make the same pages.
-    for (name, difference) in differences.sorted(by: { $0.key.digest < $1.key.digest }) where difference != 0 {
+    // In the order of the keys, so that the same commits make the same pages; and of the sizes, because a forged body may name
+    // one content with several.
+    let ordered = differences.sorted { ($0.key.digest, $0.key.byteCount) < ($1.key.digest, $1.key.byteCount) }
+    for (name, difference) in ordered where difference != 0 {
       try change(name, by: difference, of: &zone, changes)
     }
   }
