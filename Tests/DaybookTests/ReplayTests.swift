@@ -152,6 +152,23 @@ struct ReplayTests {
     #expect(counts.allSatisfy { $0 > Self.historyCount / 4 }, "sound and faulty: \(counts)")
   }
 
+  /// Bytes of a sound log without pages, edited as the fuzzers do it, and sealed again.
+  @Test("a forged log is refused in the order of names as it is one by one")
+  func forged() throws {
+    var counts = [0, 0]
+    for seed in Self.firstSeed..<Self.firstSeed + UInt64(Self.historyCount * 4) {
+      var generator = SeededGenerator(seed: seed)
+      let edits = (0..<Int.random(in: 5...40, using: &generator)).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+      let disk = SimulatedDisk(seed: seed)
+      disk.install(FuzzForging.image([2 | 2 << 2] + edits), at: "test.daybook")
+      do { counts[try compare(disk) == .trees ? 0 : 1] += 1 } catch {
+        Issue.record("seed \(seed): \(error)")
+        return
+      }
+    }
+    #expect(counts.allSatisfy { $0 > Self.historyCount / 8 }, "sound and faulty: \(counts)")
+  }
+
   private static func spoil(_ commits: inout [ReplayComparison.Commit], _ generator: inout SeededGenerator) {
     func place() -> (Int, Int)? {
       let commit = Int.random(in: 0..<max(1, commits.count), using: &generator)
