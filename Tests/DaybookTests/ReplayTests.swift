@@ -158,7 +158,8 @@ struct ReplayTests {
     var counts = [0, 0]
     for seed in Self.firstSeed..<Self.firstSeed + UInt64(Self.historyCount * 4) {
       var generator = SeededGenerator(seed: seed)
-      let edits = (0..<Int.random(in: 5...40, using: &generator)).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+      let edits = (0..<Int.random(in: 5...40, using: &generator)).map { _ in UInt8.random(in: .min ... .max, using: &generator)
+      }
       let disk = SimulatedDisk(seed: seed)
       disk.install(FuzzForging.image([2 | 2 << 2] + edits), at: "test.daybook")
       do { counts[try compare(disk) == .trees ? 0 : 1] += 1 } catch {
