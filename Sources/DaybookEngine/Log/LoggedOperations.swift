@@ -43,7 +43,7 @@ extension LogReader {
   }
 
   /// Loads what a walk over small operations comes to next, all at once. Each length leads to the next operation, so one after
-  /// the other they cost a cache miss each: an eighth of an open.
+  /// the other they cost a cache miss each: a seventh of an open.
   private struct LogAhead {
     private static let byteCount: UInt64 = 4096
     private var end: UInt64 = 0

@@ -157,7 +157,7 @@
   }
 
   /// Loads what the next operations will need, all at once: in the order of keys each lies somewhere else, and one after the
-  /// other they took half the time of a replay.
+  /// other they took a third of the time of a replay.
   private func askAhead(_ ranks: Range<Int>) {
     let next = askedThrough
     askedThrough = min(next + ReplayRun.askedAheadCount, ranks.upperBound)
