@@ -73,6 +73,8 @@ accept-forked-token              ForkTests              tokens of another lineag
 forget-cascade                   CascadeTests           what belongs to a deleted record stays
 cascade-one-level                CascadeTests           what belongs to a victim stays
 keep-old-references              ReferenceTests         a record still points where it pointed before
+replay-first-of-key              ReplayTests            replay keeps the first value of a key, not the last
+replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
 accept-missing-targets           ReferenceTests         a parent that is not there is accepted
 END
 }

@@ -9,8 +9,8 @@ import Foundation
 ///                    2 edits of a sound database, sealed; 3 the same, and then edits that stay broken
 ///               >> 2 & 3: which database
 ///     edits     {u8 operation, u8 frame, u16 offset in the frame, then what the operation needs}
-enum FuzzForging {
-  static func image(_ input: [UInt8]) -> [UInt8] {
+package enum FuzzForging {
+  package static func image(_ input: [UInt8]) -> [UInt8] {
     var input = FuzzInput(input)
     let mode = input.byte()
     switch mode & 3 {

@@ -3,6 +3,14 @@ import Testing
 
 @testable import DaybookEngine
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 // Deltas beside leaves of the file: what they hold against a sorted array, what they cost, and what becomes of them when a
 // checkpoint writes them, a savepoint goes back, a snapshot still reads them, or the leaf below rots.
 
@@ -84,6 +92,39 @@ struct LeafDeltaTests {
     try bench.commit()
     bench.reclaim()
     #expect(bench.editor.pages.usedByteCount == held)
+  }
+
+  @Test("memory that pages have left is taken for deltas, and the other way round")
+  func recycling() throws {
+    let pages = DirtyPages()
+    var generator = SeededGenerator(seed: 3)
+    var most = 0
+    for round in 0..<8 {
+      let number = round % 4
+      var references: [UInt64] = []
+      while pages.usedByteCount < 40 << 20 {
+        let reference =
+          number == 0
+          ? pages.allocate(birth: 1, mark: UInt64(round))
+          : pages.allocateDelta(classNumber: number, birth: 1, mark: UInt64(round))
+        references.append(reference)
+        // Safe: the memory of a reference that was just handed out. Two that overlap would change each other's mark.
+        let address = UInt(reference & ~(PageSource.memoryTag | LeafDelta.classMask))
+        unsafe memset(
+          UnsafeMutableRawPointer(bitPattern: address)!, Int32(round),
+          DirtyPages.byteCount(of: reference) - DirtyPages.headerByteCount)
+      }
+      #expect(Set(references).count == references.count)
+      for reference in references {
+        try promise(DirtyPage(reference).mark == UInt64(round) && DirtyPage(reference).birth == 1, "two share memory")
+      }
+      most = max(most, pages.reservedByteCount)
+      references.shuffle(using: &generator)
+      for reference in references { pages.deallocate(reference) }
+      #expect(pages.usedByteCount == 0 && pages.usedPageCount == 0)
+    }
+    // Each size by itself would keep its forty megabytes.
+    #expect(most < 100 << 20, "\(most) bytes for forty megabytes of four sizes")
   }
 
   @Test("a delta that grows too large becomes a page, and so does a leaf that loses most of its records")

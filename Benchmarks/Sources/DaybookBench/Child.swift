@@ -22,7 +22,17 @@ enum Child {
     _ = try run(["kill", kind.engine.rawValue, kind.promise.rawValue, home, String(pairCount)], dies: true)
   }
 
-  /// The same with records of ten fields.
+  /// Fills a file and closes it, then changes random keys until there are 64 MB of log, and kills itself.
+  static func leaveLogOfUpdates(_ kind: KeyValueKind, in home: String, pairCount: UInt64) throws {
+    _ = try run(["kill-updates", kind.engine.rawValue, kind.promise.rawValue, home, String(pairCount)], dies: true)
+  }
+
+  /// The same with records of ten fields, of which two are changed.
+  static func leaveLogOfSaves(in home: String, recordCount: UInt64) throws {
+    _ = try run(["kill-saves", "daybook", "unsynced", home, String(recordCount)], dies: true)
+  }
+
+  /// As the first, with records of ten fields.
   static func leaveLogOfRecords(isDaybook: Bool, in home: String, recordCount: UInt64) throws {
     _ = try run(
       ["kill-records", isDaybook ? "daybook" : "sqlite", "unsynced", home, String(recordCount)], dies: true)
@@ -57,6 +67,22 @@ enum Child {
     guard arguments.count == 5, let count = UInt64(arguments[4]) else { throw BenchmarkFault("a child of no kind") }
     let home = arguments[3]
     switch arguments[0] {
+    case "kill-saves":
+      let kind = RecordKind(isDaybook: true, isSynced: false)
+      let filling = try kind.open(in: home)
+      try filling.insert(0..<count, perTransaction: 1000)
+      try filling.close()
+      let engine = try kind.open(in: home, leavesLog: true)
+      try engine.save(RecordRows.killedSaveCount, among: count, round: 1, perTransaction: 1000)
+      die(keeping: engine)
+    case "kill-updates":
+      let kind = KeyValueKind(.daybook, .unsynced)
+      let filling = try kind.open(in: home)
+      try filling.put(0..<count, round: 0, isAscending: false, perTransaction: 1000)
+      try filling.close()
+      let store = try kind.open(in: home, leavesLog: true)
+      try store.update(Int(KeyValueRows.killedPairCount), among: count, round: 1, perTransaction: 1000)
+      die(keeping: store)
     case "memory-records", "kill-records":
       let kind = RecordKind(isDaybook: arguments[1] == "daybook", isSynced: false)
       if arguments[0] == "kill-records" {

@@ -17,7 +17,7 @@ final class KeyValueRows {
   private var peakByteCount: Int?
 
   /// About 64 MB of log in Daybook, and of keys and values in all.
-  private static let killedPairCount: UInt64 = 350_000
+  static let killedPairCount: UInt64 = 350_000
 
   init(in directory: String, recordCount: Int) {
     self.directory = directory
@@ -63,7 +63,7 @@ final class KeyValueRows {
         [recordCount] in try $0.seek(gets / 100, length: 100, among: recordCount, round: $1)
       },
       openAfterClose(),
-      openAfterKill(),
+      openAfterKill(), openAfterKillOfUpdates(),
       fileLoaded(),
       fileCompacted(),
       memory(),
@@ -216,6 +216,30 @@ final class KeyValueRows {
           },
           finish: { [self] _ in try endFresh(home) })
       }, hasEqualSums: true)
+  }
+
+  /// Daybook alone: the others' logs hold other things than keys.
+  private func openAfterKillOfUpdates() -> Row {
+    Row(
+      name: "kv-open-after-kill-updates",
+      summary: "open all keys after a kill that left 64 MB of random updates behind their checkpoint, and get one key",
+      contenders: [KeyValueKind(.daybook, .unsynced)].map { kind in
+        let image = "\(directory)/killed-updates"
+        let home = image + "-opened"
+        return Contender(
+          kind.engine.rawValue, kind.promise.rawValue, operations: 1,
+          prepare: { [recordCount] _ in
+            if !FileManager.default.fileExists(atPath: image) {
+              try Child.leaveLogOfUpdates(kind, in: image, pairCount: recordCount)
+            }
+            try Files.copy(image, to: home)
+          },
+          run: { [self] repetition in
+            fresh = try kind.open(in: home)
+            return try fresh?.get(1, among: recordCount, round: UInt64(repetition), ownSnapshots: true) ?? 0
+          },
+          finish: { [self] _ in try endFresh(home) })
+      })
   }
 
   // MARK: bytes

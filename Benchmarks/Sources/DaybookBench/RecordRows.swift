@@ -14,6 +14,8 @@ final class RecordRows {
   private static let bodyByteCount = 260
   /// About 64 MB of log in Daybook.
   private static let killedRecordCount: UInt64 = 200_000
+  /// About 64 MB of log in Daybook.
+  static let killedSaveCount = 200_000
 
   init(in directory: String, recordCount: Int) {
     self.directory = directory
@@ -55,7 +57,7 @@ final class RecordRows {
         try engine.scan()
       },
       openAfterClose(),
-      openAfterKill(),
+      openAfterKill(), openAfterKillOfSaves(),
       fileLoaded(),
       fileCompacted(),
       memory(),
@@ -155,6 +157,30 @@ final class RecordRows {
           },
           finish: { [self] _ in try endFresh(home) })
       }, hasEqualSums: true)
+  }
+
+  /// Daybook alone.
+  private func openAfterKillOfSaves() -> Row {
+    Row(
+      name: "record-open-after-kill-saves",
+      summary: "open all records after a kill that left 64 MB of random saves behind their checkpoint, and fetch one",
+      contenders: [RecordKind(isDaybook: true, isSynced: false)].map { kind in
+        let image = "\(directory)/killed-saves"
+        let home = image + "-opened"
+        return Contender(
+          kind.engine, kind.variant, operations: 1,
+          prepare: { [recordCount] _ in
+            if !FileManager.default.fileExists(atPath: image) {
+              try Child.leaveLogOfSaves(in: image, recordCount: recordCount)
+            }
+            try Files.copy(image, to: home)
+          },
+          run: { [self] repetition in
+            fresh = try kind.open(in: home)
+            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition)) ?? 0
+          },
+          finish: { [self] _ in try endFresh(home) })
+      })
   }
 
   // MARK: bytes

@@ -25,14 +25,23 @@ enum AssetCounts {
   static func change(
     from replaced: Place?, to body: ByteView?, of zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
+    try change(from: replaced, to: body.map { AssetNames.names(in: $0) } ?? [], of: &zone, changes)
+  }
+
+  /// The same for what a body was found to name.
+  static func change(
+    from replaced: Place?, to names: [AssetNames.Name], of zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
     var differences: [AssetNames.Name: Int64] = [:]
-    if let body { for name in AssetNames.names(in: body) { differences[name, default: 0] += 1 } }
+    for name in names { differences[name, default: 0] += 1 }
     if let replaced, !isMutant("miscount-replaced-assets"), let operation = try? changes.operation(at: replaced) {
       for name in AssetNames.names(in: Operation.payload(operation)) { differences[name, default: 0] -= 1 }
     }
     if differences.isEmpty { return }
-    // In the order of the keys, so that the same commits make the same pages.
-    for (name, difference) in differences.sorted(by: { $0.key.digest < $1.key.digest }) where difference != 0 {
+    // In the order of the keys, so that the same commits make the same pages; and of the sizes, because a forged body may name
+    // one content with several.
+    let ordered = differences.sorted { ($0.key.digest, $0.key.byteCount) < ($1.key.digest, $1.key.byteCount) }
+    for (name, difference) in ordered where difference != 0 {
       try change(name, by: difference, of: &zone, changes)
     }
   }

@@ -117,6 +117,8 @@ extension Database {
     package var hasBackgroundThread = true
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
+    /// Memory for what a replay gathers to apply it in the order of names; 0 applies each operation at once.
+    package var replayByteCount = 64 << 20
     /// Log since the last checkpoint that makes `close` write one.
     package var closeCheckpointByteCount = 32 << 10
     /// Zeros kept behind the log, so that deletes find room on a full disk.
@@ -150,6 +152,7 @@ extension Database {
       options.locksPerTransaction = lock == .perTransaction && !isReadOnly
       options.hasBackgroundThread = hasBackgroundThread && lock == .whileOpen
       options.partByteCount = partByteCount
+      options.replayByteCount = replayByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount
       options.rebuildsTrees = rebuildsTrees

@@ -96,6 +96,8 @@ extension RecordApplier {
     let stamp = image.nextStamp()
     let entry = RecordEntry(place: place, sequence: stamp.sequence, ordinal: stamp.ordinal)
     guard place.byteCount < 1 << 31 else { throw .operation }
+    // An image stands for commits of the past.
+    guard stamp.sequence <= changes.sequence else { throw .inconsistent }
     switch kind {
     case OperationKind.saveRecord: try saveRecord(image: payload, entry, changes)
     case OperationKind.deleteRecord: try deleteRecord(image: payload, entry, changes)

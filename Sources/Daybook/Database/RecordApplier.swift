@@ -15,9 +15,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var isOpenZoneChanged = false
   let key = ByteBuffer(capacity: 512)
   let value = ByteBuffer(capacity: 256)
-  private let old = ByteBuffer(capacity: 64)
+  let old = ByteBuffer(capacity: 64)
   private let rest = ByteBuffer(capacity: 64)
   let image = ImageApplier()
+  let gathered = GatheredRecords()
 
   init() {}
 
@@ -57,6 +58,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   func flush(_ changes: StoreTransaction) throws(LogFault) {
+    if gathered.run.count > 0 { try applyGathered(changes) }
+    gathered.removeAll()
     try image.putJournal(changes, self)
     try flushZone(changes)
   }
@@ -79,6 +82,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     openZone = nil
     isOpenZoneChanged = false
     image.forget()
+    gathered.removeAll()
   }
 
   /// Moves the zone to `sequence` in the order of last changes.
@@ -236,11 +240,13 @@ final class RecordApplier: Applier, @unchecked Sendable {
     isOpenZoneChanged = true
   }
 
-  private func setTypeKey(_ identity: BodyIdentity) {
+  private func setTypeKey(_ identity: BodyIdentity) { setTypeKey(identity.type, identity.name) }
+
+  func setTypeKey(_ type: ByteView, _ name: ByteView) {
     key.truncate(to: 0)
-    key.append(identity.type)
+    key.append(type)
     key.append(0)
-    key.append(identity.name)
+    key.append(name)
   }
 
   func putType(
@@ -265,13 +271,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     _ changes: StoreTransaction
   ) throws(LogFault) {
     var former = ReferenceSet()
-    if let oldEntry, oldEntry.points {
-      do throws(StoreError) { former = ReferenceSet(of: Operation.payload(try changes.operation(at: oldEntry.place))) } catch {
-        // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body should not keep
-        // a file from opening.
-        former = try references(of: source, zone, changes)
-      }
-    }
+    if let oldEntry { former = try references(of: source, at: oldEntry, zone, changes) }
     if !isMutant("keep-old-references") {
       for entry in former.subtracting(new) {
         setReferenceKey(entry, source)
@@ -281,6 +281,18 @@ final class RecordApplier: Applier, @unchecked Sendable {
     for entry in new.subtracting(former) {
       setReferenceKey(entry, source)
       try changes.put(key.view, key.view.prefix(0), in: &zone.references)
+    }
+  }
+
+  /// Where a record's stored version points.
+  func references(
+    of source: ByteView, at entry: RecordEntry, _ zone: ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) -> ReferenceSet {
+    if !entry.points { return ReferenceSet() }
+    do throws(StoreError) { return ReferenceSet(of: Operation.payload(try changes.operation(at: entry.place))) } catch {
+      // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body should not keep
+      // a file from opening.
+      return try references(of: source, zone, changes)
     }
   }
 
@@ -305,13 +317,13 @@ final class RecordApplier: Applier, @unchecked Sendable {
     return ReferenceSet(keys: found)
   }
 
-  private func setReferenceKey(_ entry: [UInt8], _ source: ByteView) {
+  func setReferenceKey(_ entry: [UInt8], _ source: ByteView) {
     key.truncate(to: 0)
     key.append(entry)
     key.append(source)
   }
 
-  private func journal(
+  func journal(
     _ entry: RecordEntry, isDeleted: Bool, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
@@ -333,7 +345,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   /// Takes a tombstone out of the journal.
-  private func forgetJournaled(
+  func forgetJournaled(
     _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     JournalKey.set(key, sequence: sequence, ordinal: ordinal)

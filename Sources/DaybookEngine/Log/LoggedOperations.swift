@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The operations of one commit in the log, by their places: what replay, copies and checks go through.
 ///
 /// A commit may be larger than memory where the log is not mapped, so its bytes are looked at one operation at a time.
@@ -28,13 +30,35 @@ extension LogReader {
     guard frame.payloadByteCount <= end, frame.end <= end else { throw .operation }
     var position = frame.payloadOffset + (frame.hasParts ? UInt64(PartList.encodedByteCount) : 0)
     if position > frame.end { throw .operation }
+    var ahead = LogAhead()
     while position < frame.end {
+      ahead.ask(bytes, position, end: frame.end)
       guard frame.end - position >= UInt64(Operation.headerByteCount) else { throw .operation }
       guard let head = view(Int(position)..<Int(position) + Operation.headerByteCount) else { throw unreadable() }
       let byteCount = Operation.headerByteCount + Int(head.uint32(at: 8))
       guard UInt64(byteCount) <= frame.end - position, let length = UInt32(exactly: byteCount) else { throw .operation }
       if try !body(Place(offset: position, byteCount: length), Operation.kind(head)) { return }
       position += UInt64(byteCount)
+    }
+  }
+
+  /// Loads what a walk over small operations comes to next, all at once. Each length leads to the next operation, so one after
+  /// the other they cost a cache miss each: a seventh of an open.
+  private struct LogAhead {
+    private static let byteCount: UInt64 = 4096
+    private var end: UInt64 = 0
+
+    /// Nothing where the log is not mapped; at most so many bytes behind the operation at `position`.
+    @inline(__always)
+    mutating func ask(_ bytes: ByteView, _ position: UInt64, end frameEnd: UInt64) {
+      if position < end { return }
+      end = min(position + LogAhead.byteCount, frameEnd, UInt64(bytes.count))
+      var line = position
+      while line < end {
+        // Safe: below the end of the bytes. Atomic, because a load whose result nobody wants would be left out otherwise.
+        _ = unsafe (bytes.base + Int(line)).assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
+        line += 64
+      }
     }
   }
 

@@ -71,6 +71,23 @@ extension Forgery {
     if expected != plan.lastSequence { throw Finding("\(name): commits up to \(expected), promised \(plan.lastSequence)") }
   }
 
+  /// The operations of each commit of a sound image, forgotten ones left out.
+  package static func operations(of image: [UInt8]) throws -> [[(kind: UInt8, payload: [UInt8])]] {
+    try image.withView { (view: ByteView) throws in
+      let log = LogReader(view, salt: try FileHeader(view).salt)
+      var commits: [[(kind: UInt8, payload: [UInt8])]] = []
+      try log.forEachCommit(of: try log.planFromStart()) { (_, operations) throws(LogFault) in
+        var commit: [(kind: UInt8, payload: [UInt8])] = []
+        for index in 0..<operations.count {
+          let bytes = try operations.bytes(index)
+          commit.append((Operation.kind(bytes), Operation.payload(bytes).array))
+        }
+        commits.append(commit)
+      }
+      return commits
+    }
+  }
+
   // MARK: pages
 
   /// A run of pages that starts where a file has its first one. Every page that passes its check is searched, walked, changed,

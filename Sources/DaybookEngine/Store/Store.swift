@@ -366,7 +366,12 @@ package protocol Applier: AnyObject, Sendable {
   func apply(
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault)
-  /// Puts what `apply` has kept for itself into the trees.
+  /// The same for an operation that is in the log already, at once or with others later, in whatever order comes to the
+  /// same trees; the caller ends with `flush`. What must not be, throws here or there.
+  func replay(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault)
+  /// Puts what `apply` and `replay` have kept for themselves into the trees.
   func flush(_ changes: StoreTransaction) throws(LogFault)
   /// Puts roots that `apply` keeps open into the trees and lets go of them: pages of this transaction are about to move
   /// into the file. What it has gathered besides, it keeps.

@@ -39,6 +39,8 @@ package struct StoreOptions: Sendable {
   package var closeCheckpointByteCount = 32 << 10
   /// A transaction's operations go out in parts of this size.
   package var partByteCount = 8 << 20
+  /// Memory for operations that a replay gathers before it applies them in the order of their keys; 0 applies each at once.
+  package var replayByteCount = 64 << 20
   /// The longest operation, header included.
   package var maximumOperationByteCount = 1 << 30
   /// Zeros that every commit leaves behind the log's end, so that one which only deletes finds room on a full disk.

@@ -29,6 +29,8 @@
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
   /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.
   @safe @exclusivity(unchecked) package var addsData = false
+  /// An applier that gathers so much while it replays applies it.
+  package let replayByteCount: Int
 
   private struct Limits {
     let operationByteCount: Int
@@ -44,6 +46,7 @@
     limits = Limits(
       operationByteCount: store.options.maximumOperationByteCount, partByteCount: store.options.partByteCount,
       pageByteCount: store.options.checkpointMemoryByteCount / 2)
+    replayByteCount = min(store.options.replayByteCount, ReplayRun.maximumByteCount)
     editor = store.editor
     buffer = store.transactionBuffer
     base = editor.beginEdit()
@@ -311,8 +314,12 @@
   func replay(_ operations: LoggedOperations, sequence: UInt64) throws(LogFault) {
     self.sequence = sequence
     for (index, place) in operations.places.enumerated() {
-      try applier.apply(
-        try operations.bytes(index), place: place, sequence: sequence, ordinal: UInt32(index), to: self)
+      let bytes = try operations.bytes(index)
+      if replayByteCount == 0 {
+        try applier.apply(bytes, place: place, sequence: sequence, ordinal: UInt32(index), to: self)
+      } else {
+        try applier.replay(bytes, place: place, sequence: sequence, ordinal: UInt32(index), to: self)
+      }
     }
   }
 }

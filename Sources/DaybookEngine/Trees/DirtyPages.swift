@@ -37,6 +37,9 @@
   /// Pages and deltas.
   @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
 
+  /// What has been taken from the system, in use or not.
+  var reservedByteCount: Int { unsafe slabs.count * DirtyPages.slabByteCount }
+
   deinit { releaseAll() }
 
   /// A page of uninitialised memory; the tagged reference to it.
@@ -143,10 +146,10 @@
     var counts: [UInt64: Int] = [:]
     for reference in free { counts[DirtyPages.slab(of: reference), default: 0] += 1 }
     // The first few slabs do not begin at a multiple of their size, and stay what they are.
-    for block in unsafe slabs.prefix(DirtyPages.smallSlabCount) {
-      let start = UInt64(UInt(bitPattern: block))
-      counts[start & ~UInt64(DirtyPages.slabByteCount - 1)] = nil
-      counts[(start + UInt64(DirtyPages.slabByteCount)) & ~UInt64(DirtyPages.slabByteCount - 1)] = nil
+    for index in 0..<min(unsafe slabs.count, DirtyPages.smallSlabCount) {
+      let start = unsafe UInt64(UInt(bitPattern: slabs[index]))
+      counts[DirtyPages.slab(of: start)] = nil
+      counts[DirtyPages.slab(of: start + UInt64(DirtyPages.slabByteCount))] = nil
     }
     let empty = counts.filter { $0.value == countPerSlab }
     if empty.isEmpty { return }
