@@ -166,6 +166,43 @@ struct StoreCompactionTests {
     try store.close()
   }
 
+  @Test("a checkpoint goes on while commits wait for a compaction that waits for the checkpoint")
+  func checkpointBesideHeldCommits() throws {
+    let disk = MemoryDisk()
+    var options = StoreOptions.small()
+    options.hasBackgroundThread = true
+    options.minimumLogBudgetByteCount = 64 << 20
+    options.maximumLogBudgetByteCount = 64 << 20
+    let keyValues = try KeyValueStore("a", disk: disk, options: options)
+    for number in 0..<300 { try keyValues.put("key \(number)", [1]) }
+    let store = keyValues.store
+    store.turn.withLock { store.commitLimit = 0 }
+    let states = Locked((hasWritten: false, hasCheckpoint: false))
+    let writer = BackgroundThread(name: "writer") {
+      try? keyValues.put("key", [2])
+      states.withLock { $0.hasWritten = true }
+    }
+    SystemClock.sleep(nanoseconds: 20_000_000)
+    let checkpoint = BackgroundThread(name: "checkpoint") {
+      try? store.checkpoint()
+      states.withLock { $0.hasCheckpoint = true }
+    }
+    var patience = 500
+    while patience > 0, states.withLock({ !$0.hasCheckpoint }) {
+      SystemClock.sleep(nanoseconds: 10_000_000)
+      patience -= 1
+    }
+    #expect(states.withLock { $0.hasCheckpoint && !$0.hasWritten })
+    store.turn.withLock {
+      store.commitLimit = .max
+      store.turn.broadcast()
+    }
+    writer?.join()
+    checkpoint?.join()
+    #expect(try keyValues.value("key") == [2])
+    try keyValues.close()
+  }
+
   @Test("a snapshot goes on in the old file, whose memory is given back with the last of them")
   func snapshots() throws {
     let disk = SimulatedDisk(seed: 1)

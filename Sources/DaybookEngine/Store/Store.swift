@@ -148,9 +148,18 @@ import Synchronization
   /// Waits for the turn. A writer that waits goes before background work.
   func takeTurn() {
     turn.lock()
-    waitingWriterCount += 1
-    while isTurnTaken || mustWaitForCheckpoint || tail.offset > commitLimit { turn.wait() }
-    waitingWriterCount -= 1
+    while true {
+      if isTurnTaken || mustWaitForCheckpoint {
+        waitingWriterCount += 1
+        turn.wait()
+        waitingWriterCount -= 1
+      } else if tail.offset > commitLimit {
+        // Not among those who wait: background work goes on meanwhile, and the compaction may be waiting for it.
+        turn.wait()
+      } else {
+        break
+      }
+    }
     isTurnTaken = true
     turn.unlock()
   }
