@@ -146,7 +146,7 @@ struct StoreTransactionTests {
   func memoryLimit() throws {
     var options = StoreOptions.withoutCheckpoints()
     options.partByteCount = 1 << 20
-    options.checkpointMemoryByteCount = 2 * 40 * 4160
+    options.checkpointMemoryByteCount = 40 * 4160
     let store = try KeyValueStore(path, disk: newDisk(16), options: options)
     func fill(_ count: Int) throws {
       try store.write { transaction in

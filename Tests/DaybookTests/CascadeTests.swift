@@ -173,7 +173,7 @@ struct CascadeTests {
   func tooLarge() throws {
     let database = try Database.scratch {
       $0.limits = .unlimited
-      $0.checkpoint.memoryByteCount = 2 << 20
+      $0.checkpoint.memoryByteCount = 1 << 20
     }
     let zone = try database.zone("Library")
     for start in stride(from: 0, to: 20_000, by: 500) {

@@ -220,8 +220,10 @@ import Synchronization
   /// Whether so many quarters of the log budget are used, or of the memory for changed pages: whichever fills first
   /// calls for a checkpoint, hurries it, and holds writers up.
   func hasUsed(quarters: Int) -> Bool {
-    replayByteCount > logBudgetByteCount / 4 * quarters
-      || editor.pages.usedByteCount > options.checkpointMemoryByteCount / 4 * quarters
+    // A file that is still being made has half of the memory: the one that it will replace has its own.
+    let memoryByteCount = isUnfinished ? options.checkpointMemoryByteCount / 2 : options.checkpointMemoryByteCount
+    return replayByteCount > logBudgetByteCount / 4 * quarters
+      || editor.pages.usedByteCount > memoryByteCount / 4 * quarters
   }
 
   // MARK: publishing

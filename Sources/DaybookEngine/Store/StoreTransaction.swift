@@ -45,7 +45,7 @@
     salt = store.header.salt
     limits = Limits(
       operationByteCount: store.options.maximumOperationByteCount, partByteCount: store.options.partByteCount,
-      pageByteCount: store.options.checkpointMemoryByteCount / 2)
+      pageByteCount: store.options.checkpointMemoryByteCount)
     replayByteCount = min(store.options.replayByteCount, ReplayRun.maximumByteCount)
     editor = store.editor
     buffer = store.transactionBuffer

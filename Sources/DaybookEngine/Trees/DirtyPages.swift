@@ -8,6 +8,7 @@
 ///          8     8  mark: the edit that made it; a later edit copies the page instead of changing it
 ///         16     8  file offset, once a checkpoint has written it; zero before
 ///         24     8  1 when some version has replaced it, else 0
+///         32     8  where the edit that made it has it in its list
 ///
 /// They come from slabs of a megabyte, each for one size; freed ones go onto a list for their size. A reference is the
 /// address with `PageSource.memoryTag`; of a delta it has the number of its size in the low bits. Only the holder of the turn
@@ -212,5 +213,9 @@
   var isRetired: Bool {
     get { unsafe base.load(fromByteOffset: 24, as: UInt64.self) != 0 }
     nonmutating set { unsafe base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 24, as: UInt64.self) }
+  }
+  var createdIndex: Int {
+    get { unsafe base.load(fromByteOffset: 32, as: Int.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 32, as: Int.self) }
   }
 }

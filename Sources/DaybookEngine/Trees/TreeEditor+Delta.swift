@@ -107,7 +107,7 @@ extension TreeEditor {
     } else {
       LeafDelta(target).initialize(leaf: reference)
     }
-    retire(reference)
+    discard(reference)
     return target
   }
 

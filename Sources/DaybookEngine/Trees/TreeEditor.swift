@@ -118,6 +118,7 @@
 
   func allocate() -> UInt64 {
     let reference = pages.allocate(birth: version, mark: mark)
+    DirtyPage(reference).createdIndex = created.count
     created.append(reference)
     createdByteCount += DirtyPages.byteCountPerPage
     pageBalance += 1
@@ -127,6 +128,7 @@
   /// Stands for the page that it is merged to.
   func allocateDelta(classNumber: Int) -> UInt64 {
     let reference = pages.allocateDelta(classNumber: classNumber, birth: version, mark: mark)
+    DirtyPage(reference).createdIndex = created.count
     created.append(reference)
     createdByteCount += LeafDelta.stride(ofClass: classNumber)
     pageBalance += 1
@@ -148,7 +150,7 @@
     let original = try page(reference)
     let copy = allocate()
     DirtyPage(copy).page.copy(from: original)
-    retire(reference)
+    if LeafDelta.isDelta(reference) { discard(reference) } else { retire(reference) }
     return copy
   }
 
@@ -174,12 +176,19 @@
     retired.append(Retired(reference: reference, birth: meta.birth, death: version))
   }
 
-  /// Frees a page at once where nobody but this edit has seen it. Small trees come and go with each zone that a transaction
-  /// looks at, and would fill the memory until it ends.
+  /// Frees a page or a delta at once where nobody but this edit has seen it, and retires it elsewhere. Small trees come and go
+  /// with each zone that a transaction looks at, and deltas grow: they would fill the memory until it ends.
   func discard(_ reference: UInt64) {
-    guard DirtyPage(reference).mark >= mark, let index = created.lastIndex(of: reference) else { return retire(reference) }
-    created.remove(at: index)
-    createdByteCount -= DirtyPages.byteCountPerPage
+    guard reference & PageSource.memoryTag != 0, DirtyPage(reference).mark >= mark else { return retire(reference) }
+    let index = DirtyPage(reference).createdIndex
+    precondition(created[index] == reference, "an edit knows what it has made")
+    // The last one was made since the last savepoint, too, so none of an older part of the list moves.
+    let last = created.removeLast()
+    if last != reference {
+      created[index] = last
+      DirtyPage(last).createdIndex = index
+    }
+    createdByteCount -= DirtyPages.byteCount(of: reference)
     pages.deallocate(reference)
     pageBalance -= 1
   }
