@@ -181,7 +181,8 @@ struct LeafDeltaTests {
   @Test("two cursors walk leaves with deltas side by side, each with pages of its own")
   func cursors() throws {
     let bench = try bench(recordCount: 3_000)
-    for number in stride(from: 1, to: 6_000, by: 50) { try bench.put(key(number), value(number)) }
+    for number in stride(from: 0, to: 6_000, by: 50) { try bench.put(key(number), value(number + 1)) }
+    #expect(try bench.checkNow(0).deltaCount > 20)
     let model = bench.models[0]
     var cursors = (0..<20).map { _ in bench.editor.reader.cursor(in: bench.roots[0]) }
     for index in cursors.indices { try key(index * 300).withView { _ = try cursors[index].seek($0) } }
