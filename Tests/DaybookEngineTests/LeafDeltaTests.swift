@@ -105,8 +105,8 @@ struct LeafDeltaTests {
       while pages.usedByteCount < 40 << 20 {
         let reference =
           number == 0
-          ? pages.allocate(birth: 1, mark: UInt64(round))
-          : pages.allocateDelta(classNumber: number, birth: 1, mark: UInt64(round))
+          ? try pages.allocate(birth: 1, mark: UInt64(round))
+          : try pages.allocateDelta(classNumber: number, birth: 1, mark: UInt64(round))
         references.append(reference)
         // Safe: the memory of a reference that was just handed out. Two that overlap would change each other's mark.
         let address = UInt(reference & ~(PageSource.memoryTag | LeafDelta.classMask))

@@ -43,9 +43,9 @@
 
   deinit { releaseAll() }
 
-  /// A page of uninitialised memory; the tagged reference to it.
-  func allocate(birth: UInt64, mark: UInt64) -> UInt64 {
-    if free.isEmpty { addSlab() }
+  /// A page of uninitialised memory; the tagged reference to it. Throws where the system has no more memory.
+  func allocate(birth: UInt64, mark: UInt64) throws(DiskFailure) -> UInt64 {
+    if free.isEmpty { try addSlab() }
     let reference = free.removeLast()
     usedByteCount += DirtyPages.stride
     begin(reference, birth: birth, mark: mark)
@@ -53,8 +53,8 @@
   }
 
   /// Memory for a delta, uninitialised.
-  func allocateDelta(classNumber: Int, birth: UInt64, mark: UInt64) -> UInt64 {
-    if freeDeltas[classNumber].isEmpty { addSlab(classNumber: classNumber) }
+  func allocateDelta(classNumber: Int, birth: UInt64, mark: UInt64) throws(DiskFailure) -> UInt64 {
+    if freeDeltas[classNumber].isEmpty { try addSlab(classNumber: classNumber) }
     let reference = freeDeltas[classNumber].removeLast()
     usedByteCount += LeafDelta.stride(ofClass: classNumber)
     begin(reference, birth: birth, mark: mark)
@@ -103,7 +103,7 @@
   /// From the system, which has it back as soon as the store is closed: an allocator would keep what a compaction used.
   /// A small store takes a megabyte at a time; a large one takes large pages, because it uses them in no order
   /// (rows: kv-load-random-unsynced, record-insert).
-  private func makeSlab() -> UnsafeMutableRawPointer {
+  private func makeSlab() throws(DiskFailure) -> UnsafeMutableRawPointer {
     if recyclingPause > 0 {
       recyclingPause -= 1
     } else if unsafe emptySlabs.isEmpty {
@@ -127,7 +127,9 @@
         unsafe slab = blocks[later / slabsPerBlock] + later % slabsPerBlock * DirtyPages.slabByteCount
       }
     }
-    guard let slab = unsafe slab else { fatalError("the system has no memory for changed pages") }
+    guard let slab = unsafe slab else {
+      throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: DirtyPages.slabByteCount)
+    }
     unsafe slabs.append(slab)
     return unsafe slab
   }
@@ -164,8 +166,8 @@
     reference & ~(PageSource.memoryTag | UInt64(slabByteCount - 1))
   }
 
-  private func addSlab() {
-    let slab = unsafe makeSlab()
+  private func addSlab() throws(DiskFailure) {
+    let slab = unsafe try makeSlab()
     for index in (0..<DirtyPages.pagesPerSlab).reversed() {
       // Safe: the page lies within the slab.
       let page = unsafe slab + (index * DirtyPages.stride + DirtyPages.headerByteCount)
@@ -173,8 +175,8 @@
     }
   }
 
-  private func addSlab(classNumber: Int) {
-    let slab = unsafe makeSlab()
+  private func addSlab(classNumber: Int) throws(DiskFailure) {
+    let slab = unsafe try makeSlab()
     let stride = LeafDelta.stride(ofClass: classNumber)
     for index in (0..<DirtyPages.slabByteCount / stride).reversed() {
       // Safe: the delta lies within the slab; strides are multiples of 64, so the low bits are free.

@@ -179,7 +179,7 @@ extension TreeEditor {
   func writableRoot(_ reference: UInt64) throws(PageFault) -> UInt64 {
     if !InlineTree.isInline(reference) { return try writable(reference) }
     let original = try rootPage(reference)
-    let copy = allocate()
+    let copy = try allocate()
     DirtyPage(copy).page.copy(from: original)
     return copy
   }

@@ -52,7 +52,7 @@ extension TreeEditor {
     let oldCount = old?.count ?? 0
     if let present { old?.append(present) }
     let dropped = position.hasEntry ? index : nil
-    guard let target = writableDelta(reference, delta, needed: needed, leavingOut: dropped) else {
+    guard let target = try writableDelta(reference, delta, needed: needed, leavingOut: dropped) else {
       old?.truncate(to: oldCount)
       return nil
     }
@@ -76,7 +76,7 @@ extension TreeEditor {
     if let delta, position.hasEntry { old?.append(delta.value(index)) } else { old?.append(leaf.value(position.cell)) }
     let dropped = position.hasEntry ? index : nil
     let needed = position.isInLeaf ? LeafDelta.entryByteCount : 0
-    guard let target = writableDelta(reference, delta, needed: needed, leavingOut: dropped) else {
+    guard let target = try writableDelta(reference, delta, needed: needed, leavingOut: dropped) else {
       old?.truncate(to: oldCount)
       return false
     }
@@ -94,14 +94,16 @@ extension TreeEditor {
   }
 
   /// A delta of this edit with room for `needed` bytes, without one of its entries; nil when it would be too large.
-  private func writableDelta(_ reference: UInt64, _ delta: LeafDelta?, needed: Int, leavingOut dropped: Int?) -> UInt64? {
+  private func writableDelta(_ reference: UInt64, _ delta: LeafDelta?, needed: Int, leavingOut dropped: Int?) throws(PageFault)
+    -> UInt64?
+  {
     let used = delta?.usedByteCount(leavingOut: dropped) ?? 0
     guard let number = LeafDelta.classNumber(for: used + needed) else { return nil }
     if let delta, isOwn(reference), delta.freeByteCount + (dropped == nil ? 0 : LeafDelta.entryByteCount) >= needed {
       if let dropped { delta.remove(at: dropped) }
       return reference
     }
-    let target = allocateDelta(classNumber: number)
+    let target = try allocateDelta(classNumber: number)
     if let delta {
       LeafDelta(target).copy(from: delta, leavingOut: dropped, needed: needed)
     } else {

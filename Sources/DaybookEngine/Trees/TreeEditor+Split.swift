@@ -34,7 +34,7 @@ extension TreeEditor {
       precondition(fits, "a page with another prefix was measured")
       return
     }
-    let rightReference = allocate()
+    let rightReference = try allocate()
     let right = DirtyPage(rightReference).page
     if !sharesPrefix {
       startLonelyPage(page, right, at: index, key: key, value: value)
@@ -223,7 +223,7 @@ extension TreeEditor {
     }
     let left = path[0].page
     guard left.level + 1 < TreeLimits.maximumDepth else { throw fault(root.reference, .depth) }
-    let reference = allocate()
+    let reference = try allocate()
     let page = DirtyPage(reference).page
     page.initialize(kind: Page.Kind.branch, level: left.level + 1, prefix: separator.view.prefix(0))
     page.setLeftmost(child: path[0].reference, count: result.leftCount)
@@ -248,7 +248,7 @@ extension TreeEditor {
       precondition(fits, "a page with another prefix was measured")
       return nil
     }
-    let rightReference = allocate()
+    let rightReference = try allocate()
     let right = DirtyPage(rightReference).page
     let level = page.level
     if !sharesPrefix {

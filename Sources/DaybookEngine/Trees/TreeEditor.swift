@@ -116,8 +116,12 @@
 
   // MARK: pages
 
-  func allocate() -> UInt64 {
-    let reference = pages.allocate(birth: version, mark: mark)
+  func allocate() throws(PageFault) -> UInt64 {
+    let reference: UInt64
+    do { reference = try pages.allocate(birth: version, mark: mark) } catch {
+      isFaulty = true
+      throw PageFault(error, offset: 0)
+    }
     DirtyPage(reference).createdIndex = created.count
     created.append(reference)
     createdByteCount += DirtyPages.byteCountPerPage
@@ -126,8 +130,12 @@
   }
 
   /// Stands for the page that it is merged to.
-  func allocateDelta(classNumber: Int) -> UInt64 {
-    let reference = pages.allocateDelta(classNumber: classNumber, birth: version, mark: mark)
+  func allocateDelta(classNumber: Int) throws(PageFault) -> UInt64 {
+    let reference: UInt64
+    do { reference = try pages.allocateDelta(classNumber: classNumber, birth: version, mark: mark) } catch {
+      isFaulty = true
+      throw PageFault(error, offset: 0)
+    }
     DirtyPage(reference).createdIndex = created.count
     created.append(reference)
     createdByteCount += LeafDelta.stride(ofClass: classNumber)
@@ -148,7 +156,7 @@
 
   private func copyForWriting(_ reference: UInt64) throws(PageFault) -> UInt64 {
     let original = try page(reference)
-    let copy = allocate()
+    let copy = try allocate()
     DirtyPage(copy).page.copy(from: original)
     if LeafDelta.isDelta(reference) { discard(reference) } else { retire(reference) }
     return copy
@@ -222,7 +230,7 @@
         || asCatalog && key.count + value.count <= TreeLimits.maximumCellByteCount,
       "values are limited before they reach a tree")
     if root.reference == 0 {
-      let reference = allocate()
+      let reference = try allocate()
       let page = DirtyPage(reference).page
       page.initialize(kind: asCatalog ? Page.Kind.catalogLeaf : Page.Kind.leaf, level: 0, prefix: key.prefix(0))
       _ = page.insert(at: 0, suffix: key, value: value, scratch: scratch)
