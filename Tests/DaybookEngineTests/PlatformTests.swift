@@ -285,6 +285,61 @@ struct DiskTests {
     }
   }
 
+  @Test("a file without a name is given back piece by piece, but never under somebody who still has it open")
+  func closingRemovedFiles() throws {
+    try withDisk(.system) { disk, directory in
+      let path = directory + "/a"
+      let bytes = [UInt8](repeating: 7, count: 2 << 20)
+      /// How many pieces were given back.
+      func close(_ file: any DiskFile, atMost limit: Int = .max) -> Int {
+        var count = 0
+        file.closeRemoved {
+          if count == limit { return false }
+          count += 1
+          return true
+        }
+        expect(.status, .closed) { _ = try file.byteCount() }
+        return count
+      }
+      func makeFile() throws -> any DiskFile {
+        let file = try disk.open(path, .createNew)
+        try write(bytes, to: file, at: 0)
+        try file.map(through: bytes.count)
+        return file
+      }
+      // It has its name.
+      #expect(close(try makeFile()) == 0)
+      #expect(try disk.open(path, .readOnly).byteCount() == bytes.count)
+
+      // Somebody reads it.
+      let read = try disk.open(path, .readWrite)
+      let reader = try disk.open(path, .readOnly)
+      try reader.map(through: bytes.count)
+      try disk.remove(path)
+      #expect(close(read) == 0)
+      #expect(mapped(reader, 0..<bytes.count) == bytes)
+      reader.close()
+
+      // It has another name.
+      let linked = try makeFile()
+      try disk.link(path, to: directory + "/b")
+      try disk.remove(path)
+      #expect(close(linked) == 0)
+      #expect(try disk.open(directory + "/b", .readOnly).byteCount() == bytes.count)
+
+      for limit in [.max, 1] {
+        let alone = try makeFile()
+        try disk.remove(path)
+        let count = close(alone, atMost: limit)
+        #if os(Linux)
+          #expect(count == min(limit, 4))
+        #else
+          #expect(count == 0)
+        #endif
+      }
+    }
+  }
+
   private func expect(
     _ operation: DiskFailure.Operation, _ kind: DiskFailure.Kind, offset: Int? = nil, byteCount: Int? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void

@@ -98,6 +98,14 @@ package protocol DiskFile: AnyObject, Sendable {
   func unlock(_ byte: LockByte)
   /// Gives back descriptor, mapping and locks. Further calls throw; closing twice is allowed.
   func close()
+  /// Closes a file whose name is gone or another's by now. Where nobody else has it open, what it held goes back to the disk
+  /// piece by piece, so that syncs of other files need not wait for all of it.
+  /// - Parameter goesOn: asked before each piece; after false the rest goes at once.
+  func closeRemoved(_ goesOn: () -> Bool)
+}
+
+extension DiskFile {
+  package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }
 
 /// A disk said no. `code` is the system's errno (or the simulated one), `kind` what the engine does about it.

@@ -31,6 +31,9 @@ import Synchronization
 
   private static let closedBit = 1 << 62
   private static let pieceByteCount = 64 << 20
+  /// What is given back at once of a file without a name. Syncs of another file took 45 ms while 600 MB were given back,
+  /// 2 ms with pieces of 4 MB, and 0.3 ms with these (ext4 that tells the drive of free blocks).
+  private static let emptiedByteCount = 512 << 10
   private static let largestReservation = 1 << 40
   /// Stands for "the system refused"; no mapping starts there.
   private static let refusedAddress: UInt = 1
@@ -200,6 +203,23 @@ import Synchronization
     if before == 0 { giveBack() }
   }
 
+  package func closeRemoved(_ goesOn: () -> Bool) {
+    empty(goesOn)
+    close()
+  }
+
+  /// Cuts the file off from behind. What fails here, `close` does all at once.
+  private func empty(_ goesOn: () -> Bool) {
+    guard let descriptor = try? enter(.truncate) else { return }
+    defer { leave() }
+    unmap()
+    guard SystemCall.isLastOfRemovedFile(descriptor), var rest = try? SystemCall.status(descriptor).byteCount else { return }
+    while rest > 0, goesOn() {
+      rest = max(0, rest - SystemFile.emptiedByteCount)
+      do { try SystemCall.truncate(descriptor, to: rest) } catch { return }
+    }
+  }
+
   /// The descriptor, which stays open until `leave`.
   private func enter(_ operation: DiskFailure.Operation) throws(DiskFailure) -> Int32 {
     let users = users.add(1, ordering: .acquiringAndReleasing).newValue
@@ -218,6 +238,11 @@ import Synchronization
   private func giveBack() {
     let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard descriptor >= 0 else { return }
+    unmap()
+    SystemCall.close(descriptor)
+  }
+
+  private func unmap() {
     mapping.withLock { mapping in
       mapping.isGivenBack = true
       guard mapping.reservedByteCount > 0 else { return }
@@ -228,6 +253,5 @@ import Synchronization
       mapping.reservedByteCount = 0
       mappedByteCount.store(0, ordering: .releasing)
     }
-    SystemCall.close(descriptor)
   }
 }

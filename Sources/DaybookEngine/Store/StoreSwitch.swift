@@ -122,13 +122,14 @@ extension Store {
   }
 
   /// Ends the background work of a store that was superseded, and gives its file back as soon as nobody reads it.
-  func retire() {
+  /// - Parameter goesOn: whether to take time for it, asked again and again.
+  func retire(_ goesOn: () -> Bool = { true }) {
     keeper?.stop()
     keeper = nil
     writerClaim?.release()
     writerClaim = nil
     isRetired.store(true, ordering: .releasing)
-    releaseIfUnused()
+    releaseIfUnused(goesOn)
   }
 
   /// The log under older versions has changed: their snapshots stop reading.
@@ -145,13 +146,13 @@ extension Store {
 
   /// The database is closed, or this store's place is taken, and the last reader may have gone.
   @inline(never)
-  func releaseIfUnused() {
+  func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
     guard isRetired.load(ordering: .acquiring), slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
       !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
-    backgroundFile.close()
-    file.close()
     editor.pages.releaseAll()
     source.buffered?.forget()
+    backgroundFile.close()
+    file.closeRemoved(goesOn)
   }
 }
