@@ -163,6 +163,49 @@ struct StoreCompactionTests {
     try store.close()
   }
 
+  @Test("commits that come slower than a compaction copies them never wait for it")
+  func leavesSlowWritersAlone() throws {
+    /// Commits once for every two commits that are copied, from within the copying itself: a wait would have no end.
+    struct CommittingImager: Imager {
+      let base = KeyValueImager()
+      let store: KeyValueStore
+      let counts = Locked((copied: 0, hadToWait: false))
+      let value = [UInt8](repeating: 7, count: 1 << 10)
+      func makeApplier() -> any Applier { base.makeApplier() }
+      func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
+        try base.writeImage(of: pin, source, to: writer)
+        for number in 0..<600 { commit(number) }
+      }
+      func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+        let copied = counts.withLock { counts in
+          counts.copied += 1
+          return counts.copied
+        }
+        let source = store.store
+        let (isFree, tail, limit) = source.turn.withLock { (!source.isTurnTaken, source.tail.offset, source.commitLimit) }
+        if isFree, copied % 3 == 0 {
+          // `takeTurn` waits where the log is longer than the limit.
+          if tail > limit { counts.withLock { $0.hadToWait = true } } else { self.commit(copied) }
+        }
+        return try base.copy(commit, to: target)
+      }
+      private func commit(_ number: Int) { try? store.put("key \(number % 10)", value) }
+    }
+    let disk = MemoryDisk()
+    var options = StoreOptions.small()
+    options.durability = .relaxed
+    let store = try KeyValueStore("a", disk: disk, options: options)
+    try store.put("first", [1])
+    let imager = CommittingImager(store: store)
+    try store.stores.compact(imager, pace: Pace(bytesPerSecond: nil) { true })
+    let counts = imager.counts.withLock { $0 }
+    #expect(!counts.hadToWait)
+    // 600, a third of that, and so on.
+    #expect((750...900).contains(counts.copied), "\(counts.copied) commits were copied")
+    #expect(try store.contents().count == 11)
+    try store.close()
+  }
+
   @Test("a checkpoint goes on while commits wait for a compaction that waits for the checkpoint")
   func checkpointBesideHeldCommits() throws {
     let disk = MemoryDisk()

@@ -52,13 +52,15 @@ extension Store {
       throw error
     }
     do throws(StoreError) {
-      target.setUnfinished(true)
+      target.setUnfinished(true, beside: self)
+      pace.goBeside(self)
       var position = try copyImage(to: target, imager, pace)
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
       try catchUpInRounds(target, &position, imager, pace, limitsCommits: false)
       // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
-      target.setUnfinished(false)
+      target.setUnfinished(false, beside: self)
+      limitCommits(through: pace.isLimited ? .max : position.end + Store.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, imager, pace, limitsCommits: true)
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
@@ -74,7 +76,12 @@ extension Store {
       throw .disk(
         DiskFailure(.write, path: path, kind: .full, code: failure.code, byteCount: liveByteCount))
     }
-    retire()
+    // The old file goes back to the disk slowly while others sync commits: they hardly notice then.
+    var others = CommitSyncs(self)
+    retire {
+      if others.look() { SystemClock.sleep(nanoseconds: 1_000_000) }
+      return pace.goesOn
+    }
   }
 
   /// Cuts off the zeros behind the log, the reserve among them; false where a reader keeps them, or there are none. The
@@ -125,24 +132,32 @@ extension Store {
     return position
   }
 
-  /// Copies what has come, round by round, until less than a megabyte is missing. Each round is shorter than the one
-  /// before: commits that come faster than they can be copied wait from the second round on, unless the copy was asked to be
-  /// slow. What they may be ahead is half of what the round has to copy.
+  /// Copies what has come, round by round, until so little is missing that nobody notices a wait for it. Each round is
+  /// shorter than the one before: commits that come faster than they can be copied wait from the second round on, unless the
+  /// copy was asked to be slow. What they may be ahead is half of what the round has to copy.
   private func catchUpInRounds(
     _ target: Store, _ position: inout CopyPosition, _ imager: some Imager, _ pace: Pace, limitsCommits: Bool
   ) throws(StoreError) {
     for round in 0..<16 {
       try pace.check()
       let lag = writtenOffset.load(ordering: .acquiring) - position.end
-      if lag < 1 << 20 { return }
+      if lag < Store.unnoticedByteCount { return }
       let mayLimit = (limitsCommits || round > 0) && !pace.isLimited && !isMutant("never-catch-up")
-      position = try catchUp(target, from: position, lead: mayLimit ? lag / 2 : nil, imager, pace)
+      position = try catchUp(target, from: position, limitsCommits: mayLimit, imager, pace)
     }
   }
 
-  private func setUnfinished(_ isUnfinished: Bool) {
+  /// What commits may have to wait for at the end of a compaction: some 200 of them, two milliseconds. It was a megabyte,
+  /// and 40 to 150 ms with commits of a single key (`daybook-bench latency`).
+  private static let unnoticedByteCount: UInt64 = 64 << 10
+
+  /// How far commits may get ahead while the new file writes its checkpoint.
+  private static let leadDuringCheckpoint: UInt64 = 32 << 20
+
+  private func setUnfinished(_ isUnfinished: Bool, beside current: Store) {
     takeTurnForBackground()
     self.isUnfinished = isUnfinished
+    commitSyncs = current.commitSyncs
     giveTurn()
   }
 
@@ -162,27 +177,33 @@ extension Store {
   }
 
   /// - Parameters:
-  ///   - lead: how far the log may grow ahead of the copy meanwhile.
+  ///   - limitsCommits: the log may grow meanwhile by half of what has been copied, and a little more so that nobody waits
+  ///     who is slower than that.
   ///   - pace: nil while the turn is held, when nobody may be asked whether to go on.
   private func catchUp(
-    _ target: Store, from position: CopyPosition, lead: UInt64? = nil, _ imager: some Imager, _ pace: Pace?
+    _ target: Store, from position: CopyPosition, limitsCommits: Bool = false, _ imager: some Imager,
+    _ pace: Pace?
   ) throws(StoreError) -> CopyPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    var limited = position.end
-    if let lead { limitCommits(through: limited + lead) }
+    let start = position.end
+    let end = max(pin.state.record.end, start)
+    var copied: UInt64 = 0
+    if limitsCommits { limitCommits(through: end + Store.unnoticedByteCount / 4) }
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
       let sequence = try imager.copy(commit, to: target)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
-      if let lead, commit.header.next >= limited + Pace.syncByteCount {
-        limited = commit.header.next
-        limitCommits(through: limited + lead)
+      if limitsCommits, commit.header.next >= start + copied + Store.unnoticedByteCount / 4 {
+        copied = commit.header.next - start
+        limitCommits(through: end + copied / 2 + Store.unnoticedByteCount / 4)
       }
       if !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
-        try target.syncInBackground()
+        // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
+        // hundreds of megabytes, and their first touch most of the time.
+        try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
       }
     }
     return CopyPosition(pin.state.record)

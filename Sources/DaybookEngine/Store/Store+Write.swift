@@ -103,6 +103,7 @@ extension Store {
         continue
       }
       isSyncing = true
+      if options.durability != .relaxed { commitSyncs.add() }
       let targetOffset = writtenOffset.load(ordering: .acquiring)
       let target = writtenNumber.load(ordering: .acquiring)
       let needsDirectory = !hasSyncedDirectory

@@ -79,6 +79,9 @@ import Synchronization
   var pendingStates: [StateReference] = []
   /// Address → version of every state that is not freed.
   var liveStates: [UInt: UInt64] = [:]
+  /// How often commits that somebody waits for have been synced, here and in the file that this one will replace. Set
+  /// with the turn, before the first commit.
+  var commitSyncs = CommitSyncs.Count()
   let durableThrough = Atomic<UInt64>(0)
   let writtenNumber = Atomic<UInt64>(0)
   let writtenOffset = Atomic<UInt64>(0)
