@@ -326,6 +326,34 @@ struct RecoveryTests {
     }
   }
 
+  @Test("replay begins behind the pages of a checkpoint, unless something was committed meanwhile", arguments: [false, true])
+  func replayBehindPages(commitsMeanwhile: Bool) throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    for number in 0..<300 { try store.put("key \(number)", [UInt8](repeating: 1, count: 100)) }
+    let version = store.store.head.end
+    if commitsMeanwhile {
+      // Not synced, so readers do not see it, and the checkpoint is of the version before.
+      let transaction = KeyValueTransaction(try store.store.beginTransaction())
+      let key = ByteBuffer(capacity: 16)
+      key.append([UInt8]("late".utf8))
+      try transaction.put(key.view, key.view)
+      _ = try store.store.commit(transaction.transaction)
+    }
+    let commits = store.store.tail.offset
+    try store.store.checkpoint()
+    let frames = try frames(of: disk.bytes(of: path) ?? [])
+    let checkpoint = try #require(frames.last { $0.kind == .checkpoint })
+    #expect(frames.contains { $0.kind == .pages && $0.offset >= commits })
+    #expect(store.store.freezeOffset == (commitsMeanwhile ? version : checkpoint.offset))
+    let again = try KeyValueStore(path, disk: disk.killed(), options: .withoutCheckpoints())
+    #expect(again.store.recovery.basis == .newestCheckpoint)
+    #expect(again.store.recovery.replayedCommitCount == (commitsMeanwhile ? 1 : 0))
+    #expect(try again.contents().count == (commitsMeanwhile ? 301 : 300))
+    try again.put("more", [1])
+    try again.checkThoroughly()
+  }
+
   @Test("when a page of the newest checkpoint is damaged replay falls back, and the next close writes good trees")
   func damagedPage() throws {
     let specimen = try Specimen.twoCheckpoints()

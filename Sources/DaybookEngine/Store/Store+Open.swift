@@ -436,7 +436,9 @@ extension Store {
     if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
       do {
         try syncThrough(writtenNumber.load(ordering: .acquiring))
-        if replayByteCount > options.closeCheckpointByteCount {
+        // The next open replays commits, and walks over frames of pages: that costs it a hundredth.
+        let walkByteCount = Int(tail.offset &- freezeOffset)
+        if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
           // Without room for its pages the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
