@@ -1,8 +1,39 @@
 import DaybookEngine
 
-/// A disk that hands every call to a simulated one, for tests that change a few of them.
+/// A disk that hands every call to another one, for those that change a few of them or count.
 package protocol ForwardingDisk: Disk {
-  var disk: SimulatedDisk { get }
+  associatedtype Base: Disk
+  var disk: Base { get }
+}
+
+/// A file that hands every call to another one.
+package protocol ForwardingFile: DiskFile {
+  var file: any DiskFile { get }
+}
+
+extension ForwardingFile {
+  package var path: String { file.path }
+  package var identity: FileIdentity { file.identity }
+  package func byteCount() throws(DiskFailure) -> Int { try file.byteCount() }
+  package func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) { try file.write(bytes, at: offset) }
+  package func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    // Safe: the caller's word, handed on.
+    unsafe try file.read(into: target, count: count, at: offset)
+  }
+  package func sync(_ level: SyncLevel) throws(DiskFailure) { try file.sync(level) }
+  package func truncate(to byteCount: Int) throws(DiskFailure) { try file.truncate(to: byteCount) }
+  package func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? {
+    try file.copyRange(of: (source as? any ForwardingFile)?.file ?? source, at: offset, count: count)
+  }
+  package func makeReadOnly() throws(DiskFailure) { try file.makeReadOnly() }
+  package var base: UnsafeRawPointer { unsafe file.base }
+  package func map(through end: Int) throws(DiskFailure) { try file.map(through: end) }
+  package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
+    try file.tryLock(byte, strength)
+  }
+  package func unlock(_ byte: LockByte) { file.unlock(byte) }
+  package func close() { file.close() }
+  package func closeRemoved(_ goesOn: () -> Bool) { file.closeRemoved(goesOn) }
 }
 
 extension ForwardingDisk {

@@ -163,8 +163,8 @@ private final class DyingDisk: ForwardingDisk {
   }
 }
 
-private final class DyingFile: DiskFile {
-  private let file: any DiskFile
+private final class DyingFile: ForwardingFile {
+  let file: any DiskFile
   private let blocks: Set<Int>
 
   init(_ file: any DiskFile, _ blocks: Set<Int>) {
@@ -172,25 +172,10 @@ private final class DyingFile: DiskFile {
     self.blocks = blocks
   }
 
-  var path: String { file.path }
-  var identity: FileIdentity { file.identity }
-  var base: UnsafeRawPointer { unsafe file.base }
-  func byteCount() throws(DiskFailure) -> Int { try file.byteCount() }
-  func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) { try file.write(bytes, at: offset) }
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
     for block in offset / 4096...max(offset, offset + count - 1) / 4096 where blocks.contains(block) {
       throw DiskFailure(.read, path: path, code: ErrorNumber.inputOutput, offset: offset, byteCount: count)
     }
     return unsafe try file.read(into: target, count: count, at: offset)
   }
-  func sync(_ level: SyncLevel) throws(DiskFailure) { try file.sync(level) }
-  func truncate(to byteCount: Int) throws(DiskFailure) { try file.truncate(to: byteCount) }
-  func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? {
-    try file.copyRange(of: source, at: offset, count: count)
-  }
-  func makeReadOnly() throws(DiskFailure) { try file.makeReadOnly() }
-  func map(through end: Int) throws(DiskFailure) { try file.map(through: end) }
-  func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool { try file.tryLock(byte, strength) }
-  func unlock(_ byte: LockByte) { file.unlock(byte) }
-  func close() { file.close() }
 }

@@ -1,10 +1,4 @@
-import DaybookEngine
-
-/// More loops of the benchmarks over raw keys and values.
-///
-/// They call the engine's functions across the wall of its module, one to five of them an operation, and pay for it: 15 % of the
-/// instructions of a miss, 23 % of a step behind a seek, 5 % of a delete. Inside the engine's module, where the other
-/// loops are, this file would compile as it stands, without its first line.
+/// More loops of the benchmarks over raw keys and values: ascending keys, deletes, misses, seeks, mixed work.
 extension BenchmarkLoops {
   /// Puts the keys of some numbers, new ones or new values for old ones.
   package func put(_ numbers: Range<UInt64>, round: UInt64, isAscending: Bool, perTransaction: Int) throws {
