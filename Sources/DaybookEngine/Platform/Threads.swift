@@ -1,4 +1,4 @@
-/// A mutex with a condition, and a thread: what group commit and the background work are made of.
+/// A mutex with conditions, and a thread: what group commit and the background work are made of.
 ///
 /// Made of pthreads, because the standard library's `Mutex` has no condition to wait for, and waits here are for
 /// disks, never for tasks. The mutex and the condition live on the heap, because pthreads want them never to move.
@@ -11,10 +11,12 @@
   import Glibc
 #endif
 
-/// A mutex and one condition that belongs to it. Not recursive.
+/// A mutex and two conditions that belong to it: one for those of whom only one can go on, and one for everybody else. Not
+/// recursive.
 @safe package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private let line: UnsafeMutablePointer<pthread_cond_t>
 
   package init() {
     unsafe mutex = .allocate(capacity: 1)
@@ -23,13 +25,18 @@
     unsafe condition.initialize(to: pthread_cond_t())
     // Safe: fresh memory that lives, unmoved, as long as this object; the same holds for every call below.
     let madeMutex = unsafe pthread_mutex_init(mutex, nil)
+    unsafe line = .allocate(capacity: 1)
+    unsafe line.initialize(to: pthread_cond_t())
     let madeCondition = unsafe Monitor.initialize(condition)
-    precondition(madeMutex == 0 && madeCondition == 0, "making a mutex of given memory cannot fail")
+    let madeLine = unsafe Monitor.initialize(line)
+    precondition(madeMutex == 0 && madeCondition == 0 && madeLine == 0, "making a mutex of given memory cannot fail")
   }
 
   deinit {
+    unsafe pthread_cond_destroy(line)
     unsafe pthread_cond_destroy(condition)
     unsafe pthread_mutex_destroy(mutex)
+    unsafe line.deallocate()
     unsafe condition.deallocate()
     unsafe mutex.deallocate()
   }
@@ -62,13 +69,25 @@
     return unsafe Monitor.wait(condition, mutex, nanoseconds: limit) != ETIMEDOUT
   }
 
-  /// Wakes one waiter.
+  /// The same among waiters of whom only one can go on.
+  package func waitInLine() {
+    _ = unsafe pthread_cond_wait(line, mutex)
+  }
+
+  /// Wakes one of those who wait in line, and everybody who does not.
+  package func wakeNext() {
+    _ = unsafe pthread_cond_signal(line)
+    _ = unsafe pthread_cond_broadcast(condition)
+  }
+
+  /// Wakes one waiter who is not in line.
   package func signal() {
     _ = unsafe pthread_cond_signal(condition)
   }
 
   /// Wakes all waiters.
   package func broadcast() {
+    _ = unsafe pthread_cond_broadcast(line)
     _ = unsafe pthread_cond_broadcast(condition)
   }
 
