@@ -57,12 +57,12 @@ extension Store {
       var position = try copyImage(to: target, imager, pace)
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
-      try catchUpInRounds(target, &position, imager, pace, limitsCommits: false)
+      try catchUpInRounds(target, &position, imager, pace)
       // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
       target.setUnfinished(false, beside: self)
       limitCommits(through: pace.isLimited ? .max : position.end + Store.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
-      try catchUpInRounds(target, &position, imager, pace, limitsCommits: true)
+      try catchUpInRounds(target, &position, imager, pace)
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
       try replace(by: target, in: stores, temporary, from: position, imager)
     } catch {
@@ -136,14 +136,14 @@ extension Store {
   /// shorter than the one before: commits that come faster than they can be copied wait from the second round on, unless the
   /// copy was asked to be slow. What they may be ahead is half of what the round has to copy.
   private func catchUpInRounds(
-    _ target: Store, _ position: inout CopyPosition, _ imager: some Imager, _ pace: Pace, limitsCommits: Bool
+    _ target: Store, _ position: inout CopyPosition, _ imager: some Imager, _ pace: Pace
   ) throws(StoreError) {
-    for round in 0..<16 {
+    let limitsCommits = !pace.isLimited && !isMutant("never-catch-up")
+    for _ in 0..<16 {
       try pace.check()
       let lag = writtenOffset.load(ordering: .acquiring) - position.end
       if lag < Store.unnoticedByteCount { return }
-      let mayLimit = (limitsCommits || round > 0) && !pace.isLimited && !isMutant("never-catch-up")
-      position = try catchUp(target, from: position, limitsCommits: mayLimit, imager, pace)
+      position = try catchUp(target, from: position, limitsCommits: limitsCommits, imager, pace)
     }
   }
 
