@@ -39,6 +39,9 @@ enum Main {
     switch report {
     case .space: try SpaceReport.run(in: directory, recordCount: wish.recordCount)
     case .large: try LargeReport.run(in: directory, recordCount: wish.recordCount)
+    case .largeKeys: try LargeReport.run([.keys], in: directory, recordCount: wish.recordCount)
+    case .largeRecords: try LargeReport.run([.records], in: directory, recordCount: wish.recordCount)
+    case .largeZones: try LargeReport.run([.zones], in: directory, recordCount: wish.recordCount)
     case .latency: try LatencyReport.run(in: directory, recordCount: wish.recordCount)
     case .growth:
       let outcomes = try GrowthReport.run(

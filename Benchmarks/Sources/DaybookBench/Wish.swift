@@ -18,10 +18,16 @@ struct Wish {
       --list          name the rows
       space           instead of rows: all keys updated ten times over; file, live and device bytes after each round
       latency         instead of rows: durable commits while the checkpointer and the compactor are at work
-      large           instead of rows: N keys, N records and N / 100 zones made, changed, read, compacted, opened; with memory
+      large           instead of rows: N keys, N records and N / 100 zones made, changed, read, compacted, opened; with memory;
+                      large-keys, large-records and large-zones are its parts
     """
 
-  enum Report: String { case space, latency, large, growth }
+  enum Report: String {
+    case space, latency, large, growth
+    case largeKeys = "large-keys"
+    case largeRecords = "large-records"
+    case largeZones = "large-zones"
+  }
 
   var recordCount = 100_000
   var repetitionCount = 3
