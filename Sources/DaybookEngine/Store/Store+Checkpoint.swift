@@ -154,7 +154,7 @@ extension Store {
     var freezePageFrameByteCount = version.pageFrameByteCount
     waitForBackgroundTurn()
     // Where nothing but these pages came after the version, replay begins behind them: an open that had to walk over the
-    // pages of ten million records took 60 ms (`daybook-bench large`).
+    // pages of 100,000 zones took 31 ms, and 3 behind them (`daybook-bench large-zones`).
     if hasPages, tail.offset - version.end == tail.pageFrameByteCount - version.pageFrameByteCount {
       contents.freezeOffset = tail.offset
       contents.freezeNumber = tail.number
