@@ -172,4 +172,16 @@ struct StoreTransactionTests {
     #expect(try store.contents().count == 1000)
     try store.close()
   }
+
+  @Test("a closed database has given its memory back, although somebody still holds the object")
+  func memoryAfterClose() throws {
+    let store = try KeyValueStore(path, disk: newDisk(17), options: .withoutCheckpoints())
+    try store.write { transaction in
+      for number in 0..<9000 { try transaction.put("\(number * 7919 % 100_000) and a longer key", [1]) }
+    }
+    let pages = store.store.editor.pages
+    #expect(pages.reservedByteCount > 0)
+    try store.close()
+    #expect(pages.reservedByteCount == 0)
+  }
 }

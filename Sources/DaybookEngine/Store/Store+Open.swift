@@ -459,6 +459,8 @@ extension Store {
     } else {
       backgroundFile.close()
       file.close()
+      // Now, and not with this object: whoever closes a database and opens it again would wait for it then.
+      editor.pages.releaseAll()
     }
     writerClaim?.release()
     writerClaim = nil
