@@ -127,6 +127,39 @@ struct LeafDeltaTests {
     #expect(most < 100 << 20, "\(most) bytes for forty megabytes of four sizes")
   }
 
+  @Test("memory that nothing uses any more goes back to the system, and what is in use stays as it is")
+  func unusedMemory() throws {
+    let pages = DirtyPages()
+    var references: [UInt64] = []
+    for number in 0..<40_000 {
+      let reference =
+        number % 3 == 0
+        ? try pages.allocate(birth: 1, mark: UInt64(number))
+        : try pages.allocateDelta(classNumber: number % 3, birth: 1, mark: UInt64(number))
+      references.append(reference)
+    }
+    let most = pages.reservedByteCount
+    #expect(most > 32 << 20)
+    #expect(pages.detachUnused(moreThan: 1 << 20) == [], "everything is in use")
+    // Every page and delta of the first and the last eighth stays.
+    let kept = Array(references[..<5000] + references[35_000...])
+    for reference in references[5000..<35_000].shuffled() { pages.deallocate(reference) }
+    #expect(pages.detachUnused(moreThan: most) == [], "it is not so much that it is worth looking")
+    let blocks = pages.detachUnused(moreThan: 16 << 20)
+    #expect(blocks.count >= 3)
+    PageSlabs.release(blocks)
+    #expect(pages.reservedByteCount == most - blocks.count * 8 << 20)
+    var others: [UInt64] = []
+    for _ in 0..<30_000 { others.append(try pages.allocate(birth: 2, mark: 1_000_000)) }
+    #expect(Set(others).isDisjoint(with: kept) && Set(others).count == others.count)
+    for reference in others { try promise(DirtyPage(reference).mark == 1_000_000, "two share memory") }
+    for reference in kept { try promise(DirtyPage(reference).birth == 1, "memory in use was given back") }
+    for reference in kept + others { pages.deallocate(reference) }
+    PageSlabs.release(pages.detachUnused(moreThan: 0))
+    #expect(pages.reservedByteCount <= 8 << 20, "at most the first few slabs and a block that is being cut")
+    #expect(DirtyPage(try pages.allocate(birth: 3, mark: 3)).birth == 3)
+  }
+
   @Test("a delta that grows too large becomes a page, and so does a leaf that loses most of its records")
   func grown() throws {
     let bench = try bench(recordCount: 2_000)

@@ -53,7 +53,9 @@ extension Store {
     reclaim()
     // What waits for a commit that is not durable yet comes free with the next transaction.
     reclaimThreshold = Store.minimumReclaimByteCount
+    let unused = editor.pages.detachUnused(moreThan: options.checkpointMemoryByteCount / 2)
     giveTurn()
+    PageSlabs.release(unused)
   }
 
   private func syncPages() throws(StoreError) {

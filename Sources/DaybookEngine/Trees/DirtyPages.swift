@@ -16,20 +16,14 @@
 @safe final class DirtyPages {
   static let headerByteCount = 64
   private static let stride = headerByteCount + Page.byteCount
-  private static let slabByteCount = 1 << 20
   /// What one page takes of memory.
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
-  private static let smallSlabCount = 4
-  private static let blockByteCount = 8 << 20
   /// Free memory of one size that makes it worth looking whether another size can have it.
   private static let recycledByteCount = 16 << 20
 
-  private var slabs = unsafe [UnsafeMutableRawPointer]()
-  /// Of which later slabs are cut.
-  private var blocks = unsafe [UnsafeMutableRawPointer]()
-  private var emptySlabs = unsafe [UnsafeMutableRawPointer]()
+  @safe @exclusivity(unchecked) private var slabs = PageSlabs()
   /// How many slabs to take from the system before looking for empty ones again.
   @safe @exclusivity(unchecked) private var recyclingPause = 0
   @safe @exclusivity(unchecked) private var free: [UInt64] = []
@@ -39,7 +33,7 @@
   @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
 
   /// What has been taken from the system, in use or not.
-  var reservedByteCount: Int { unsafe slabs.count * DirtyPages.slabByteCount }
+  var reservedByteCount: Int { slabs.reservedByteCount }
 
   deinit { releaseAll() }
 
@@ -79,14 +73,7 @@
 
   /// Gives all memory back; no page may be looked at any more.
   func releaseAll() {
-    while let slab = unsafe slabs.popLast() {
-      // Later ones are parts of blocks.
-      if unsafe slabs.count < DirtyPages.smallSlabCount {
-        unsafe RawMemory.release(slab, byteCount: DirtyPages.slabByteCount)
-      }
-    }
-    unsafe emptySlabs = []
-    while let block = unsafe blocks.popLast() { unsafe RawMemory.release(block, byteCount: DirtyPages.blockByteCount) }
+    slabs.releaseAll()
     free = []
     freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
     usedByteCount = 0
@@ -100,70 +87,39 @@
     if number == 0 { free.append(reference) } else { freeDeltas[number].append(reference) }
   }
 
-  /// From the system, which has it back as soon as the store is closed: an allocator would keep what a compaction used.
-  /// A small store takes a megabyte at a time; a large one takes large pages, because it uses them in no order
-  /// (rows: kv-load-random-unsynced, record-insert).
   private func makeSlab() throws(DiskFailure) -> UnsafeMutableRawPointer {
     if recyclingPause > 0 {
       recyclingPause -= 1
-    } else if unsafe emptySlabs.isEmpty {
-      recycle()
-      if unsafe emptySlabs.isEmpty { recyclingPause = 16 }
+    } else if !slabs.hasEmpty {
+      recycle(atLeast: DirtyPages.recycledByteCount)
+      if !slabs.hasEmpty { recyclingPause = 16 }
     }
-    if let slab = unsafe emptySlabs.popLast() { return unsafe slab }
-    let later = unsafe slabs.count - DirtyPages.smallSlabCount
-    let slabsPerBlock = DirtyPages.blockByteCount / DirtyPages.slabByteCount
-    var slab: UnsafeMutableRawPointer?
-    if later < 0 {
-      unsafe slab = RawMemory.reserveZeroed(byteCount: DirtyPages.slabByteCount)
-    } else {
-      if later % slabsPerBlock == 0,
-        let block = unsafe RawMemory.reserveZeroedInLargePages(byteCount: DirtyPages.blockByteCount)
-      {
-        unsafe blocks.append(block)
-      }
-      if unsafe later / slabsPerBlock < blocks.count {
-        // Safe: slabs of a block lie one behind the other, as many as fit.
-        unsafe slab = blocks[later / slabsPerBlock] + later % slabsPerBlock * DirtyPages.slabByteCount
-      }
+    guard let slab = unsafe slabs.take() else {
+      throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: PageSlabs.byteCount)
     }
-    guard let slab = unsafe slab else {
-      throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: DirtyPages.slabByteCount)
-    }
-    unsafe slabs.append(slab)
     return unsafe slab
   }
 
   /// Takes slabs that have nothing in use any more away from sizes with much free memory: what a load needs as pages, updates
   /// need as deltas.
-  private func recycle() {
-    recycle(&free, stride: DirtyPages.stride, DirtyPages.pagesPerSlab)
+  private func recycle(atLeast byteCount: Int) {
+    if free.count * DirtyPages.stride >= byteCount {
+      slabs.collectEmpty(from: &free, countPerSlab: DirtyPages.pagesPerSlab)
+    }
     for number in 1...LeafDelta.classCount {
       let stride = LeafDelta.stride(ofClass: number)
-      recycle(&freeDeltas[number], stride: stride, DirtyPages.slabByteCount / stride)
+      if freeDeltas[number].count * stride >= byteCount {
+        slabs.collectEmpty(from: &freeDeltas[number], countPerSlab: PageSlabs.byteCount / stride)
+      }
     }
   }
 
-  private func recycle(_ free: inout [UInt64], stride: Int, _ countPerSlab: Int) {
-    guard free.count * stride >= DirtyPages.recycledByteCount else { return }
-    var counts: [UInt64: Int] = [:]
-    for reference in free { counts[DirtyPages.slab(of: reference), default: 0] += 1 }
-    // The first few slabs do not begin at a multiple of their size, and stay what they are.
-    for index in 0..<min(unsafe slabs.count, DirtyPages.smallSlabCount) {
-      let start = unsafe UInt64(UInt(bitPattern: slabs[index]))
-      counts[DirtyPages.slab(of: start)] = nil
-      counts[DirtyPages.slab(of: start + UInt64(DirtyPages.slabByteCount))] = nil
-    }
-    let empty = counts.filter { $0.value == countPerSlab }
-    if empty.isEmpty { return }
-    free.removeAll { empty[DirtyPages.slab(of: $0)] != nil }
-    // Safe: an address inside a slab of a block, rounded down to where the slab begins; sorted, so that the same work takes
-    // the same memory.
-    for start in empty.keys.sorted() { unsafe emptySlabs.append(UnsafeMutableRawPointer(bitPattern: UInt(start))!) }
-  }
-
-  private static func slab(of reference: UInt64) -> UInt64 {
-    reference & ~(PageSource.memoryTag | UInt64(slabByteCount - 1))
+  /// Memory that nothing uses, where that is more than `byteCount`: its holder gives it back with `PageSlabs.release` when no
+  /// lock is held. A load may have used three times what the work after it does, and a compaction needs memory of its own.
+  func detachUnused(moreThan byteCount: Int) -> [UInt] {
+    guard reservedByteCount - usedByteCount > byteCount else { return [] }
+    recycle(atLeast: PageSlabs.byteCount)
+    return slabs.detachEmptyBlocks()
   }
 
   private func addSlab() throws(DiskFailure) {
@@ -178,7 +134,7 @@
   private func addSlab(classNumber: Int) throws(DiskFailure) {
     let slab = unsafe try makeSlab()
     let stride = LeafDelta.stride(ofClass: classNumber)
-    for index in (0..<DirtyPages.slabByteCount / stride).reversed() {
+    for index in (0..<PageSlabs.byteCount / stride).reversed() {
       // Safe: the delta lies within the slab; strides are multiples of 64, so the low bits are free.
       let delta = unsafe slab + (index * stride + DirtyPages.headerByteCount)
       freeDeltas[classNumber].append(UInt64(UInt(bitPattern: delta)) | PageSource.memoryTag | UInt64(classNumber))
