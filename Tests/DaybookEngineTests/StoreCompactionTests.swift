@@ -110,6 +110,74 @@ struct StoreCompactionTests {
     try again.close()
   }
 
+  @Test(
+    "commits that a compaction copies in batches are all in the new file, one by one",
+    arguments: [(256 << 10, 64 << 20, false), (256 << 10, 300, true), (64 << 20, 64 << 20, true), (64 << 20, 0, false)])
+  func catchesUpInBatches(memoryByteCount: Int, replayByteCount: Int, hasBackgroundThread: Bool) throws {
+    /// Runs a closure when the image has been written.
+    struct WaitingImager: Imager {
+      let base = KeyValueImager()
+      let afterImage: () throws -> Void
+      func makeApplier() -> any Applier { base.makeApplier() }
+      func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
+        try base.writeImage(of: pin, source, to: writer)
+        do { try afterImage() } catch { throw error as? StoreError ?? .log(.inconsistent) }
+      }
+      func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
+        try base.copy(commit, to: batch)
+      }
+    }
+    let disk = SimulatedDisk(seed: 5)
+    var options = StoreOptions.small()
+    options.checkpointMemoryByteCount = memoryByteCount
+    options.replayByteCount = replayByteCount
+    options.hasBackgroundThread = hasBackgroundThread
+    let (store, filled) = try Self.filled(disk, options, rounds: 1)
+    var contents = filled
+    var generator = SeededGenerator(seed: UInt64(memoryByteCount + replayByteCount))
+    let imager = WaitingImager {
+      for commit in 0..<300 {
+        // Every twentieth is too large for one frame, and the same keys come again and again.
+        let count = commit % 20 == 19 ? 60 : Int.random(in: 1...9, using: &generator)
+        try store.write { transaction in
+          for _ in 0..<count {
+            let key = "key \(Int.random(in: 0..<400, using: &generator))"
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+              try transaction.delete(key)
+              contents[key] = nil
+            } else {
+              let value = [UInt8](repeating: UInt8(commit % 251), count: Int.random(in: 0..<90, using: &generator))
+              try transaction.put(key, value)
+              contents[key] = value
+            }
+          }
+        }
+      }
+    }
+    try store.stores.compact(imager, pace: Pace(bytesPerSecond: nil) { true })
+    #expect(try store.snapshot() == (501, contents))
+    try Self.expectSound(store)
+    let pin = try store.store.beginRead()
+    var sequences: [UInt64] = []
+    try store.store.forEachCommit(through: pin) { _ in
+    } _: { commit in
+      sequences.append(commit.sequence)
+    }
+    store.store.endRead(pin)
+    #expect(sequences == Array(201...501))
+    let crashed = try KeyValueStore("a", disk: disk.crashed(seed: 9), options: options)
+    #expect(try crashed.snapshot() == (501, contents))
+    try Self.expectSound(crashed)
+    try crashed.close()
+    try store.put("after", [1])
+    contents["after"] = [1]
+    try store.close()
+    let again = try KeyValueStore("a", disk: disk, options: options)
+    #expect(try again.snapshot() == (502, contents))
+    try Self.expectSound(again)
+    try again.close()
+  }
+
   @Test("commits that come twice as fast as a compaction copies them wait for it, and it ends")
   func holdsWritersUp() throws {
     final class Counts: Sendable {
@@ -124,9 +192,9 @@ struct StoreCompactionTests {
         // Meanwhile many commits have come: some megabytes.
         while counts.state.withLock({ $0.written < 700 }) { SystemClock.sleep(nanoseconds: 1_000_000) }
       }
-      func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+      func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
         counts.state.withLock { $0.copied += 1 }
-        return try base.copy(commit, to: target)
+        return try base.copy(commit, to: batch)
       }
     }
     let disk = MemoryDisk()
@@ -176,7 +244,7 @@ struct StoreCompactionTests {
         try base.writeImage(of: pin, source, to: writer)
         for number in 0..<600 { commit(number) }
       }
-      func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
+      func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
         let copied = counts.withLock { counts in
           counts.copied += 1
           return counts.copied
@@ -187,7 +255,7 @@ struct StoreCompactionTests {
           // `takeTurn` waits where the log is longer than the limit.
           if tail > limit { counts.withLock { $0.hadToWait = true } } else { self.commit(copied) }
         }
-        return try base.copy(commit, to: target)
+        return try base.copy(commit, to: batch)
       }
       private func commit(_ number: Int) { try? store.put("key \(number % 10)", value) }
     }

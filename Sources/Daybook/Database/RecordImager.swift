@@ -18,8 +18,8 @@ struct RecordImager: Imager {
 
   func makeApplier() -> any Applier { RecordApplier() }
 
-  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
-    var copier = LogCopier(target, options: options, .backup)
+  func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
+    var copier = LogCopier(batch.target, options: options, .backup)
     try copier.copy(commit)
     return commit.sequence
   }

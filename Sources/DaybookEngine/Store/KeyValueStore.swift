@@ -263,21 +263,7 @@ struct KeyValueImager: Imager {
     do { return try body() } catch { throw StoreError(error) }
   }
 
-  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64 {
-    let transaction = try target.beginTransaction()
-    do throws(StoreError) {
-      for index in 0..<commit.count {
-        let (kind, payload) = try commit.operation(index)
-        let start = transaction.beginOperation()
-        transaction.payload.append(payload)
-        try transaction.endOperation(start, kind: kind)
-      }
-    } catch {
-      target.abort(transaction)
-      throw error
-    }
-    return try target.commit(transaction).sequence
-  }
+  func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 { try batch.append(commit) }
 }
 
 package struct KeyValueTransaction: ~Copyable {

@@ -1,6 +1,6 @@
 /// Compaction: what lives goes into a new file, in key order, and the new file takes the old one's name.
 ///
-///     image of a pinned version ─► checkpoint ─► catch-up, commit by commit ─► with the turn: the last commits, sync,
+///     image of a pinned version ─► checkpoint ─► catch-up, round by round ─► with the turn: the last commits, sync,
 ///     `superseded` in the old file, rename, sync of the directory ─► commits go on in the new file
 ///
 /// Commits go on in the old file meanwhile; snapshots of it are read from it as long as they live. Sequences stay what they
@@ -189,23 +189,26 @@ extension Store {
     let start = position.end
     let end = max(pin.state.record.end, start)
     var copied: UInt64 = 0
+    let batch = CommitBatch(target)
+    defer { batch.abandon() }
     if limitsCommits { limitCommits(through: end + Store.unnoticedByteCount / 4) }
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
-      let sequence = try imager.copy(commit, to: target)
+      let sequence = try imager.copy(commit, to: batch)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
       if limitsCommits, commit.header.next >= start + copied + Store.unnoticedByteCount / 4 {
         copied = commit.header.next - start
         limitCommits(through: end + copied / 2 + Store.unnoticedByteCount / 4)
       }
-      if !target.options.hasBackgroundThread { target.tryCheckpoint() }
+      if batch.isSettled, !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
         // hundreds of megabytes, and their first touch most of the time.
         try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
       }
     }
+    try batch.settle()
     return CopyPosition(pin.state.record)
   }
 
@@ -285,6 +288,7 @@ package protocol Imager {
   func makeApplier() -> any Applier
   /// Writes everything that a version holds, in key order. `writer.rest()` between operations.
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError)
-  /// Writes a newer commit again, with links to older versions as the new file has them. Returns its sequence there.
-  func copy(_ commit: CommitReader, to target: Store) throws(StoreError) -> UInt64
+  /// Writes a newer commit again: as it is, to the batch, or to `batch.target` in a transaction of its own, with links to
+  /// older versions as the new file has them. Returns its sequence there.
+  func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64
 }

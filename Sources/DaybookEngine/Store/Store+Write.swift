@@ -43,6 +43,13 @@ extension Store {
       releaseFileLockIfIdle()
       throw error
     }
+    tail.sequence = header.sequence
+    return finish(transaction, with: header)
+  }
+
+  /// Makes what a transaction has done the newest version, and gives the turn back.
+  /// - Parameter header: of the frame of its commit, or of the last when it was a batch.
+  func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
     let balance = editor.pageBalance
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
@@ -51,7 +58,6 @@ extension Store {
       previous: tail.previous, pageFrameByteCount: tail.pageFrameByteCount, frameNumber: header.number,
       pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
       roots: transaction.roots)
-    tail.sequence = header.sequence
     enqueue(head)
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") {

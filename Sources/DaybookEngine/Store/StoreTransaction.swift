@@ -18,6 +18,8 @@
   @safe @exclusivity(unchecked) package private(set) var sequence: UInt64 = 0
   /// It stands for all commits up to its sequence.
   @safe @exclusivity(unchecked) private var isImage = false
+  /// Operations are kept for later, as in replay, and commits written one behind the other: see `CommitBatch`.
+  @safe @exclusivity(unchecked) private var isGathering = false
   /// Operations go out as a part when there are so many bytes of them.
   @safe @exclusivity(unchecked) private var partByteCount = 0
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
@@ -64,16 +66,40 @@
     liveByteCount = store.head.liveByteCount
     sequence = store.tail.sequence + 1
     isImage = false
+    isGathering = false
     partByteCount = limits.partByteCount
-    ordinal = 0
-    parts.removeAll()
     failure = nil
     addsData = false
-    frameStart = store.tail.offset
-    startBuffer()
+    startFrame()
     editor.version = store.head.version + 1
-    editor.end = store.tail.offset
     base = editor.beginEdit()
+  }
+
+  private func startFrame() {
+    ordinal = 0
+    parts.removeAll()
+    moveToTail()
+  }
+
+  // MARK: batches
+
+  /// From here on operations are gathered.
+  func startGathering() {
+    precondition(ordinal == 0 && !isImage, "a batch begins with its transaction")
+    isGathering = true
+  }
+
+  /// The commit before has been written; what follows belongs to the next.
+  func beginNextOfBatch() {
+    precondition(isGathering, "only a batch has more than one commit")
+    sequence = store.tail.sequence + 1
+    startFrame()
+  }
+
+  /// Puts the operations of all commits of the batch into the trees.
+  func applyGathered() throws(StoreError) {
+    if let failure { throw failure }
+    do { try applier.flush(self) } catch { throw StoreError(error) }
   }
 
   /// Makes this transaction, the first of its file, stand for all commits up to `sequence`.
@@ -128,8 +154,12 @@
     }
     let place = seal(start, kind: kind)
     do {
-      try applier.apply(
-        buffer.view.slice(start..<start + byteCount), place: place, sequence: sequence, ordinal: ordinal, to: self)
+      let operation = buffer.view.slice(start..<start + byteCount)
+      if isGathering {
+        try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
+      } else {
+        try applier.apply(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
+      }
     } catch {
       let failed = StoreError(error)
       failure = failed
@@ -154,7 +184,7 @@
 
   private func checkMemory() throws(StoreError) {
     // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
-    if editor.createdByteCount > limits.pageByteCount, !isImage {
+    if editor.createdByteCount > limits.pageByteCount, !isImage, !isGathering {
       let error = StoreError.tooLarge(byteCount: editor.createdByteCount, limit: limits.pageByteCount)
       failure = error
       throw error
@@ -285,7 +315,7 @@
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    do { try applier.flush(self) } catch { throw StoreError(error) }
+    if !isGathering { do { try applier.flush(self) } catch { throw StoreError(error) } }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)
