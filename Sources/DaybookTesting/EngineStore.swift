@@ -19,12 +19,13 @@ public final class EngineStore: Sendable {
 
   /// Opens the store at a path, and creates it when there is none.
   /// - Parameters:
+  ///   - isReadOnly: beside another that writes, or instead of one.
   ///   - compactsItself: in the background, when the file is much larger than what lives in it.
   ///   - pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
   ///   - logBudgetByteCount: bytes of log between checkpoints, instead of a budget that follows the size of the trees.
   public init(
-    path: String, durability: Durability = .full, compactsItself: Bool = false, pageCacheByteCount: Int? = nil,
-    logBudgetByteCount: Int? = nil
+    path: String, durability: Durability = .full, isReadOnly: Bool = false, compactsItself: Bool = false,
+    pageCacheByteCount: Int? = nil, logBudgetByteCount: Int? = nil
   ) throws(EngineStoreError) {
     var options = StoreOptions()
     if let logBudgetByteCount {
@@ -36,6 +37,7 @@ public final class EngineStore: Sendable {
       options.pageCacheByteCount = pageCacheByteCount
     }
     options.durability = durability == .full ? .full : .relaxed
+    options.isReadOnly = isReadOnly
     self.path = path
     do { store = try KeyValueStore(path, disk: SystemDisk(), options: options, compactsItself: compactsItself) } catch {
       throw EngineStoreError(error, path: path)
@@ -66,6 +68,9 @@ public final class EngineStore: Sendable {
       return (try current.fileByteCount(), pin.liveByteCount)
     } catch { throw EngineStoreError(error, path: path) }
   }
+
+  /// Bytes of log that the open has applied.
+  public var replayedByteCount: Int { Int(clamping: store.store.recovery.replayedByteCount) }
 
   /// The number of keys.
   public var count: Int {

@@ -58,6 +58,24 @@ struct TurnTests {
     try last.close()
   }
 
+  @Test("what a crash would replay is counted right after another writer's commits and checkpoints")
+  func replayByteCount() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    for round in 0..<6 {
+      let database = round % 2 == 0 ? a : b
+      try Self.increment(database)
+      let bytes = database.store.replayByteCount
+      #expect((1...8192).contains(bytes), "\(bytes) bytes before the checkpoint of round \(round)")
+      try database.store.checkpoint()
+      // The checkpoint's own frame.
+      let rest = database.store.replayByteCount
+      #expect((0...1024).contains(rest), "\(rest) bytes behind the checkpoint of round \(round)")
+    }
+    try a.close()
+    try b.close()
+  }
+
   @Test("readers of a process that does not write see the others' commits after a refresh")
   func refresh() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -25,7 +25,8 @@ enum LargeReport {
 
   /// Counts: what was done. Bytes: of the file, and of what lives in it.
   private static func step(
-    _ name: String, _ count: Int, _ work: () throws -> Void, bytes: () throws -> (file: Int, live: Int)?
+    _ name: String, _ count: @autoclosure () throws -> Int, _ work: () throws -> Void,
+    bytes: () throws -> (file: Int, live: Int)?
   ) throws {
     sync()
     let memory = MemoryWatch()
@@ -34,6 +35,7 @@ enum LargeReport {
     let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
     let most = memory.stop()
     let counts = try bytes()
+    let count = try count()
     func megabytes(_ count: Int?) -> String { count.map { String(format: "%.0f", Double($0) / 1e6) } ?? "–" }
     print(
       "| \(name) | \(count) | \(String(format: "%.0f", Double(count) / seconds)) | \(String(format: "%.4f", seconds)) "
@@ -63,6 +65,11 @@ enum LargeReport {
     try step("update at random, 100 a transaction", count / 10) {
       try store.benchmarkUpdate(count / 10, among: all, round: 2, perTransaction: 100)
     }
+    var beside: EngineStore?
+    try Self.step(
+      "keys: open beside, replaying as after a crash (MB)", beside.map { $0.replayedByteCount >> 20 } ?? 0,
+      { beside = try EngineStore(path: path, isReadOnly: true) }, bytes: { nil })
+    try beside?.close()
     try step("get at random", count / 10) { _ = try store.benchmarkGet(count / 10, among: all, round: 3, ownSnapshots: true) }
     try step("compact", count) { try store.compact() }
     try step("visit all in order", count) { _ = try store.benchmarkScan() }
@@ -87,6 +94,14 @@ enum LargeReport {
     try step("save existing, 1,000 a transaction", count / 5) {
       try engine.save(count / 5, among: all, round: 1, perTransaction: 1000)
     }
+    var readOnly = Database.Options()
+    readOnly.isReadOnly = true
+    var beside: Database?
+    try Self.step(
+      "records: open beside, replaying as after a crash (MB)",
+      (beside?.lastRecovery.replayedByteCount ?? 0) >> 20,
+      { beside = try Database.open(at: path, options: readOnly) }, bytes: { nil })
+    try beside?.close()
     try step("fetch ten fields", count / 20) { _ = try engine.fetchTenFields(count / 20, among: all, round: 2) }
     try step("one transaction", min(count, 1_000_000)) {
       try engine.insert(all..<all + UInt64(min(count, 1_000_000)), perTransaction: 1_000_000)

@@ -33,8 +33,8 @@ extension Database {
     public struct Checkpoint: Sendable, Hashable {
       /// Bytes of log between checkpoints are twice the size of the trees, but at least this many.
       public var minimumLogByteCount = 64 << 20
-      /// … and at most this many: replay after a crash is bounded by it.
-      public var maximumLogByteCount = 256 << 20
+      /// … and at most this many: replay after a crash is bounded by it (about two seconds).
+      public var maximumLogByteCount = 512 << 20
       /// Memory for changed pages that are not in the file yet. One transaction that needs more is refused.
       public var memoryByteCount = 512 << 20
       /// The defaults.

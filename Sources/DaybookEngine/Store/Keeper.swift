@@ -114,7 +114,8 @@ extension Store {
     if wantsCheckpoint { keeper.ask(.checkpoint) }
   }
 
-  private var wantsCheckpoint: Bool { hasUsed(quarters: 2) }
+  /// A file that is still being made has no commits that wait, so it need not begin early.
+  private var wantsCheckpoint: Bool { hasUsed(quarters: isUnfinished ? 4 : 2) }
 
   /// The file is much larger than what lives in it.
   package var isCompactionDue: Bool {

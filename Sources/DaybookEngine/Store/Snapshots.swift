@@ -19,6 +19,9 @@ struct StateRecord {
   /// Bytes of the operations that the trees name.
   var liveByteCount: Int
   var roots: RootSet
+
+  /// `end` without the frames of pages before it.
+  var commitEnd: UInt64 { end &- pageFrameByteCount }
 }
 
 /// A version of the store in memory that the store frees when nobody pins it.

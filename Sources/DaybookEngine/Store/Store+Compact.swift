@@ -60,7 +60,7 @@ extension Store {
       try catchUpInRounds(target, &position, imager, pace)
       // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
       target.setUnfinished(false, beside: self)
-      limitCommits(through: pace.isLimited ? .max : position.end + Store.leadDuringCheckpoint)
+      limitCommits(through: pace.isLimited ? .max : position.commitEnd + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, imager, pace)
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
@@ -105,9 +105,12 @@ extension Store {
     var nextNumber: UInt64
     var sequence: UInt64
     var previous: UInt64
+    /// The end without the frames of pages before it, which nobody copies.
+    var commitEnd: UInt64
 
     init(_ state: StateRecord) {
       end = state.end
+      commitEnd = state.commitEnd
       nextNumber = state.nextNumber
       sequence = state.sequence
       previous = state.previous
@@ -151,8 +154,12 @@ extension Store {
   /// and 40 to 150 ms with commits of a single key (`daybook-bench latency`).
   private static let unnoticedByteCount: UInt64 = 64 << 10
 
-  /// How far commits may get ahead while the new file writes its checkpoint.
-  private static let leadDuringCheckpoint: UInt64 = 32 << 20
+  /// How far commits may get ahead while the new file writes its checkpoint: they are its log then.
+  private var leadDuringCheckpoint: UInt64 {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    return UInt64(logBudgetByteCount / 2)
+  }
 
   private func setUnfinished(_ isUnfinished: Bool, beside current: Store) {
     takeTurnForBackground()
@@ -186,9 +193,9 @@ extension Store {
   ) throws(StoreError) -> CopyPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    let start = position.end
-    let end = max(pin.state.record.end, start)
+    let end = max(pin.state.record.commitEnd, position.commitEnd)
     var copied: UInt64 = 0
+    var allowed: UInt64 = 0
     let batch = CommitBatch(target)
     defer { batch.abandon() }
     if limitsCommits { limitCommits(through: end + Store.unnoticedByteCount / 4) }
@@ -197,9 +204,10 @@ extension Store {
     } _: { (commit) throws(StoreError) in
       let sequence = try imager.copy(commit, to: batch)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
-      if limitsCommits, commit.header.next >= start + copied + Store.unnoticedByteCount / 4 {
-        copied = commit.header.next - start
-        limitCommits(through: end + copied / 2 + Store.unnoticedByteCount / 4)
+      copied += commit.byteCount
+      if limitsCommits, copied >= allowed + Store.unnoticedByteCount / 4 {
+        allowed = copied
+        limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isSettled, !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in

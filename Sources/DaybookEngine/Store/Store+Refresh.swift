@@ -107,7 +107,8 @@ extension Store {
     retire(editor.finishEdit(), newest: version)
     head = StateRecord(
       version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
-      frameNumber: tail.number - 1, pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
+      pageFrameByteCount: tail.pageFrameByteCount &+ plan.pageFrameByteCount, frameNumber: tail.number - 1,
+      pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
       liveByteCount: transaction.liveByteCount, roots: transaction.roots)
     enqueue(head)
     syncMonitor.lock()

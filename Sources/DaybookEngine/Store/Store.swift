@@ -56,7 +56,7 @@ import Synchronization
   var isCheckpointing = false
   /// A compaction is making this file: a crash throws it away, so nothing of its log need be short for replay.
   var isUnfinished = false
-  /// Writers wait while the log is longer than this: a compaction is catching up with them.
+  /// Writers wait while the log, without its frames of pages, is longer than this: a compaction is catching up with them.
   var commitLimit = UInt64.max
   /// Pages that have their place in the file, but that the newest trees do not refer to by it yet: those of the present
   /// checkpoint, and of one that failed half way. An address may stand here twice, or belong to another page by now.
@@ -156,7 +156,7 @@ import Synchronization
         waitingWriterCount += 1
         turn.waitInLine()
         waitingWriterCount -= 1
-      } else if tail.offset > commitLimit {
+      } else if mustWaitForCompaction {
         // Not among those who wait: background work goes on meanwhile, and the compaction may be waiting for it.
         turn.wait()
       } else {
@@ -218,6 +218,8 @@ import Synchronization
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }
+  /// Called with `turn` locked and the turn free.
+  var mustWaitForCompaction: Bool { tail.offset &- tail.pageFrameByteCount > commitLimit }
   /// Writers wait at the full budget, so that replay and memory stay bounded. Called with `turn` locked and the turn free.
   private var mustWaitForCheckpoint: Bool { isCheckpointing && hasUsed(quarters: 4) }
 

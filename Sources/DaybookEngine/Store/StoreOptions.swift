@@ -30,7 +30,7 @@ package struct StoreOptions: Sendable {
   package var lockTimeoutNanoseconds: UInt64 = 5_000_000_000
   /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
   package var minimumLogBudgetByteCount = 64 << 20
-  package var maximumLogBudgetByteCount = 256 << 20
+  package var maximumLogBudgetByteCount = 512 << 20
   /// Memory for pages that are not in the file; past it a checkpoint starts early, and one transaction may use half.
   package var checkpointMemoryByteCount = 512 << 20
   /// Memory that snapshots may hold back; past it the oldest is revoked.
