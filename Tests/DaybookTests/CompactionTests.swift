@@ -234,6 +234,46 @@ struct CompactionTests {
     try database.close()
   }
 
+  @Test("the journal of a large zone does not have to fit into memory while the image is written")
+  func spillsJournal() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let first = try Self.open(disk)
+    let other = try Zone.ID("Other")
+    try first.write { transaction in
+      try transaction.save(Zone(Self.library))
+      try transaction.save(Zone(other))
+    }
+    let count = 45_000
+    for start in stride(from: 0, to: count, by: 5000) {
+      try first.write { transaction in
+        for number in start..<start + 5000 {
+          // Names in no order, so that the image has the sequences in none.
+          let name = "\(number * 7919 % count)"
+          try transaction.save(Record(type: "Note", id: Record.ID(name, in: number % 50 == 0 ? other : Self.library)))
+        }
+      }
+    }
+    try first.write { transaction in
+      for number in 0..<100 {
+        try transaction.delete(Record.ID("\(number * 7919 % count)", in: number % 50 == 0 ? other : Self.library))
+      }
+    }
+    try first.close()
+    let database = try Self.open(disk) { $0.checkpoint.memoryByteCount = 16 * DirtyPages.byteCountPerPage }
+    let changes = try database.changes(in: Self.library, since: nil, limit: 100_000)
+    try database.compact()
+    // The journal alone is more than a megabyte. One slab for pages, and one for each size of deltas.
+    #expect(database.store.editor.pages.reservedByteCount <= (1 + LeafDelta.classCount) * PageSlabs.byteCount)
+    let after = try database.changes(in: Self.library, since: nil, limit: 100_000)
+    #expect(after.saved.map(\.id) == changes.saved.map(\.id) && after.deleted.map(\.id) == changes.deleted.map(\.id))
+    #expect(after.saved.count == 44_100 - 98)
+    try Self.expectSound(database)
+    try database.close()
+    let again = try Self.open(disk)
+    #expect(try again.changes(in: other, since: nil, limit: 100_000).saved.count == 898)
+    try again.close()
+  }
+
   @Test("a backup and a salvage of a compacted file hold the same records")
   func copies() throws {
     let disk = SimulatedDisk(seed: 1)

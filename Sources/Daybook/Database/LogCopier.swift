@@ -49,9 +49,11 @@ struct LogCopier {
     do throws(StoreError) {
       for index in 0..<commit.count {
         let (kind, payload) = try commit.operation(index)
+        if kind == OperationKind.imageZone { try writer.settle() }
         if kind == OperationKind.imageStamps { try writer.rest() }
         try writer.append(payload, kind: kind)
       }
+      try writer.settle()
     } catch {
       writer.abort()
       throw error

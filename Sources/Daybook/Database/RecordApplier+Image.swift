@@ -7,10 +7,10 @@ import DaybookEngine
 ///
 /// Names come in order, sequences do not. So journal entries are gathered, sorted, and put into their tree when the zone
 /// ends: ascending inserts fill pages and touch each once. Gathered in runs, so that ten million entries take their 24 bytes
-/// each, and not as much again while an array grows and is sorted.
+/// each, and not as much again while an array grows and is sorted; and put a part at a time, so that pages can be written in between.
 final class ImageApplier {
   /// One journal entry to be.
-  private struct Entry {
+  fileprivate struct Entry {
     var sequence: UInt64
     var offset: UInt64
     var ordinal: UInt32
@@ -24,13 +24,17 @@ final class ImageApplier {
   }
 
   /// Entries of a run; all but the last are full, and sorted.
-  private static let runCount = TestSetting.isBuffered ? 64 : 64 << 10
+  fileprivate static let runCount = TestSetting.isBuffered ? 64 : 64 << 10
+  /// Entries that are put before pages may be written.
+  private static let partCount = TestSetting.isBuffered ? 128 : 4 << 10
 
   private static let stampByteCount = 12
 
   private let stamps = ByteBuffer(capacity: 4096)
   @safe @exclusivity(unchecked) private var position = 0
-  @safe @exclusivity(unchecked) private var runs: [[Entry]] = []
+  @safe @exclusivity(unchecked) private var runs: [EntryRun] = []
+  /// What is left of the runs while they are put.
+  @safe @exclusivity(unchecked) private var merge: RunMerge?
   /// The zone that they belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
 
@@ -38,13 +42,14 @@ final class ImageApplier {
     @inline(__always) get { position < stamps.view.count }
   }
   var hasJournal: Bool {
-    @inline(__always) get { !runs.isEmpty }
+    @inline(__always) get { !runs.isEmpty || merge != nil }
   }
 
   func forget() {
     stamps.truncate(to: 0)
     position = 0
     runs = []
+    merge = nil
   }
 
   /// False when the bytes are no stamps.
@@ -65,13 +70,14 @@ final class ImageApplier {
   func waits(forOtherThan key: ByteView) -> Bool { hasJournal && !UTF8Order.equal(zoneKey.view, key) }
 
   func append(_ entry: RecordEntry, isDeleted: Bool, zone key: ByteView) {
+    precondition(merge == nil, "the entries of a zone are put when it has all of them")
     if runs.isEmpty {
       zoneKey.truncate(to: 0)
       zoneKey.append(key)
     }
     if runs.isEmpty || runs[runs.count - 1].count == ImageApplier.runCount {
       sortLastRun()
-      runs.append([])
+      runs.append(EntryRun())
     }
     runs[runs.count - 1].append(
       Entry(
@@ -79,52 +85,63 @@ final class ImageApplier {
         byteCount: entry.place.byteCount | (isDeleted ? Entry.deleted : 0)))
   }
 
-  /// Puts what was gathered into the zone's journal, in order.
-  func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier) throws(LogFault) {
-    if runs.isEmpty { return }
+  /// Puts what was gathered into the zone's journal, in order: all of it, or as much as may come before pages are written;
+  /// true when some is left.
+  @discardableResult
+  func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
+    if !hasJournal { return false }
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
     let key = ByteBuffer(capacity: JournalKey.byteCount)
     let value = ByteBuffer(capacity: JournalEntry.byteCount)
-    sortLastRun()
-    var merge = RunMerge(&runs)
-    while let entry = merge.next() {
+    if merge == nil {
+      sortLastRun()
+      merge = RunMerge(&runs)
+    }
+    var count = 0
+    while all || count < ImageApplier.partCount, let entry = merge?.next() {
       JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
       value.truncate(to: 0)
       value.append(entry.byteCount & Entry.deleted == 0 ? 0 : 1)
       value.append(uint64: entry.offset)
       value.append(uint32: entry.byteCount & ~Entry.deleted)
       guard try changes.put(key.view, value.view, in: &zone.journal) else { throw .inconsistent }
+      count += 1
     }
-    runs = []
+    if merge?.isEmpty == true { merge = nil }
     applier.setOpenZone(zone)
+    return merge != nil
   }
 
   private func sortLastRun() {
-    if !runs.isEmpty { runs[runs.count - 1].sort(by: <) }
+    runs.last?.sort()
   }
 
   /// Sorted runs as one: a heap of those that have something left, the least entry first.
   private struct RunMerge {
-    private var runs: [[Entry]]
+    private var runs: [EntryRun?]
     private var positions: [Int]
     private var heap: [Int]
 
     /// Takes the runs away from who had them.
-    init(_ source: inout [[Entry]]) {
+    init(_ source: inout [EntryRun]) {
       runs = source
-      source = []
       positions = Array(repeating: 0, count: runs.count)
       // Sorted by their first entries, which is a heap.
-      heap = runs.indices.sorted { [runs] in runs[$0][0] < runs[$1][0] }
+      heap = source.indices.sorted { [source] in source[$0][0] < source[$1][0] }
+      source = []
     }
+
+    var isEmpty: Bool { heap.isEmpty }
+
+    private func entry(of run: Int) -> Entry { runs[run]![positions[run]] }
 
     mutating func next() -> Entry? {
       guard let run = heap.first else { return nil }
-      let entry = runs[run][positions[run]]
+      let entry = entry(of: run)
       positions[run] += 1
-      if positions[run] == runs[run].count {
-        runs[run] = []
+      if positions[run] == runs[run]!.count {
+        runs[run] = nil
         let last = heap.removeLast()
         if heap.isEmpty { return entry }
         heap[0] = last
@@ -134,8 +151,7 @@ final class ImageApplier {
     }
 
     private func isLess(_ left: Int, _ right: Int) -> Bool {
-      let (left, right) = (heap[left], heap[right])
-      return runs[left][positions[left]] < runs[right][positions[right]]
+      entry(of: heap[left]) < entry(of: heap[right])
     }
 
     /// Puts the first of the heap where it belongs.
@@ -149,6 +165,44 @@ final class ImageApplier {
         parent = least
       }
     }
+  }
+}
+
+/// Entries of one run, in memory of their own that goes back to the system with it: an allocator kept the quarter of a
+/// gigabyte of ten million entries until the process ended.
+@safe private final class EntryRun {
+  typealias Entry = ImageApplier.Entry
+  private let base: UnsafeMutablePointer<Entry>
+  private(set) var count = 0
+  private static let byteCount = ImageApplier.runCount * MemoryLayout<Entry>.stride
+
+  init() {
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: EntryRun.byteCount) else {
+      preconditionFailure("the system has no memory left for a run of journal entries")
+    }
+    // Safe: room for `runCount` entries, which are plain numbers.
+    unsafe base = memory.bindMemory(to: Entry.self, capacity: ImageApplier.runCount)
+  }
+
+  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(base), byteCount: EntryRun.byteCount) }
+
+  func append(_ entry: Entry) {
+    precondition(count < ImageApplier.runCount, "a full run takes nothing more")
+    // Safe: the line above.
+    unsafe base[count] = entry
+    count += 1
+  }
+
+  subscript(index: Int) -> Entry {
+    precondition(index < count, "an entry of the run")
+    // Safe: the line above.
+    return unsafe base[index]
+  }
+
+  func sort() {
+    // Safe: `count` entries have been written.
+    var entries = unsafe UnsafeMutableBufferPointer(start: base, count: count)
+    unsafe entries.sort(by: <)
   }
 }
 

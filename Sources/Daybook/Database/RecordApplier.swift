@@ -64,6 +64,11 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try flushZone(changes)
   }
 
+  /// A part of the journal of an image's zone.
+  func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
+    try image.putJournal(changes, self, all: false)
+  }
+
   /// The pages of the trees are about to move into the file: what an image has gathered stays.
   func letGo(_ changes: StoreTransaction) throws(LogFault) {
     try flushZone(changes)

@@ -147,6 +147,7 @@ struct RecordImager: Imager {
       try writer.rest()
       try writeRecords(trees)
       try writeTombstones(trees)
+      try writer.settle()
     }
 
     private mutating func writeRecords(_ trees: ZoneTrees) throws(StoreError) {

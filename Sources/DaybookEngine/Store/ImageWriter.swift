@@ -40,6 +40,11 @@
     try letOthersHaveTheDisk()
   }
 
+  /// To be called where a group of operations ends: what the applier has kept for that goes into the trees, with rests.
+  package func settle() throws(StoreError) {
+    while try transaction.settlePart() { try rest() }
+  }
+
   private func letOthersHaveTheDisk() throws(StoreError) {
     try pace.rest(writtenThrough: store.tail.offset) { () throws(StoreError) in try store.syncInBackground() }
   }

@@ -98,6 +98,7 @@ package final class KeyValueApplier: Applier {
     forget()
   }
 
+  package func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool { false }
   package func letGo(_ changes: StoreTransaction) throws(LogFault) {}
   package func forget() { run.removeAll() }
 

@@ -210,6 +210,15 @@
     startBuffer()
   }
 
+  /// Lets the applier put a part of what it has kept into the trees; true when there is more.
+  func settlePart() throws(StoreError) -> Bool {
+    do { return try applier.settlePart(self) } catch {
+      let failed = StoreError(error)
+      failure = failed
+      throw failed
+    }
+  }
+
   /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them, and is
   /// false when there are none left. Only where nobody else reads the store, and nothing will be rolled back but all.
   func spill(_ appendPages: (inout CheckpointWalk) throws(StoreError) -> Bool) throws(StoreError) {
