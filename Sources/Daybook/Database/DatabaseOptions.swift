@@ -33,7 +33,7 @@ extension Database {
     public struct Checkpoint: Sendable, Hashable {
       /// Bytes of log between checkpoints are twice the size of the trees, but at least this many.
       public var minimumLogByteCount = 64 << 20
-      /// … and at most this many: replay after a crash is bounded by it (about two seconds).
+      /// … and at most this many: replay after a crash is bounded by it (some 100 MB of records a second).
       public var maximumLogByteCount = 512 << 20
       /// Memory for changed pages that are not in the file yet. One transaction that needs more is refused.
       public var memoryByteCount = 512 << 20

@@ -54,6 +54,7 @@ extension Store {
     do throws(StoreError) {
       target.setUnfinished(true, beside: self)
       pace.goBeside(self)
+      try checkpointBeforeImage()
       var position = try copyImage(to: target, imager, pace)
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
@@ -166,6 +167,16 @@ extension Store {
     self.isUnfinished = isUnfinished
     commitSyncs = current.commitSyncs
     giveTurn()
+  }
+
+  /// The image's pin keeps the pages of its version as long as the image takes: those in the file take no memory. At ten
+  /// million records they took half a gigabyte, beside what came after them.
+  private func checkpointBeforeImage() throws(StoreError) {
+    takeTurnForBackground()
+    let isWorthIt = editor.pages.usedByteCount > options.checkpointMemoryByteCount / 8
+    giveTurn()
+    // Without room for its pages there may still be room for the new file.
+    if isWorthIt { do { try checkpoint() } catch .disk {} }
   }
 
   /// A checkpoint where the log since the last would soon ask for one.
