@@ -231,18 +231,21 @@ struct StoreCompactionTests {
     try store.close()
   }
 
-  @Test("commits that come slower than a compaction copies them never wait for it")
-  func leavesSlowWritersAlone() throws {
+  @Test(
+    "commits that come slower than a compaction copies them never wait for it, however small they are",
+    arguments: [(1 << 10, 600), (10, 6000)])
+  func leavesSlowWritersAlone(valueByteCount: Int, count: Int) throws {
     /// Commits once for every two commits that are copied, from within the copying itself: a wait would have no end.
     struct CommittingImager: Imager {
       let base = KeyValueImager()
       let store: KeyValueStore
       let counts = Locked((copied: 0, hadToWait: false))
-      let value = [UInt8](repeating: 7, count: 1 << 10)
+      let value: [UInt8]
+      let count: Int
       func makeApplier() -> any Applier { base.makeApplier() }
       func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
         try base.writeImage(of: pin, source, to: writer)
-        for number in 0..<600 { commit(number) }
+        for number in 0..<count { commit(number) }
       }
       func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
         let copied = counts.withLock { counts in
@@ -263,12 +266,13 @@ struct StoreCompactionTests {
     options.durability = .relaxed
     let store = try KeyValueStore("a", disk: disk, options: options)
     try store.put("first", [1])
-    let imager = CommittingImager(store: store)
+    let imager = CommittingImager(
+      store: store, value: [UInt8](repeating: 7, count: valueByteCount), count: count)
     try store.stores.compact(imager, pace: Pace(bytesPerSecond: nil) { true })
     let counts = imager.counts.withLock { $0 }
     #expect(!counts.hadToWait)
-    // 600, a third of that, and so on.
-    #expect((750...900).contains(counts.copied), "\(counts.copied) commits were copied")
+    // All of them, a third of that, and so on.
+    #expect((count * 5 / 4...count * 3 / 2).contains(counts.copied), "\(counts.copied) commits were copied")
     #expect(try store.contents().count == 11)
     try store.close()
   }

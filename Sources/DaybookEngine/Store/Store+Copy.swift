@@ -67,8 +67,8 @@ extension Store {
   package var sequence: UInt64 { header.sequence }
   package var isImage: Bool { header.isImage }
   package var count: Int { places.count }
-  /// What its operations take of the log.
-  var byteCount: UInt64 { places.reduce(0) { $0 + UInt64($1.byteCount) } }
+  /// What it takes of the log, about: its frame, or the operations in its parts.
+  var byteCount: UInt64 { max(header.next - header.offset, places.reduce(0) { $0 + UInt64($1.byteCount) }) }
 
   /// Kind and payload of an operation; the payload is valid until the next call.
   package func operation(_ index: Int) throws(StoreError) -> (kind: UInt8, payload: ByteView) {
