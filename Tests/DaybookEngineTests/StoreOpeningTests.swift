@@ -296,6 +296,32 @@ struct StoreOpeningTests {
     }
   }
 
+  @Test("threads whose commits make checkpoints may come while the database gives its memory back")
+  func closeBesideThreadsThatCheckpoint() throws {
+    try withDirectory { directory in
+      for round in 0..<40 {
+        var options = StoreOptions.small()
+        options.hasBackgroundThread = false
+        let store = try KeyValueStore(directory + "/book \(round)", disk: SystemDisk(), options: options)
+        try onThreads(4) { thread in
+          for number in 0..<10_000 {
+            do {
+              if thread == 0 {
+                SystemClock.sleep(nanoseconds: UInt64(round) * 50_000)
+                return try store.close()
+              }
+              if thread == 1 {
+                try store.store.checkpoint()
+              } else {
+                try store.put("key \(thread) \(number)", filler(number, 80))
+              }
+            } catch StoreError.closed { return }
+          }
+        }
+      }
+    }
+  }
+
   @Test("open after close replays nothing when the tail was worth a checkpoint, and little when it was not")
   func replayAfterClose() throws {
     let disk = newDisk()

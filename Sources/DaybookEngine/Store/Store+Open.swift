@@ -460,7 +460,7 @@ extension Store {
       backgroundFile.close()
       file.close()
       // Now, and not with this object: whoever closes a database and opens it again would wait for it then.
-      editor.pages.releaseAll()
+      releasePages()
     }
     writerClaim?.release()
     writerClaim = nil

@@ -232,6 +232,10 @@ import Synchronization
       || editor.pages.usedByteCount > memoryByteCount / 4 * quarters
   }
 
+  /// Gives the memory of all pages back once nobody reads or writes. A writer that comes late, and is about to be told that
+  /// the store closed, may still ask what is used: so not without the lock.
+  func releasePages() { turn.withLock { editor.pages.releaseAll() } }
+
   // MARK: publishing
 
   /// Makes a state that readers may see later, in the order of calls. Called with the turn.

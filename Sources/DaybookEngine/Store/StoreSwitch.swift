@@ -150,7 +150,7 @@ extension Store {
     guard isRetired.load(ordering: .acquiring), slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
       !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
-    editor.pages.releaseAll()
+    releasePages()
     source.buffered?.forget()
     backgroundFile.close()
     file.closeRemoved(goesOn)
