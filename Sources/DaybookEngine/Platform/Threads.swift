@@ -11,33 +11,34 @@
   import Glibc
 #endif
 
-/// A mutex and two conditions that belong to it: one for those of whom only one can go on, and one for everybody else. Not
-/// recursive.
+/// A mutex and two conditions that belong to it, numbered 0 and 1. Not recursive.
+///
+/// Where nobody gives a number, the first is for everybody, and the second a line of those of whom only one can go on.
 @safe package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private let line: UnsafeMutablePointer<pthread_cond_t>
+  private let conditions: UnsafeMutablePointer<pthread_cond_t>
+  private static let conditionCount = 2
+  private static let everybody = 0
+  private static let line = 1
 
   package init() {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
-    unsafe condition = .allocate(capacity: 1)
-    unsafe condition.initialize(to: pthread_cond_t())
+    unsafe conditions = .allocate(capacity: Monitor.conditionCount)
     // Safe: fresh memory that lives, unmoved, as long as this object; the same holds for every call below.
-    let madeMutex = unsafe pthread_mutex_init(mutex, nil)
-    unsafe line = .allocate(capacity: 1)
-    unsafe line.initialize(to: pthread_cond_t())
-    let madeCondition = unsafe Monitor.initialize(condition)
-    let madeLine = unsafe Monitor.initialize(line)
-    precondition(madeMutex == 0 && madeCondition == 0 && madeLine == 0, "making a mutex of given memory cannot fail")
+    let madeMutex = unsafe Monitor.initialize(mutex)
+    precondition(madeMutex == 0, "making a mutex of given memory cannot fail")
+    for number in 0..<Monitor.conditionCount {
+      unsafe (conditions + number).initialize(to: pthread_cond_t())
+      let madeCondition = unsafe Monitor.initialize(conditions + number)
+      precondition(madeCondition == 0, "making a condition of given memory cannot fail")
+    }
   }
 
   deinit {
-    unsafe pthread_cond_destroy(line)
-    unsafe pthread_cond_destroy(condition)
+    for number in 0..<Monitor.conditionCount { unsafe pthread_cond_destroy(conditions + number) }
     unsafe pthread_mutex_destroy(mutex)
-    unsafe line.deallocate()
-    unsafe condition.deallocate()
+    unsafe conditions.deallocate()
     unsafe mutex.deallocate()
   }
 
@@ -58,37 +59,61 @@
   }
 
   /// Lets go of the lock until signalled, then holds it again. May return for no reason: look at the state in a loop.
-  package func wait() {
-    _ = unsafe pthread_cond_wait(condition, mutex)
+  package func wait(at number: Int = everybody) {
+    _ = unsafe pthread_cond_wait(condition(number), mutex)
   }
 
   /// The same with a limit; false when the time is over. Counts on the monotonic clock.
   package func wait(nanoseconds: UInt64) -> Bool {
     // A century is for ever, and no sum below overflows.
     let limit = min(nanoseconds, 100 * 365 * 86_400 * 1_000_000_000)
-    return unsafe Monitor.wait(condition, mutex, nanoseconds: limit) != ETIMEDOUT
+    return unsafe Monitor.wait(condition(Monitor.everybody), mutex, nanoseconds: limit) != ETIMEDOUT
   }
 
   /// The same among waiters of whom only one can go on.
-  package func waitInLine() {
-    _ = unsafe pthread_cond_wait(line, mutex)
-  }
+  package func waitInLine() { wait(at: Monitor.line) }
 
   /// Wakes one of those who wait in line, and everybody who does not.
   package func wakeNext() {
-    _ = unsafe pthread_cond_signal(line)
-    _ = unsafe pthread_cond_broadcast(condition)
+    signal(at: Monitor.line)
+    broadcast(at: Monitor.everybody)
   }
 
-  /// Wakes one waiter who is not in line.
-  package func signal() {
-    _ = unsafe pthread_cond_signal(condition)
+  /// Wakes everybody who does not wait in line.
+  package func wakeOutsideLine() { broadcast(at: Monitor.everybody) }
+
+  /// Wakes one waiter at a condition.
+  package func signal(at number: Int = everybody) {
+    _ = unsafe pthread_cond_signal(condition(number))
+  }
+
+  /// Wakes all waiters at a condition.
+  package func broadcast(at number: Int) {
+    _ = unsafe pthread_cond_broadcast(condition(number))
   }
 
   /// Wakes all waiters.
   package func broadcast() {
-    _ = unsafe pthread_cond_broadcast(line)
-    _ = unsafe pthread_cond_broadcast(condition)
+    for number in 0..<Monitor.conditionCount { broadcast(at: number) }
+  }
+
+  private func condition(_ number: Int) -> UnsafeMutablePointer<pthread_cond_t> {
+    precondition((0..<Monitor.conditionCount).contains(number), "a monitor has the conditions 0 and 1")
+    // Safe: it is one of them.
+    return unsafe conditions + number
+  }
+
+  private static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 {
+    #if canImport(Glibc)
+      // Whoever finds it locked looks a few times more before falling asleep.
+      var attributes = pthread_mutexattr_t()
+      _ = unsafe pthread_mutexattr_init(&attributes)
+      defer { _ = unsafe pthread_mutexattr_destroy(&attributes) }
+      _ = unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+      return unsafe pthread_mutex_init(mutex, &attributes)
+    #else
+      return unsafe pthread_mutex_init(mutex, nil)
+    #endif
   }
 
   private static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
@@ -117,6 +142,9 @@
     #endif
   }
 }
+
+/// Lets another thread run that waits for this processor.
+func yieldProcessor() { _ = sched_yield() }
 
 /// A value that only one thread at a time can reach.
 ///

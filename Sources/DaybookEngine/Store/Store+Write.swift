@@ -59,6 +59,7 @@ extension Store {
       pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
       roots: transaction.roots)
     enqueue(head)
+    commitCount.add(1, ordering: .releasing)
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") {
       syncMonitor.lock()
@@ -97,47 +98,6 @@ extension Store {
     // What was written under a lock that has been given back is durable.
     if isSuspended.load(ordering: .acquiring) { return }
     try syncThrough(writtenNumber.load(ordering: .acquiring))
-  }
-
-  func syncThrough(_ number: UInt64) throws(StoreError) {
-    var newestShown: UInt64?
-    syncMonitor.lock()
-    while durableNumber < number {
-      if isDead.load(ordering: .acquiring) { break }
-      if isSyncing {
-        syncMonitor.wait()
-        continue
-      }
-      isSyncing = true
-      if options.durability != .relaxed { commitSyncs.add() }
-      let targetOffset = writtenOffset.load(ordering: .acquiring)
-      let target = writtenNumber.load(ordering: .acquiring)
-      let needsDirectory = !hasSyncedDirectory
-      syncMonitor.unlock()
-      var failure: DiskFailure?
-      do {
-        if needsDirectory, !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
-        if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
-      } catch let diskFailure { failure = diskFailure }
-      if let failure, !isMutant("retry-failed-sync") { die(failure) }
-      syncMonitor.lock()
-      isSyncing = false
-      if failure == nil && !isDead.load(ordering: .acquiring) {
-        hasSyncedDirectory = true
-        syncedOffset.store(targetOffset, ordering: .releasing)
-        durableNumber = max(durableNumber, target)
-        durableThrough.store(durableNumber, ordering: .releasing)
-        newestShown = publishPending(regardless: options.durability == .relaxed) ?? newestShown
-      }
-      syncMonitor.broadcast()
-    }
-    let isDurable = durableNumber >= number
-    // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
-    if isDurable { newestShown = publishPending(regardless: false) ?? newestShown }
-    syncMonitor.unlock()
-    if let newestShown { options.onPublish?(newestShown) }
-    // Also when another description's sync failed meanwhile: a failed sync is final, wherever it happens.
-    if !isDurable { try checkAlive() }
   }
 
   /// Puts replaced pages aside; those that no version ever showed are free at once.
