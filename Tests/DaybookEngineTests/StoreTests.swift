@@ -142,6 +142,92 @@ struct StoreTransactionTests {
     try store.checkThoroughly()
   }
 
+  @Test(
+    "deletes that wait for their place in the order of keys: nobody notices, within the transaction or after it",
+    arguments: testSeeds(1...6))
+  func waitingDeletes(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var options = StoreOptions.small()
+    options.partByteCount = 2000
+    let store = try KeyValueStore(path, disk: newDisk(16), options: options)
+    var model: Contents = [:]
+    for round in 0..<40 {
+      let before = model
+      let isGivenUp = round % 7 == 6
+      let outcome = thrownCase {
+        try store.write { transaction in
+          for number in 0..<Int.random(in: 0..<300, using: &generator) {
+            if Int.random(in: 0..<40, using: &generator) > 0 {
+              try step(transaction, &model, &generator, isMostlyDeletes: round % 3 == 0)
+              continue
+            }
+            let kept = model
+            let savepoint = try transaction.transaction.savepoint()
+            for _ in 0..<25 { try step(transaction, &model, &generator, isMostlyDeletes: true) }
+            if number % 2 == 0 {
+              try transaction.transaction.rollBack(to: savepoint)
+              model = kept
+            }
+          }
+          if isGivenUp { throw StoreError.closed }
+        }
+      }
+      #expect(outcome == (isGivenUp ? "closed" : nil))
+      if isGivenUp { model = before }
+      #expect(try store.contents() == model)
+    }
+    // Rebuilds the tree, and counts what lives.
+    try store.checkThoroughly()
+    var counted = 0
+    try store.scan { key, value in counted += Operation.headerByteCount + 2 + key.count + value.count }
+    #expect(store.store.head.liveByteCount == counted)
+    try store.close()
+  }
+
+  /// A put, a delete or a look, there and in the model.
+  private func step(
+    _ transaction: borrowing KeyValueTransaction, _ model: inout Contents, _ generator: inout SeededGenerator,
+    isMostlyDeletes: Bool
+  ) throws {
+    let key = "key \(Int.random(in: 0..<400, using: &generator))"
+    switch Int.random(in: 0..<20, using: &generator) {
+    case 0: if try transaction.value(key) != model[key] { throw Deviation("\(key) reads differently") }
+    case 1...(isMostlyDeletes ? 14 : 6):
+      try transaction.delete(key)
+      model[key] = nil
+    default:
+      let value = filler(Int.random(in: 0..<1000, using: &generator), Int.random(in: 0..<50, using: &generator))
+      try transaction.put(key, value)
+      model[key] = value
+    }
+  }
+
+  @Test("deletes that need more memory than a transaction may fail alone, also when they wait until its end")
+  func memoryLimitOfDeletes() throws {
+    var options = StoreOptions.withoutCheckpoints()
+    options.partByteCount = 1 << 20
+    let disk = newDisk(16)
+    func key(_ number: Int) -> String { "\(number * 7919 % 100_000)" + String(repeating: "k", count: 200) }
+    var store = try KeyValueStore(path, disk: disk, options: options)
+    for part in 0..<4 {
+      try store.write { transaction in
+        for number in 0..<500 { try transaction.put(key(part * 500 + number), [1]) }
+      }
+    }
+    try store.close()
+    options.checkpointMemoryByteCount = 20 * 4160
+    store = try KeyValueStore(path, disk: disk, options: options)
+    #expect(
+      thrownCase {
+        try store.write { transaction in for number in 0..<700 { try transaction.delete(key(number * 2)) } }
+      } == "tooLarge")
+    #expect(try store.contents().count == 2000)
+    try store.write { transaction in for number in 0..<20 { try transaction.delete(key(number)) } }
+    #expect(try store.contents().count == 1980)
+    try store.checkThoroughly()
+    try store.close()
+  }
+
   @Test("a transaction that needs more memory than it may fails alone, and memory stays bounded beside snapshots")
   func memoryLimit() throws {
     var options = StoreOptions.withoutCheckpoints()

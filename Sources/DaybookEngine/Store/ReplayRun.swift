@@ -53,6 +53,8 @@
   package init() {}
 
   package var count: Int { gathered.count }
+  /// How many operations there is memory for.
+  var capacity: Int { gathered.capacity }
 
   /// Memory that the run takes, about.
   package var byteCount: Int { gathered.count * ReplayRun.byteCountPerOperation + keys.count + noted }

@@ -20,6 +20,8 @@
   @safe @exclusivity(unchecked) private var isImage = false
   /// Operations are kept for later, as in replay, and commits written one behind the other: see `CommitBatch`.
   @safe @exclusivity(unchecked) private var isGathering = false
+  /// Operations of this transaction that are not in the trees yet.
+  @safe @exclusivity(unchecked) private var waitingCount = 0
   /// Operations go out as a part when there are so many bytes of them.
   @safe @exclusivity(unchecked) private var partByteCount = 0
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
@@ -62,6 +64,7 @@
   func begin() {
     // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
     applier.forget()
+    waitingCount = 0
     roots = store.head.roots
     liveByteCount = store.head.liveByteCount
     sequence = store.tail.sequence + 1
@@ -145,8 +148,9 @@
   package func cancelOperation(_ start: Int) { buffer.truncate(to: start) }
 
   /// Seals an operation and applies it to the trees. Returns its place in the log.
+  /// - Parameter mayWait: in a transaction of many it is applied later, with others, in the order of keys.
   @discardableResult
-  package func endOperation(_ start: Int, kind: UInt8) throws(StoreError) -> Place {
+  package func endOperation(_ start: Int, kind: UInt8, mayWait: Bool = false) throws(StoreError) -> Place {
     let byteCount = buffer.count - start
     guard byteCount <= limits.operationByteCount else {
       buffer.truncate(to: start)
@@ -157,6 +161,9 @@
       let operation = buffer.view.slice(start..<start + byteCount)
       if isGathering {
         try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
+      } else if waitingCount > 0 || mayWait && ordinal >= StoreTransaction.directCount {
+        try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
+        waitingCount += 1
       } else {
         try applier.apply(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
       }
@@ -167,8 +174,25 @@
     }
     ordinal += 1
     if buffer.count >= partByteCount { try flushPart() }
+    if waitingCount >= StoreTransaction.maximumWaitingCount { try settle() }
     try checkMemory()
     return place
+  }
+
+  /// Fewer are not worth sorting.
+  private static let directCount: UInt32 = 16
+  /// Each may make a page of its own, and the limit of those is looked at when they are in the tree.
+  static let maximumWaitingCount = 4096
+
+  /// Puts operations that wait into the trees.
+  package func settle() throws(StoreError) {
+    if let failure { throw failure }
+    waitingCount = 0
+    do { try applier.flush(self) } catch {
+      let failed = StoreError(error)
+      failure = failed
+      throw failed
+    }
   }
 
   private func seal(_ start: Int, kind: UInt8) -> Place {
@@ -289,8 +313,7 @@
   }
 
   package func savepoint() throws(StoreError) -> Savepoint {
-    if let failure { throw failure }
-    do { try applier.flush(self) } catch { throw StoreError(error) }
+    try settle()
     return Savepoint(
       editor: editor.beginEdit(), roots: roots, liveByteCount: liveByteCount, ordinal: ordinal, partCount: parts.count,
       bufferCount: buffer.count)
@@ -299,6 +322,7 @@
   /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {
     applier.forget()
+    waitingCount = 0
     editor.rollBack(to: savepoint.editor)
     roots = savepoint.roots
     liveByteCount = savepoint.liveByteCount
@@ -324,7 +348,10 @@
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    if !isGathering { do { try applier.flush(self) } catch { throw StoreError(error) } }
+    if !isGathering {
+      try settle()
+      try checkMemory()
+    }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)

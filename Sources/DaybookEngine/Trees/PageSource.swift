@@ -88,6 +88,21 @@ import Synchronization
     return page
   }
 
+  /// Asks for what a search in a leaf, and a copy of it, will read. Checks nothing and returns nothing.
+  func touch(_ leaf: UInt64, end: UInt64) {
+    var reference = leaf
+    if LeafDelta.isDelta(reference) {
+      let delta = LeafDelta(reference)
+      delta.touch()
+      reference = delta.leaf
+    }
+    if reference & PageSource.memoryTag != 0 {
+      unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!).touch()
+    } else if reference < end, reference &+ UInt64(Page.byteCount) <= end {
+      unsafe Page(base + Int(reference)).touch()
+    }
+  }
+
   @inline(never)
   private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
     if let reason = page.verify(salt: salt, offset: reference) { throw noted(PageFault(offset: reference, reason: reason)) }

@@ -277,6 +277,19 @@
     return !isFound
   }
 
+  /// Loads what a change under `key` will read of its leaf, so that it is there when the change comes. Changes nothing, and
+  /// looks at nothing that is not sound.
+  package func touchLeaf(of key: ByteView, in root: TreeRoot) {
+    if source.isBuffered { return }
+    var reference = root.reference
+    var depth = 0
+    while reference != 0, depth < TreeLimits.maximumDepth, let page = try? source.page(reference, end: end), page.isBranch {
+      reference = page.child(page.childIndex(for: key))
+      if page.level == 1 { return source.touch(reference, end: end) }
+      depth &+= 1
+    }
+  }
+
   /// Makes every page from the root to the leaf of `key` writable; `path` remembers them. Returns the leaf.
   func descendForWriting(_ key: ByteView, in root: inout TreeRoot) throws(PageFault) -> Page {
     try descendToLastBranch(key, in: &root) ? try descendToLeaf() : path[path.count &- 1].page
