@@ -314,6 +314,45 @@ struct StoreCompactionTests {
     try keyValues.close()
   }
 
+  @Test("writers that stood in line when a compaction began to hold writers up keep no checkpoint from its end")
+  func heldUpInLine() throws {
+    var options = StoreOptions.small()
+    options.hasBackgroundThread = true
+    options.minimumLogBudgetByteCount = 64 << 20
+    options.maximumLogBudgetByteCount = 64 << 20
+    let keyValues = try KeyValueStore("a", disk: SimulatedDisk(seed: 1), options: options)
+    for number in 0..<300 { try keyValues.put("key \(number)", [1]) }
+    let store = keyValues.store
+    let hasCheckpoint = Locked(false)
+    store.takeTurn()
+    let writers = (0..<6).map { number in
+      BackgroundThread(name: "writer") { try? keyValues.put("key \(number)", [2]) }
+    }
+    while store.turn.withLock({ store.waitingWriterCount < writers.count }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+    // Now all of them sleep, and not only wait awake.
+    SystemClock.sleep(nanoseconds: 50_000_000)
+    store.turn.withLock { store.commitLimit = 0 }
+    store.giveTurn()
+    let checkpoint = BackgroundThread(name: "checkpoint") {
+      try? store.checkpoint()
+      hasCheckpoint.withLock { $0 = true }
+    }
+    var patience = 500
+    while patience > 0, hasCheckpoint.withLock({ !$0 }) {
+      SystemClock.sleep(nanoseconds: 10_000_000)
+      patience -= 1
+    }
+    #expect(hasCheckpoint.withLock { $0 })
+    store.turn.withLock {
+      store.commitLimit = .max
+      store.turn.broadcast()
+    }
+    for writer in writers { writer?.join() }
+    checkpoint?.join()
+    for number in 0..<writers.count { #expect(try keyValues.value("key \(number)") == [2]) }
+    try keyValues.close()
+  }
+
   @Test("a snapshot goes on in the old file, whose memory is given back with the last of them")
   func snapshots() throws {
     let disk = SimulatedDisk(seed: 1)

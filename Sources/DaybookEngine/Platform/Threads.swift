@@ -79,6 +79,9 @@
     broadcast(at: Monitor.everybody)
   }
 
+  /// Wakes one of those who wait in line.
+  package func signalLine() { signal(at: Monitor.line) }
+
   /// Wakes everybody who does not wait in line.
   package func wakeOutsideLine() { broadcast(at: Monitor.everybody) }
 

@@ -84,18 +84,21 @@ extension Store {
   /// Waits until a frame is durable, and syncs where nobody else does.
   func syncThrough(_ number: UInt64) throws(StoreError) {
     var newestShown: UInt64?
+    var lastGroup: Int?
     syncMonitor.lock()
     while durableNumber < number {
       if isDead.load(ordering: .acquiring) { break }
       if isSyncing {
-        syncMonitor.wait(at: groupCommit.group(ofFrame: number))
+        let group = groupCommit.group(ofFrame: number)
+        lastGroup = group
+        syncMonitor.wait(at: group)
       } else {
         newestShown = syncForGroup() ?? newestShown
       }
     }
     let isDurable = durableNumber >= number
     // Whoever was woken to lead hands that on where it does not.
-    if !isSyncing { syncMonitor.signal(at: 1 - groupCommit.covered) }
+    if !isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }
     // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
     if isDurable { newestShown = publishPending(regardless: false) ?? newestShown }

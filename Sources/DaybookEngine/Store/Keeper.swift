@@ -149,7 +149,7 @@ extension Store {
   func tryCheckpoint() {
     takeTurnForBackground()
     // The file lock stays as long as it takes: a checkpoint is made under one hold.
-    let isTime = wantsCheckpoint && isUsable && holdsFileLock
+    let isTime = isUsable && holdsFileLock && wantsCheckpoint
     if isTime { turn.withLock { fileLockKeeperCount += 1 } }
     giveTurn()
     defer { if isTime { turn.withLock { fileLockKeeperCount -= 1 } } }

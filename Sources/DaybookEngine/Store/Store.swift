@@ -174,7 +174,9 @@ import Synchronization
         waitingWriterCount -= 1
         hasHovered = false
       } else if mustWaitForCompaction {
-        // Not among those who wait: background work goes on meanwhile, and the compaction may be waiting for it.
+        // Not among those who wait: background work goes on meanwhile, and the compaction may be waiting for it. Nor may
+        // anybody stay in line, whom nobody would wake: this writer was, and will not give the turn.
+        turn.signalLine()
         turn.wait()
       } else {
         break

@@ -187,12 +187,14 @@
   /// Puts operations that wait into the trees.
   package func settle() throws(StoreError) {
     if let failure { throw failure }
+    let hasWaiting = waitingCount > 0
     waitingCount = 0
     do { try applier.flush(self) } catch {
       let failed = StoreError(error)
       failure = failed
       throw failed
     }
+    if hasWaiting { try checkMemory() }
   }
 
   private func seal(_ start: Int, kind: UInt8) -> Place {
@@ -348,10 +350,7 @@
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    if !isGathering {
-      try settle()
-      try checkMemory()
-    }
+    if !isGathering { try settle() }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)

@@ -98,7 +98,7 @@ import Synchronization
     }
     if reference & PageSource.memoryTag != 0 {
       unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!).touch()
-    } else if reference < end, reference &+ UInt64(Page.byteCount) <= end {
+    } else if reference & 4095 == 0, reference < end, reference &+ UInt64(Page.byteCount) <= end {
       unsafe Page(base + Int(reference)).touch()
     }
   }
