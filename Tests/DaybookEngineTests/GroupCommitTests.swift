@@ -80,7 +80,7 @@ struct GroupCommitThreadTests {
     #expect(waits >= 700)
   }
 
-  @Test("eight threads that commit again at once share one sync, not one for each half of them")
+  @Test("eight threads that commit again at once need less than one sync for two commits, and lose none")
   func companions() throws {
     let disk = CountingDisk(SlowDisk())
     let store = try KeyValueStore("/d/book", disk: disk, options: .withoutCheckpoints())
@@ -89,7 +89,7 @@ struct GroupCommitThreadTests {
     try onThreads(8) { thread in
       for number in 0..<100 { try store.put("key \(thread) \(number)", filler(number, 40)) }
     }
-    // In halves there would be two hundred. A busy machine may keep threads from coming back in time.
+    // One for all would make a hundred of them; a busy machine may keep threads from coming back in time.
     #expect(disk.syncCount - before < 400)
     #expect(try store.contents().count == 801)
     try store.close()

@@ -318,6 +318,10 @@ struct StoreOpeningTests {
             } catch StoreError.closed { return }
           }
         }
+        let reopened = try KeyValueStore(directory + "/book \(round)", disk: SystemDisk(), options: options)
+        #expect(reopened.store.recovery.wasClosed)
+        try reopened.checkThoroughly()
+        try reopened.close()
       }
     }
   }
