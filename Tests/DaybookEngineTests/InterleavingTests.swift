@@ -42,7 +42,7 @@ private final class Explorer: @unchecked Sendable {
   private var ticket: Store.Ticket?
   private var ticketStore: Store?
   private var acknowledged: UInt64
-  private var pin: Store.Pin?
+  private var pin: Store.SnapshotPin?
   /// Where the reader looks: the store that it began in.
   private var pinned: Store?
   /// The letter of the background work that is under way and may be held now.
@@ -152,16 +152,16 @@ private final class Explorer: @unchecked Sendable {
 
   private func read() throws {
     guard let pin, let pinned else {
-      let (current, taken) = try store.stores.beginRead()
-      current.rest(taken)
+      let (current, taken) = try store.stores.beginSnapshot()
       pin = taken
       pinned = current
       guard taken.sequence >= acknowledged else { throw Deviation("a snapshot misses an acknowledged commit") }
       return
     }
-    try pinned.resume(pin)
-    guard try store.contents(pin, of: pinned) == states[pin.sequence] else { throw Deviation("a snapshot changed") }
-    pinned.endRead(pin)
+    let isWhole = try store.contents(pinned.resume(pin), of: pinned) == states[pin.sequence]
+    pinned.rest(pin)
+    pinned.end(pin)
+    guard isWhole else { throw Deviation("a snapshot changed") }
     self.pin = nil
   }
 

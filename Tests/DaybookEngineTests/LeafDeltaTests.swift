@@ -96,7 +96,7 @@ struct LeafDeltaTests {
 
   @Test("memory that pages have left is taken for deltas, and the other way round")
   func recycling() throws {
-    let pages = DirtyPages()
+    let pages = DirtyPages(poisons: false)
     var generator = SeededGenerator(seed: 3)
     var most = 0
     for round in 0..<8 {
@@ -129,7 +129,7 @@ struct LeafDeltaTests {
 
   @Test("memory that nothing uses any more goes back to the system, and what is in use stays as it is")
   func unusedMemory() throws {
-    let pages = DirtyPages()
+    let pages = DirtyPages(poisons: false)
     var references: [UInt64] = []
     for number in 0..<40_000 {
       let reference =

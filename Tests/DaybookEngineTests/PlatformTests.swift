@@ -1,7 +1,8 @@
-import DaybookEngine
 import DaybookTesting
 import Foundation
 import Testing
+
+@testable import DaybookEngine
 
 /// Bytes of an array as the view that the seam takes.
 private func write(_ bytes: [UInt8], to file: any DiskFile, at offset: Int) throws {
@@ -107,6 +108,66 @@ struct DiskTests {
       // Another disk's file is none of the system's business.
       let other = try MemoryDisk().open("/x", .createNew)
       #expect(try target.copyRange(of: other, at: 0, count: 1) == nil)
+    }
+  }
+
+  @Test("a file made like another has its rights, owner and attributes before it has a byte", arguments: Kind.allCases)
+  func attributes(kind: Kind) throws {
+    try withDisk(kind) { disk, directory in
+      _ = try disk.open(directory + "/a", .createNew)
+      var wanted = try disk.attributes(of: directory + "/a")
+      wanted.mode = 0o640
+      wanted.extended["user.color"] = Array("red".utf8)
+      // The owner may read and write, user 4711 may read, its group nothing; the mask is what the mode shows as the group's.
+      let nobody: [UInt8] = [0xff, 0xff, 0xff, 0xff]
+      wanted.extended[AccessList.posixName] =
+        [2, 0, 0, 0] + [1, 0, 6, 0] + nobody + [2, 0, 4, 0, 0x67, 0x12, 0, 0] + [4, 0, 0, 0] + nobody
+        + [16, 0, 4, 0] + nobody + [32, 0, 0, 0] + nobody
+      // Only a superuser gives files away.
+      if kind != .system || geteuid() == 0 { (wanted.owner, wanted.group) = (4712, 4713) }
+      try disk.setAttributes(wanted, of: directory + "/a")
+      let given = try disk.attributes(of: directory + "/a")
+      // A volume that knows no lists, or no attributes, has kept the rest.
+      for (name, value) in given.extended where wanted.extended[name] != nil { #expect(value == wanted.extended[name]) }
+      let hasList = given.extended[AccessList.posixName] != nil
+      #expect(given.mode == (hasList ? 0o640 : 0o600))
+      #expect(given.owner == wanted.owner && given.group == wanted.group)
+
+      let copy = try disk.create(directory + "/b", like: given)
+      #expect(try copy.byteCount() == 0 && copy.attributes() == given)
+      #expect(throws: DiskFailure.self) { try disk.create(directory + "/b", like: given) }
+      #expect(try disk.createPrivate(directory + "/c", byteCount: 100).attributes().mode == 0o600)
+      try disk.makeDirectory(directory + "/d", like: given.ofDirectory)
+      #expect(try disk.attributes(of: directory + "/d").mode == (hasList ? 0o750 : 0o700))
+      #expect(throws: DiskFailure.self) { try disk.makeDirectory(directory + "/d", like: given) }
+      try disk.rename(directory + "/d", to: directory + "/e")
+      #expect(try disk.attributes(of: directory + "/e").owner == given.owner)
+      #expect(try disk.create(directory + "/f", like: given.readOnly).attributes().mode & 0o222 == 0)
+      #expect(throws: DiskFailure.self) { try disk.attributes(of: directory + "/none") }
+      #expect(throws: DiskFailure.self) { try disk.setAttributes(given, of: directory + "/none") }
+    }
+  }
+
+  @Test("a copy that may not have the owner, group or list of its original is for fewer people, never for more")
+  func narrowedAttributes() throws {
+    let list = [AccessList.posixName: [UInt8](repeating: 0, count: 4)]
+    for mode in UInt32(0)...0o777 {
+      for keeps in 0..<8 {
+        let (keepsOwner, keepsGroup, keepsLists) = (keeps & 1 != 0, keeps & 2 != 0, keeps & 4 != 0)
+        for extended in [[:], list] {
+          let original = FileAttributes(mode: mode, owner: 1, group: 1, extended: extended)
+          let copy = original.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+          let (user, group, others) = (mode >> 6, mode >> 3 & 7, mode & 7)
+          // Who is in the group or among the others of the copy may have been in either of the original, or its owner.
+          var groupAtMost = group
+          var othersAtMost = others
+          if !keepsGroup { (groupAtMost, othersAtMost) = (group & others, group & others) }
+          if !keepsOwner { (groupAtMost, othersAtMost) = (groupAtMost & user, othersAtMost & user) }
+          if !extended.isEmpty && !(keepsLists && keepsGroup) { (groupAtMost, othersAtMost) = (0, 0) }
+          #expect(copy.mode == user << 6 | groupAtMost << 3 | othersAtMost)
+          #expect(copy.extended == (keepsLists && keepsGroup ? extended : [:]))
+        }
+      }
     }
   }
 
@@ -238,6 +299,100 @@ struct DiskTests {
       #expect(try !disk.exists(directory + "/b"))
       expect(.rename, .notFound) { try disk.renameWithoutReplacing(directory + "/b", to: directory + "/d") }
       #expect(try !disk.exists(directory + "/d"))
+    }
+  }
+
+  @Test("a name is taken without replacing in each of the ways that volumes know", arguments: SystemCall.RenameWay.allCases)
+  func waysToRename(way: SystemCall.RenameWay) throws {
+    try withDisk(.system) { disk, directory in
+      for name in ["/a", "/b"] { try write(Array(name.utf8), to: disk.open(directory + name, .createNew), at: 0) }
+      func rename(_ source: String, _ target: String) throws -> Bool {
+        try SystemCall.renameWithoutReplacing(directory + source, to: directory + target, way)
+      }
+      // What this volume does not know is tried in the next way.
+      guard try rename("/a", "/c") else { return #expect(way == .atOnce) }
+      #expect(try disk.entries(of: directory).map(\.name) == ["b", "c"])
+      #expect(try read(disk.open(directory + "/c", .readOnly), count: 9, at: 0) == Array("/a".utf8))
+      #expect(throws: SystemError.self) { try rename("/b", "/c") }
+      #expect(throws: SystemError.self) { try rename("/none", "/d") }
+      #expect(try disk.entries(of: directory).map(\.name) == ["b", "c"])
+      #expect(try read(disk.open(directory + "/c", .readOnly), count: 9, at: 0) == Array("/a".utf8))
+      let successes = Locked(0)
+      for number in 0..<8 { try write([UInt8(number)], to: disk.open(directory + "/n\(number)", .createNew), at: 0) }
+      try onThreads(8) { number in
+        let source = directory + "/n\(number)"
+        if (try? SystemCall.renameWithoutReplacing(source, to: directory + "/one", way)) == true {
+          successes.withLock { $0 += 1 }
+        }
+      }
+      #expect(successes.withLock { $0 } == 1)
+      #expect(try disk.open(directory + "/one", .readOnly).byteCount() == 1)
+      #expect(try disk.entries(of: directory).count == 10)
+    }
+  }
+
+  @Test("a path leads to a file through links, also to one that is not there yet, and not in circles")
+  func resolvedPaths() throws {
+    try withDisk(.system) { disk, directory in
+      let base = try disk.resolve(directory)
+      try disk.makeDirectory(base + "/real")
+      func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: base + name, withDestinationPath: target)
+      }
+      try link("/folder", to: "real")
+      try link("/file", to: base + "/folder/a")
+      try link("/chain", to: "./file")
+      try link("/circle", to: "circle")
+      for isThere in [false, true] {
+        if isThere { _ = try disk.open(base + "/real/a", .createNew) }
+        for name in ["/real/a", "/folder/a", "/file", "/chain", "/real/../folder//a"] {
+          #expect(try disk.resolve(base + name) == base + "/real/a")
+        }
+      }
+      #expect(throws: DiskFailure.self) { try disk.resolve(base + "/circle") }
+      #expect(throws: DiskFailure.self) { try disk.resolve(base + "/none/a") }
+      #expect(throws: DiskFailure.self) { try disk.resolve("") }
+      let working = FileManager.default.currentDirectoryPath
+      let up = String(repeating: "../", count: working.split(separator: "/").count)
+      #expect(try disk.resolve(up + base.dropFirst() + "/real/b") == base + "/real/b")
+    }
+  }
+
+  @Test("no file gets the number of standard input, output or error, where those are closed")
+  func standardDescriptors() throws {
+    try withDisk(.system) { disk, directory in
+      let status = inChild {
+        for number in Int32(0)...2 { close(number) }
+        guard let file = try? disk.open(directory + "/a", .createNew), (try? file.byteCount()) == 0 else { return 1 }
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) != -1 { return 2 }
+        return (try? disk.open(directory + "/a", .readWrite)) == nil ? 3 : 0
+      }
+      #expect(status == 0)
+    }
+  }
+
+  @Test("a child process gives back no lock of its parent's", arguments: [LockByte.writer, .readers])
+  func locksAfterFork(byte: LockByte) throws {
+    try withDisk(.system) { disk, directory in
+      let file = try disk.open(directory + "/a", .createNew)
+      #expect(try file.tryLock(byte, .exclusive))
+      let status = inChild {
+        file.unlock(byte)
+        file.close()
+        return 0
+      }
+      #expect(status == 0)
+      #expect(try !disk.open(directory + "/a", .readWrite).tryLock(byte, .shared))
+      // Nor does one that lives on keep a lock that its parent gives back by closing.
+      let child = forkProcess()
+      if child == 0 {
+        limitChild(seconds: 30)
+        while true { SystemClock.sleep(nanoseconds: 1_000_000_000) }
+      }
+      file.close()
+      #expect(try disk.open(directory + "/a", .readWrite).tryLock(byte, .exclusive))
+      kill(child, SIGKILL)
+      #expect(waitForChild(child) != 0)
     }
   }
 

@@ -358,16 +358,15 @@ struct StoreCompactionTests {
     let disk = SimulatedDisk(seed: 1)
     let (store, contents) = try Self.filled(disk)
     let old = store.store
-    let pin = try old.beginRead()
-    old.rest(pin)
+    let pin = try old.beginSnapshot()
     try store.compact()
     try store.put("key 0", [9])
-    try old.resume(pin)
-    #expect(try store.contents(pin, of: old) == contents)
+    #expect(try store.contents(old.resume(pin), of: old) == contents)
     old.rest(pin)
     #expect(!old.isReleased)
     #expect(throws: StoreError.self) { try old.beginRead() }
-    old.endRead(pin)
+    #expect(throws: StoreError.self) { try old.beginSnapshot() }
+    old.end(pin)
     #expect(old.isReleased)
     try store.close()
   }
@@ -377,12 +376,12 @@ struct StoreCompactionTests {
     let disk = SimulatedDisk(seed: 1)
     let (store, _) = try Self.filled(disk, rounds: 1)
     let old = store.store
-    let pin = try old.beginRead()
-    old.rest(pin)
+    let pin = try old.beginSnapshot()
     try store.compact()
     try store.close()
-    #expect(thrownCase { try old.resume(pin) } == "closed")
-    old.endRead(pin)
+    #expect(thrownCase { _ = try old.resume(pin) } == "closed")
+    #expect(old.isReleased)
+    old.end(pin)
   }
 
   @Test("commits that come while the image is written are in the new file")

@@ -14,7 +14,11 @@ private struct Lockstep {
   var store: KeyValueStore
   var model: Contents = [:]
   /// Snapshots and what they must go on to show.
-  var held: [(pin: Store.Pin, contents: Contents, isResting: Bool)] = []
+  enum Held {
+    case read(Store.Pin)
+    case snapshot(Store.SnapshotPin)
+  }
+  var held: [(Held, contents: Contents)] = []
 
   init(seed: UInt64) throws {
     generator = SeededGenerator(seed: seed)
@@ -102,18 +106,24 @@ private struct Lockstep {
 
   private mutating func hold() throws {
     guard held.count < 12 else { return }
-    let pin = try store.store.beginRead()
     let rests = random(0..<2) == 0
-    if rests { store.store.rest(pin) }
-    held.append((pin, model, rests))
+    held.append((try rests ? .snapshot(store.store.beginSnapshot()) : .read(store.store.beginRead()), model))
   }
 
   private mutating func letGo() throws {
     guard !held.isEmpty else { return }
-    let (pin, contents, isResting) = held.remove(at: random(0..<held.count))
-    if isResting { try store.store.resume(pin) }
-    guard try store.contents(pin) == contents else { throw Deviation("a snapshot has changed") }
-    store.store.endRead(pin)
+    let (held, contents) = held.remove(at: random(0..<held.count))
+    let isWhole: Bool
+    switch held {
+    case .read(let pin):
+      isWhole = try store.contents(pin) == contents
+      store.store.endRead(pin)
+    case .snapshot(let snapshot):
+      isWhole = try store.contents(store.store.resume(snapshot)) == contents
+      store.store.rest(snapshot)
+      store.store.end(snapshot)
+    }
+    guard isWhole else { throw Deviation("a snapshot has changed") }
   }
 
   private mutating func reopen(_ next: (SimulatedDisk) -> SimulatedDisk) throws {

@@ -226,20 +226,119 @@ struct StoreOpeningTests {
     }
   }
 
+  @Test("a reader that comes while a writer cuts off zeros waits for it, or is told that the file is locked")
+  func openWhileTrimming() throws {
+    let disk = newDisk()
+    let writer = try KeyValueStore(path, disk: disk, options: .small())
+    try writer.put("a", [1])
+    try writer.close()
+    let trimming = try disk.open(path, .readWrite)
+    #expect(try trimming.tryLock(.readers, .exclusive))
+    var options = StoreOptions.small().readOnly
+    options.lockTimeoutNanoseconds = 20_000_000
+    #expect(thrownCase { _ = try KeyValueStore(path, disk: disk, options: options) } == "locked")
+    options.lockTimeoutNanoseconds = 20_000_000_000
+    let thread = BackgroundThread(name: "trimming") {
+      SystemClock.sleep(nanoseconds: 30_000_000)
+      trimming.unlock(.readers)
+    }
+    let reader = try KeyValueStore(path, disk: disk, options: options)
+    thread?.join()
+    #expect(try !trimming.tryLock(.readers, .exclusive))
+    #expect(try reader.value("a") == [1])
+    // The same when it comes back from a pause.
+    try reader.stores.suspend()
+    #expect(try trimming.tryLock(.readers, .exclusive))
+    options.lockTimeoutNanoseconds = 0
+    let impatient = try? KeyValueStore(path, disk: disk, options: options)
+    #expect(impatient == nil)
+    trimming.unlock(.readers)
+    try reader.stores.resume()
+    #expect(try !trimming.tryLock(.readers, .exclusive))
+    try reader.close()
+    trimming.close()
+  }
+
+  @Test("a reader that is suspended reads on, and does not look at a log that others may cut off")
+  func refreshWhileSuspended() throws {
+    let disk = newDisk()
+    let first = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try first.put("a", [1])
+    first.store.prepareZeros()
+    try first.store.writeNoteNow()
+    let reader = try KeyValueStore(path, disk: disk, options: .small().readOnly)
+    try reader.stores.suspend()
+    try first.close()
+    #expect(thrownCase { _ = try reader.stores.refresh() } == "suspended")
+    #expect(try reader.value("a") == [1])
+    let second = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try second.put("a", [2])
+    try second.close()
+    #expect(thrownCase { _ = try reader.stores.refresh() } == "suspended")
+    #expect(try reader.value("a") == [1])
+    try reader.stores.resume()
+    #expect(try reader.stores.refresh())
+    #expect(try reader.value("a") == [2])
+    try reader.checkThoroughly()
+    try reader.close()
+  }
+
+  @Test("no writer waits for a reader that replays for long", arguments: [true, false])
+  func writerBesideReplay(opens: Bool) throws {
+    let disk = newDisk()
+    var options = StoreOptions.withoutCheckpoints()
+    options.closeCheckpointByteCount = .max
+    let first = try KeyValueStore(path, disk: disk, options: options)
+    for number in 0..<10 { try first.put("key \(number)", [UInt8(number)]) }
+    try first.close()
+    let outcomes = Locked<[String]>([])
+    // While the reader replays, a writer comes, commits and goes.
+    let applier = HookedApplier {
+      guard outcomes.withLock({ $0.isEmpty }) else { return }
+      outcomes.withLock { $0.append("begun") }
+      var impatient = StoreOptions.small(seed: 9)
+      impatient.lockTimeoutNanoseconds = 0
+      let outcome = thrownCase {
+        let writer = try KeyValueStore(path, disk: disk, options: impatient)
+        try writer.put("later", [7])
+        try writer.close()
+      }
+      outcomes.withLock { $0.append(outcome ?? "written") }
+    }
+    let reader: Store
+    if opens {
+      reader = try Store.open(path, disk: disk, options: .small().readOnly, applier: applier)
+      #expect(reader.lastSequence == 10)
+      #expect(try hasShown(reader))
+    } else {
+      outcomes.withLock { $0 = ["not yet"] }
+      reader = try Store.open(path, disk: disk, options: .small().readOnly, applier: applier)
+      let second = try KeyValueStore(path, disk: disk, options: options)
+      try second.put("key 10", [10])
+      try second.close()
+      outcomes.withLock { $0 = [] }
+      #expect(try hasShown(reader))
+      #expect(reader.lastSequence == 11)
+      #expect(try hasShown(reader))
+    }
+    #expect(outcomes.withLock { $0 } == ["begun", "written"])
+    #expect(reader.lastSequence == (opens ? 11 : 12))
+    try reader.close()
+  }
+
   @Test("closing is allowed twice and from two threads; using it afterwards throws")
   func closed() throws {
     let disk = newDisk()
     let store = try KeyValueStore(path, disk: disk, options: .small())
     try store.put("a", [1])
-    let snapshot = try store.store.beginRead()
-    store.store.rest(snapshot)
+    let snapshot = try store.store.beginSnapshot()
     try onThreads(4) { _ in try store.close() }
     try store.close()
     #expect(thrownCase { _ = try store.value("a") } == "closed")
     #expect(thrownCase { try store.put("a", [2]) } == "closed")
     #expect(thrownCase { try store.store.sync() } == "closed")
-    #expect(thrownCase { try store.store.resume(snapshot) } == "closed")
-    store.store.endRead(snapshot)
+    #expect(thrownCase { _ = try store.store.resume(snapshot) } == "closed")
+    store.store.end(snapshot)
     let all = try frames(of: try #require(disk.bytes(of: path)))
     #expect(all.filter { $0.kind == .closed }.count == 1)
     #expect(all.last?.durableThrough == all.last.map { $0.number - 1 })
@@ -370,4 +469,34 @@ struct StoreOpeningTests {
     try store.checkThoroughly()
     try store.close()
   }
+}
+
+/// Whether a refresh finds more, without opening the file again.
+private func hasShown(_ store: Store) throws -> Bool {
+  if case .shown = try store.refresh() { return true }
+  return false
+}
+
+/// Keys and values, with a look at the world before each operation that is replayed.
+private final class HookedApplier: Applier {
+  private let applier = KeyValueApplier()
+  private let hook: @Sendable () -> Void
+
+  init(_ hook: @escaping @Sendable () -> Void) { self.hook = hook }
+
+  func apply(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault) {
+    try applier.apply(operation, place: place, sequence: sequence, ordinal: ordinal, to: changes)
+  }
+  func replay(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
+  ) throws(LogFault) {
+    hook()
+    try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: changes)
+  }
+  func flush(_ changes: StoreTransaction) throws(LogFault) { try applier.flush(changes) }
+  func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool { try applier.settlePart(changes) }
+  func letGo(_ changes: StoreTransaction) throws(LogFault) { try applier.letGo(changes) }
+  func forget() { applier.forget() }
 }

@@ -201,28 +201,31 @@ struct StoreThreadTests {
     try churn()
     let active = try store.store.beginRead()
     let before = try store.contents(active)
-    var resting: [Store.Pin] = []
+    var resting: [Store.SnapshotPin] = []
     for _ in 0..<8 {
-      let pin = try store.store.beginRead()
-      store.store.rest(pin)
-      resting.append(pin)
+      resting.append(try store.store.beginSnapshot())
       try churn()
       try churn()
     }
     for _ in 0..<30 { try churn() }
-    let revoked = resting.map { pin in thrownCase { try store.store.resume(pin) } }
+    let revoked = resting.map { pin in
+      thrownCase {
+        _ = try store.store.resume(pin)
+        store.store.rest(pin)
+      }
+    }
     #expect(revoked.first == "snapshotTooOld")
     #expect(Set(revoked).isSubset(of: ["snapshotTooOld", nil]))
     // None is spared while a younger one is revoked.
     #expect(revoked.drop { $0 != nil }.allSatisfy { $0 == nil })
     #expect(try store.contents(active) == before)
-    for pin in resting + [active] { store.store.endRead(pin) }
-    let pin = try store.store.beginRead()
-    store.store.rest(pin)
+    for pin in resting { store.store.end(pin) }
+    store.store.endRead(active)
+    let pin = try store.store.beginSnapshot()
     try store.put("one more", [1])
-    try store.store.resume(pin)
-    #expect(try store.contents(pin)["one more"] == nil)
-    store.store.endRead(pin)
+    #expect(try store.contents(store.store.resume(pin))["one more"] == nil)
+    store.store.rest(pin)
+    store.store.end(pin)
     try store.close()
   }
 

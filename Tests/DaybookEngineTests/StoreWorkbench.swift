@@ -214,6 +214,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .tooManySnapshots: return "tooManySnapshots"
     case .forked: return "forked"
     case .refused: return "refused"
+    case .hardLinked: return "hardLinked"
     case .replaced: return "replaced"
     case .suspended: return "suspended"
     case .moved: return "moved"

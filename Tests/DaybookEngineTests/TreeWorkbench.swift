@@ -361,14 +361,8 @@ struct TreeSurvey {
     pins.contains { $0.number >= birth && $0.number < death }
   }
 
-  private func free(_ reference: UInt64) {
-    // Safe: nobody may read a page that is being freed; that is what the filling shows.
-    let address = UInt(reference & ~(PageSource.memoryTag | LeafDelta.classMask))
-    unsafe memset(
-      UnsafeMutableRawPointer(bitPattern: address)!, 0xEE,
-      DirtyPages.byteCount(of: reference) - DirtyPages.headerByteCount)
-    editor.pages.deallocate(reference)
-  }
+  /// The editor's memory is poisoned: nobody may read a page that is being freed.
+  private func free(_ reference: UInt64) { editor.pages.deallocate(reference) }
 
   private func expandWholeTrees(all: Bool) {
     let trees = waiting.filter { $0.isWholeTree && (all || !isPinned(0, $0.death)) }

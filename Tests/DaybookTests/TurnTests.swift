@@ -93,6 +93,69 @@ struct TurnTests {
     try b.close()
   }
 
+  @Test("readers of a writer that takes turns see the others' commits after its next transaction, an empty one too")
+  func reads() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    try Self.increment(a)
+    try Self.increment(b)
+    // A read takes no lock and asks no file: it shows what the last look has found.
+    #expect(try a.record(Self.counter)?["n"] == 1)
+    #expect(try a.write { try $0.record(Self.counter)?["n"] } == 2)
+    #expect(try a.record(Self.counter)?["n"] == 2)
+    try Self.increment(b)
+    try a.write { _ in }
+    #expect(try a.record(Self.counter)?["n"] == 3)
+    try Self.increment(b)
+    try? a.write { _ in throw Intended() }
+    #expect(try a.record(Self.counter)?["n"] == 4)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("who listens is told of the others' commits with the look that finds them, each once")
+  func hears() async throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    var heard = a.commits().makeAsyncIterator()
+    try Self.increment(b)
+    try Self.increment(b)
+    try a.refresh()
+    #expect(await heard.next() == .missed(from: 1, to: 2), "told by the refresh")
+    try Self.increment(b)
+    try Self.increment(a)
+    #expect(await heard.next() == .missed(from: 3, to: 3), "told by the next transaction")
+    #expect(await heard.next()?.sequence == 4, "its own")
+    try a.close()
+    try b.close()
+  }
+
+  @Test("who takes turns looks at the others' log only while nobody may cut it off")
+  func refreshWhileTrimming() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk, seed: 1)
+    let b = try Self.open(disk, seed: 2) {
+      $0.lock = .perTransaction
+      $0.lockTimeout = .zero
+    }
+    try Self.increment(a)
+    let trimming = try disk.open("a.daybook", .readWrite)
+    #expect(try trimming.tryLock(.writer, .exclusive) && trimming.tryLock(.readers, .exclusive))
+    #expect(#expect(throws: DatabaseError.self) { try b.refresh() }?.code == .locked)
+    trimming.close()
+    #expect(try b.refresh())
+    #expect(try b.record(Self.counter)?["n"] == 1)
+    // Between its looks it is no reader.
+    let other = try disk.open("a.daybook", .readWrite)
+    #expect(try other.tryLock(.readers, .exclusive) && other.tryLock(.writer, .exclusive))
+    other.close()
+    try b.suspend()
+    #expect(#expect(throws: DatabaseError.self) { try b.refresh() }?.code == .locked)
+    try b.resume()
+    try a.close()
+    try b.close()
+  }
+
   @Test("one compacts, the other goes on in the new file")
   func compaction() throws {
     let disk = SimulatedDisk(seed: 1)

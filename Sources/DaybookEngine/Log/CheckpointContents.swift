@@ -13,22 +13,13 @@
 struct CheckpointContents: Equatable {
   /// With as many roots as there can be, and one byte: a longer payload shows.
   static let maximumByteCount = 104 + RootSet.count * TreeRoot.encodedByteCount + 1
-  var freezeOffset: UInt64
-  var freezeNumber: UInt64
-  var freezeSequence: UInt64
-  var freezePrevious: UInt64
+  var freeze: LogPosition
   var pageCount: UInt64
   var liveByteCount: Int
   var roots: [TreeRoot]
 
-  init(
-    freezeOffset: UInt64, freezeNumber: UInt64, freezeSequence: UInt64, freezePrevious: UInt64, pageCount: UInt64,
-    liveByteCount: Int, roots: [TreeRoot]
-  ) {
-    self.freezeOffset = freezeOffset
-    self.freezeNumber = freezeNumber
-    self.freezeSequence = freezeSequence
-    self.freezePrevious = freezePrevious
+  init(freeze: LogPosition, pageCount: UInt64, liveByteCount: Int, roots: [TreeRoot]) {
+    self.freeze = freeze
     self.pageCount = pageCount
     self.liveByteCount = liveByteCount
     self.roots = roots
@@ -37,22 +28,25 @@ struct CheckpointContents: Equatable {
   /// Reads the payload of the checkpoint frame at `offset`; nil when it says what no checkpoint there can say.
   init?(_ payload: ByteView, at offset: UInt64) {
     guard payload.count >= 104 else { return nil }
-    freezeOffset = payload.uint64(at: 48)
-    freezeNumber = payload.uint64(at: 56)
-    freezeSequence = payload.uint64(at: 64)
-    freezePrevious = payload.uint64(at: 72)
+    freeze = LogPosition(freezeOf: payload, at: 48)
     pageCount = payload.uint64(at: 80)
-    liveByteCount = Int(clamping: payload.uint64(at: 88))
+    let live = payload.uint64(at: 88)
+    liveByteCount = Int(clamping: live)
     let count = payload.uint64(at: 96)
     guard count <= UInt64(RootSet.count), payload.count == 104 + Int(count) * TreeRoot.encodedByteCount else { return nil }
     roots = []
     for index in 0..<Int(count) {
       roots.append(TreeRoot(payload, at: 104 + index * TreeRoot.encodedByteCount))
     }
-    guard freezeOffset <= offset, freezeNumber > 0, freezeNumber < FrameHeader.limit,
-      freezeSequence < FrameHeader.limit, pageCount < FrameHeader.limit >> 20
+    // Nothing that is computed with these numbers overflows.
+    guard freeze.offset <= offset, freeze.number > 0, freeze.number < FrameHeader.limit,
+      freeze.sequence < FrameHeader.limit, offset < FrameHeader.limit, pageCount < FrameHeader.limit >> 20,
+      live < FrameHeader.limit
     else { return nil }
     // A root lies before its checkpoint, at a whole page; a tagged reference would be followed into memory.
+    for root in roots {
+      guard root.hasSaneCounts else { return nil }
+    }
     for root in roots where root.reference != 0 {
       guard root.reference % UInt64(Page.byteCount) == 0, root.reference < offset else { return nil }
     }
@@ -60,10 +54,7 @@ struct CheckpointContents: Equatable {
 
   func append(to buffer: ByteBuffer, header: FileHeader) {
     header.appendMeaningful(to: buffer)
-    buffer.append(uint64: freezeOffset)
-    buffer.append(uint64: freezeNumber)
-    buffer.append(uint64: freezeSequence)
-    buffer.append(uint64: freezePrevious)
+    freeze.append(to: buffer)
     buffer.append(uint64: pageCount)
     buffer.append(uint64: UInt64(max(0, liveByteCount)))
     buffer.append(uint64: UInt64(roots.count))

@@ -83,6 +83,7 @@ extension Page {
         let value = CatalogValue(value(index))
         for index in 0..<value.rootCount {
           let root = value.root(index)
+          if !root.hasSaneCounts { return .count }
           if InlineTree.isInline(root.reference) {
             if root.pageCount != 0 { return .count }
             let image = InlineTree.image(root.reference, in: value.bytes)

@@ -13,6 +13,7 @@
 package enum SystemClock {
   /// Nanoseconds since some moment in the past; never runs backwards, and says nothing about the date.
   package static func monotonicNanoseconds() -> UInt64 {
+    if let simulated = ThreadTime.current { return simulated.monotonicNanoseconds() }
     let time = read(CLOCK_MONOTONIC)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
@@ -25,6 +26,7 @@ package enum SystemClock {
 
   /// Sleeps at least this long, interrupted by signals or not.
   package static func sleep(nanoseconds: UInt64) {
+    if let simulated = ThreadTime.current { return simulated.sleep(nanoseconds: nanoseconds) }
     var wish = timespec(nanoseconds: nanoseconds)
     var rest = timespec()
     // Safe: both structures outlive the call.
@@ -41,6 +43,11 @@ package enum SystemClock {
 
 /// The process that runs now. A child after `fork` has another one.
 package func processID() -> Int32 { getpid() }
+
+/// Whether there is a process with this number; one of somebody else counts.
+package func isProcessAlive(_ process: Int32) -> Bool {
+  process > 0 && (kill(process, 0) == 0 || errno == EPERM)
+}
 
 extension timespec {
   init(nanoseconds: UInt64) {

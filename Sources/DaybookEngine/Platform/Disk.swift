@@ -7,6 +7,9 @@ package protocol Disk: AnyObject, Sendable {
   /// Opens a file. A missing file is `.notFound`, an existing one in mode `.createNew` is `.exists`.
   func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
   func exists(_ path: String) throws(DiskFailure) -> Bool
+  /// The absolute path, without symbolic links, of what a path leads to; of what a link leads to when nothing is there
+  /// yet. A later change of the working directory or of a link leads nowhere else.
+  func resolve(_ path: String) throws(DiskFailure) -> String
   /// The identity of the file that the path names now; nil when it names none.
   func identity(of path: String) throws(DiskFailure) -> FileIdentity?
   /// Atomically makes `target` name what `source` names. A directory moves with all that it holds, to a name that is free.
@@ -17,6 +20,18 @@ package protocol Disk: AnyObject, Sendable {
   func remove(_ path: String) throws(DiskFailure)
   /// Makes creations, renames and removals in the directory that holds `path` survive power loss.
   func syncDirectory(holding path: String) throws(DiskFailure)
+
+  // What copies that take a file's place need: `FileAttributes.swift`.
+
+  /// Creates a file that only its owner may touch. Like `.createNew` else.
+  /// - Parameter byteCount: what it will hold at most, if that is known: a disk in memory reserves no more.
+  func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile
+  /// Makes a directory that only its owner may enter.
+  func makePrivateDirectory(_ path: String) throws(DiskFailure)
+  /// The attributes of a file or a directory.
+  func attributes(of path: String) throws(DiskFailure) -> FileAttributes
+  /// Gives a file or a directory its attributes, or less than that where the system refuses a part.
+  func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure)
 
   // What assets need beyond the one file of the log.
 
@@ -33,6 +48,15 @@ package protocol Disk: AnyObject, Sendable {
   func removeDirectory(_ path: String) throws(DiskFailure)
   /// What a directory holds, by name; `.notFound` when there is none.
   func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry]
+  /// The same of a directory itself: `.notRegular` for a link that leads to one.
+  func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry]
+}
+
+/// Disks without links.
+extension Disk {
+  package func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try entries(of: directory)
+  }
 }
 
 /// One name in a directory.
@@ -45,7 +69,13 @@ package struct DirectoryEntry: Hashable, Sendable {
   }
 }
 
-package enum OpenMode: Sendable { case readOnly, readWrite, createNew }
+/// `readContent` is for reading names that others may have planted: it never waits for anybody, and what is no regular file,
+/// be it a pipe, a device or a link, is `.notRegular`.
+package enum OpenMode: Sendable {
+  case readOnly, readWrite, createNew, readContent
+
+  package var mayWrite: Bool { self == .readWrite || self == .createNew }
+}
 
 /// How hard a sync pushes. `barrier` orders writes without emptying the drive's cache where the platform can do so
 /// (Apple's `F_BARRIERFSYNC`); elsewhere it is the same as `full`.
@@ -87,6 +117,11 @@ package protocol DiskFile: AnyObject, Sendable {
   func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int?
   /// Takes everybody's right to change the file. Descriptions that are open keep theirs.
   func makeReadOnly() throws(DiskFailure)
+  /// How many names lead to the file.
+  func linkCount() throws(DiskFailure) -> Int
+  func attributes() throws(DiskFailure) -> FileAttributes
+  /// Gives the file its attributes, or less than that where the system refuses a part.
+  func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
 
   /// Where byte 0 of the file is in memory once `map` has been called. It never moves while the file is open.
   var base: UnsafeRawPointer { get }
@@ -104,6 +139,11 @@ package protocol DiskFile: AnyObject, Sendable {
   func closeRemoved(_ goesOn: () -> Bool)
 }
 
+extension Disk {
+  /// A disk without links and without a working directory.
+  package func resolve(_ path: String) throws(DiskFailure) -> String { path }
+}
+
 extension DiskFile {
   package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }
@@ -114,7 +154,7 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
     case link, makeDirectory, list, protect
   }
-  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, other }
+  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, notRegular, other }
 
   package let operation: Operation
   package let path: String

@@ -10,6 +10,8 @@ package final class MemoryDisk: Disk {
   fileprivate struct State {
     var files: [String: MemoryContent] = [:]
     var directories: Set<String> = []
+    /// Of those that were given any.
+    var directoryAttributes: [String: FileAttributes] = [:]
     var inodeCount: UInt64 = 0
     var descriptionCount = 0
   }
@@ -40,6 +42,35 @@ package final class MemoryDisk: Disk {
     return try open(path, .createNew, maximum: max(1, (byteCount + page - 1) / page) * page)
   }
 
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    let file: any DiskFile
+    if let byteCount { file = try create(path, byteCount: byteCount) } else { file = try open(path, .createNew) }
+    try file.setAttributes(FileAttributes(mode: 0o600))
+    return file
+  }
+
+  package func makePrivateDirectory(_ path: String) throws(DiskFailure) {
+    try makeDirectory(path)
+    state.withLock { $0.directoryAttributes[path] = FileAttributes(mode: 0o700) }
+  }
+
+  /// Numbers that nobody is bound by: whoever reaches a file in memory is this library.
+  package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
+    try state.withLock { (state) throws(DiskFailure) in
+      if let content = state.files[path] { return content.attributes }
+      guard state.directories.contains(path) else { throw DiskFailure(.status, path: path, code: ErrorNumber.notFound) }
+      return state.directoryAttributes[path] ?? .ofNewDirectory
+    }
+  }
+
+  package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
+    try state.withLock { (state) throws(DiskFailure) in
+      if let content = state.files[path] { return content.attributes = attributes }
+      guard state.directories.contains(path) else { throw DiskFailure(.protect, path: path, code: ErrorNumber.notFound) }
+      state.directoryAttributes[path] = attributes
+    }
+  }
+
   private func open(_ path: String, _ mode: OpenMode, maximum: Int) throws(DiskFailure) -> any DiskFile {
     let device = device
     return try state.withLock { (state) throws(DiskFailure) in
@@ -60,7 +91,7 @@ package final class MemoryDisk: Disk {
       }
       state.descriptionCount += 1
       return MemoryFile(
-        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode != .readOnly)
+        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode.mayWrite)
     }
   }
 
@@ -78,6 +109,8 @@ package final class MemoryDisk: Disk {
         let moved = DirectoryEntry.moves(of: source, to: target, files: state.files, directories: state.directories)
         state.directories.subtract(moved.directories.map(\.source))
         state.directories.formUnion(moved.directories.map(\.target))
+        let attributes = moved.directories.map { ($0.target, state.directoryAttributes.removeValue(forKey: $0.source)) }
+        for (target, attributes) in attributes { state.directoryAttributes[target] = attributes }
         for move in moved.files { state.files[move.source] = nil }
         for move in moved.files { state.files[move.target] = move.content }
         return
@@ -140,6 +173,7 @@ package final class MemoryDisk: Disk {
         throw DiskFailure(.remove, path: path, code: ErrorNumber.notEmpty)
       }
       state.directories.remove(path)
+      state.directoryAttributes[path] = nil
     }
   }
 
@@ -159,6 +193,7 @@ package final class MemoryDisk: Disk {
   let base: UnsafeMutableRawPointer
   let capacity: Int
   var byteCount = 0
+  var attributes = FileAttributes.ofNewFile
   var locks = LockTable()
 
   init(identity: FileIdentity, base: UnsafeMutableRawPointer, capacity: Int) {
@@ -243,6 +278,21 @@ package final class MemoryDisk: Disk {
 
   /// Whoever reaches a file in memory is this library.
   func makeReadOnly() throws(DiskFailure) {}
+
+  func linkCount() throws(DiskFailure) -> Int {
+    guard !isClosed.load(ordering: .acquiring) else {
+      throw DiskFailure(.status, path: path, kind: .closed, code: ErrorNumber.badDescriptor)
+    }
+    return disk.state.withLock { state in state.files.values.count { $0 === content } }
+  }
+
+  func attributes() throws(DiskFailure) -> FileAttributes {
+    try locked(.status) { () throws(DiskFailure) in content.attributes }
+  }
+
+  func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
+    try locked(.protect) { () throws(DiskFailure) in content.attributes = attributes }
+  }
 
   func map(through end: Int) throws(DiskFailure) {
     try locked(.map) { () throws(DiskFailure) in

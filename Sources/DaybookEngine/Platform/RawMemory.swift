@@ -63,6 +63,12 @@ package enum RawMemory {
     _ = unsafe memset(target, 0, byteCount)
   }
 
+  /// Whether memory holds nothing but one byte, again and again. The C library's comparison, for the same reason.
+  static func isFilled(_ memory: UnsafeMutableRawPointer, byteCount: Int, with byte: UInt8) -> Bool {
+    // Safe: the caller owns `byteCount` bytes at `memory`; each is compared with the one before it.
+    unsafe memory.load(as: UInt8.self) == byte && memcmp(memory, memory + 1, byteCount - 1) == 0
+  }
+
   /// The same with another byte.
   static func fill(_ target: UnsafeMutableRawPointer, byteCount: Int, with byte: UInt8) {
     // Safe: as above.

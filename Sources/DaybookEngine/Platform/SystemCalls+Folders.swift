@@ -17,12 +17,13 @@ extension SystemCall {
     try check(source)
     try check(target)
     // Safe: paths are C strings for the length of the call; the same holds for every path below.
-    guard unsafe libraryLink(source, target) == 0 else { throw .last }
+    // A link itself gets the second name, not what it leads to: Darwin's `link` would follow it.
+    guard unsafe linkat(AT_FDCWD, source, AT_FDCWD, target, 0) == 0 else { throw .last }
   }
 
-  static func makeDirectory(_ path: String) throws(SystemError) {
+  static func makeDirectory(_ path: String, rights: UInt32 = 0o755) throws(SystemError) {
     try check(path)
-    guard unsafe mkdir(path, 0o755) == 0 else { throw .last }
+    guard unsafe mkdir(path, mode_t(rights)) == 0 else { throw .last }
   }
 
   static func removeDirectory(_ path: String) throws(SystemError) {
@@ -31,9 +32,13 @@ extension SystemCall {
   }
 
   /// The names in a directory, but "." and "..".
-  static func entries(of path: String) throws(SystemError) -> [DirectoryEntry] {
-    try check(path)
-    guard let stream = unsafe opendir(path) else { throw .last }
+  static func entries(of path: String, followingLink: Bool) throws(SystemError) -> [DirectoryEntry] {
+    let descriptor = try openDescriptor(path, O_RDONLY | O_DIRECTORY | (followingLink ? 0 : O_NOFOLLOW))
+    guard let stream = unsafe fdopendir(descriptor) else {
+      let error = SystemError.last
+      close(descriptor)
+      throw error
+    }
     defer { _ = unsafe closedir(stream) }
     var entries: [DirectoryEntry] = []
     while true {
@@ -118,7 +123,3 @@ extension SystemCall {
     return unsafe unsafeBitCast(symbol, to: CopyFileRange.self)
   }()
 #endif
-
-private func libraryLink(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
-  unsafe link(source, target)
-}

@@ -25,6 +25,8 @@ package enum ErrorNumber {
   package static let noMemory: Int32 = ENOMEM
   package static let interrupted: Int32 = EINTR
   package static let notEmpty: Int32 = ENOTEMPTY
+  package static let tooManyLinks: Int32 = ELOOP
+  package static let again: Int32 = EAGAIN
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -34,6 +36,7 @@ package enum ErrorNumber {
     case ENOSPC, EDQUOT: .full
     case EACCES, EPERM, EROFS: .permission
     case EFBIG: .tooLarge
+    case ELOOP, ENOTDIR, ENXIO: .notRegular
     default: .other
     }
   }
@@ -59,7 +62,10 @@ package struct SystemError: Error {
 /// What the engine wants to know of a file that exists.
 struct FileStatus {
   let identity: FileIdentity
+  /// How many names lead to it.
+  let linkCount: Int
   let byteCount: Int
+  let isRegular: Bool
 }
 
 enum SystemCall {
@@ -68,28 +74,86 @@ enum SystemCall {
 
   // MARK: Names
 
-  static func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> Int32 {
+  static func open(_ path: String, _ mode: OpenMode, rights: UInt32 = 0o644) throws(SystemError) -> Int32 {
     let flags =
       switch mode {
       case .readOnly: O_RDONLY
       case .readWrite: O_RDWR
       case .createNew: O_RDWR | O_CREAT | O_EXCL
+      case .readContent: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
       }
-    return try openDescriptor(path, flags)
+    return try openDescriptor(path, flags, rights: rights)
+  }
+
+  /// Through links, without waiting for the other end of a pipe, and without making a terminal ours.
+  static func openSource(_ path: String) throws(SystemError) -> Int32 {
+    try openDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
   }
 
   static func openDirectory(_ path: String) throws(SystemError) -> Int32 {
     try openDescriptor(path, O_RDONLY | O_DIRECTORY)
   }
 
-  private static func openDescriptor(_ path: String, _ flags: Int32) throws(SystemError) -> Int32 {
+  static func openDescriptor(
+    _ path: String, _ flags: Int32, rights: UInt32 = 0o644
+  ) throws(SystemError) -> Int32 {
     try check(path)
     while true {
       // Safe: the path is a C string for the length of the call; the same holds for every path below.
-      let descriptor = unsafe libraryOpen(path, flags | O_CLOEXEC, 0o644)
-      if descriptor >= 0 { return descriptor }
+      let descriptor = unsafe libraryOpen(path, flags | O_CLOEXEC, mode_t(rights))
+      if descriptor >= 0 { return try raised(descriptor) }
       guard errno == EINTR else { throw .last }
     }
+  }
+
+  /// The same open file under a number that is not one of the three that programs write to without asking: where standard
+  /// error is closed, a file gets its number, and the next message of anybody goes into the file.
+  private static func raised(_ descriptor: Int32) throws(SystemError) -> Int32 {
+    if descriptor > STDERR_FILENO || isMutant("standard-descriptor") { return descriptor }
+    defer { close(descriptor) }
+    let raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    guard raised >= 0 else { throw .last }
+    return raised
+  }
+
+  /// The absolute path without symbolic links. Where nothing is yet, the directory's with the name, and what a link that
+  /// leads nowhere would lead to.
+  static func resolve(_ path: String) throws(SystemError) -> String {
+    var path = path
+    for _ in 0..<maximumLinkCount {
+      try check(path)
+      if let resolved = canonical(path) { return resolved }
+      guard errno == ENOENT else { throw .last }
+      if let target = linkTarget(path) {
+        path = target.hasPrefix("/") ? target : directory(holding: path) + "/" + target
+        continue
+      }
+      let holder = directory(holding: path)
+      let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+      guard let resolved = canonical(holder), !name.isEmpty else { throw SystemError(code: ENOENT) }
+      return resolved == "/" ? "/" + name : resolved + "/" + name
+    }
+    throw SystemError(code: ELOOP)
+  }
+
+  /// As many as Linux follows.
+  private static let maximumLinkCount = 40
+
+  private static func canonical(_ path: String) -> String? {
+    // Safe: the system allocates the path, and it is given back at once.
+    guard let bytes = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(bytes) }
+    return unsafe String(cString: bytes)
+  }
+
+  private static func linkTarget(_ path: String) -> String? {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    // Safe: the array has room for as many bytes as the call is told of.
+    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+      guard let base = buffer.baseAddress else { return 0 }
+      return unsafe readlink(path, base.assumingMemoryBound(to: CChar.self), buffer.count)
+    }
+    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
   }
 
   static func status(_ path: String) throws(SystemError) -> FileStatus {
@@ -112,17 +176,53 @@ enum SystemCall {
     guard unsafe libraryRename(source, target) == 0 else { throw .last }
   }
 
-  /// EEXIST when the target exists. Linux has a call for it (`renameat2`) that its header shows to GNU programs only, so
-  /// there it takes two: `link` never replaces a name, and a crash before the second call leaves both.
+  /// How a file gets a name that must not be another's.
+  enum RenameWay: CaseIterable {
+    /// One call of the system, which volumes may not know.
+    case atOnce
+    /// A second name, which is never another's; then the first goes. A crash in between leaves both.
+    case byLink
+    /// Where there are no second names: an empty file takes the name, and the other one takes its place. A crash in between
+    /// leaves the empty file, and what another program writes into that in this moment is lost.
+    case byClaim
+  }
+
+  /// EEXIST when the target exists.
   static func renameWithoutReplacing(_ source: String, to target: String) throws(SystemError) {
+    for way in RenameWay.allCases where try renameWithoutReplacing(source, to: target, way) { return }
+  }
+
+  /// False where the system or the volume cannot do it this way; then nothing has happened.
+  static func renameWithoutReplacing(
+    _ source: String, to target: String, _ way: RenameWay
+  ) throws(SystemError) -> Bool {
     try check(source)
     try check(target)
-    #if canImport(Darwin)
-      guard unsafe renamex_np(source, target, UInt32(RENAME_EXCL)) == 0 else { throw .last }
-    #else
-      try link(source, to: target)
+    switch way {
+    case .atOnce:
+      #if canImport(Darwin)
+        if unsafe renamex_np(source, target, UInt32(RENAME_EXCL)) == 0 { return true }
+      #else
+        guard let call = unsafe renameAt2 else { return false }
+        // Safe: paths are C strings for the length of the call. AT_FDCWD and RENAME_NOREPLACE are not imported.
+        if unsafe call(-100, source, -100, target, 1) == 0 { return true }
+      #endif
+      guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP || errno == EOPNOTSUPP else { throw .last }
+      return false
+    case .byLink:
+      do { try link(source, to: target) } catch {
+        guard isRefusal(error.code) || error.code == EMLINK else { throw error }
+        return false
+      }
       try unlink(source)
-    #endif
+    case .byClaim:
+      close(try openDescriptor(target, O_WRONLY | O_CREAT | O_EXCL, rights: 0o600))
+      do { try rename(source, to: target) } catch {
+        try? unlink(target)
+        throw error
+      }
+    }
+    return true
   }
 
   static func unlink(_ path: String) throws(SystemError) {
@@ -304,9 +404,23 @@ extension FileStatus {
   fileprivate init(_ status: stat) {
     identity = FileIdentity(
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+    linkCount = Int(clamping: status.st_nlink)
     byteCount = Int(status.st_size)
+    isRegular = status.st_mode & S_IFMT == S_IFREG
   }
 }
+
+#if !canImport(Darwin)
+  private typealias RenameAt2 =
+    @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+
+  /// `renameat2`, which the header shows to GNU programs only. Looked up by name; nil in a library without it.
+  private let renameAt2: RenameAt2? = {
+    guard let symbol = unsafe dlsym(nil, "renameat2") else { return nil }
+    // Safe: the manual page has the function with exactly these arguments.
+    return unsafe unsafeBitCast(symbol, to: RenameAt2.self)
+  }()
+#endif
 
 // The library's functions under names that the wrappers above do not shadow.
 

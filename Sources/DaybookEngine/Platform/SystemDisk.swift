@@ -6,25 +6,59 @@ package final class SystemDisk: Disk {
   package init() {}
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    try open(path, mode, rights: 0o644)
+  }
+
+  private func open(_ path: String, _ mode: OpenMode, rights: UInt32) throws(DiskFailure) -> any DiskFile {
     let operation: DiskFailure.Operation = mode == .createNew ? .create : .open
+    let descriptor: Int32
+    do { descriptor = try SystemCall.open(path, mode, rights: rights) } catch {
+      throw DiskFailure(operation, path: path, code: error.code)
+    }
+    return try SystemDisk.file(descriptor, path, operation, mustBeRegular: mode == .readContent)
+  }
+
+  /// Opens a file of somebody else, which may be anything by now: through links, and without waiting. What is no regular file
+  /// is not opened, because opening a device may do something already, and `.notRegular`.
+  package static func openSource(_ path: String) throws(DiskFailure) -> any DiskFile {
+    let descriptor: Int32
     do throws(SystemError) {
-      let descriptor = try SystemCall.open(path, mode)
-      do throws(SystemError) {
-        let status = try SystemCall.status(descriptor)
-        return SystemFile(path: path, descriptor: descriptor, identity: status.identity)
-      } catch {
-        SystemCall.close(descriptor)
-        throw error
+      guard try SystemCall.status(path).isRegular else {
+        throw SystemError(code: ErrorNumber.tooManyLinks)
       }
+      descriptor = try SystemCall.openSource(path)
     } catch {
+      throw DiskFailure(.open, path: path, code: error.code)
+    }
+    return try file(descriptor, path, .open, mustBeRegular: true)
+  }
+
+  private static func file(
+    _ descriptor: Int32, _ path: String, _ operation: DiskFailure.Operation, mustBeRegular: Bool
+  ) throws(DiskFailure) -> any DiskFile {
+    do throws(SystemError) {
+      let status = try SystemCall.status(descriptor)
+      guard status.isRegular || !mustBeRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
+      return SystemFile(path: path, descriptor: descriptor, identity: status.identity)
+    } catch {
+      SystemCall.close(descriptor)
       throw DiskFailure(operation, path: path, code: error.code)
     }
   }
 
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
 
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    try open(path, .createNew, rights: 0o600)
+  }
+
   package func exists(_ path: String) throws(DiskFailure) -> Bool {
     try identity(of: path) != nil
+  }
+
+  package func resolve(_ path: String) throws(DiskFailure) -> String {
+    if isMutant("link-not-resolved") { return path }
+    do { return try SystemCall.resolve(path) } catch { throw DiskFailure(.open, path: path, code: error.code) }
   }
 
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
@@ -73,6 +107,28 @@ package final class SystemDisk: Disk {
     }
   }
 
+  package func makePrivateDirectory(_ path: String) throws(DiskFailure) {
+    do { try SystemCall.makeDirectory(path, rights: 0o700) } catch {
+      throw DiskFailure(.makeDirectory, path: path, code: error.code)
+    }
+  }
+
+  package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
+    do throws(SystemError) {
+      let descriptor = try SystemCall.open(path, .readOnly)
+      defer { SystemCall.close(descriptor) }
+      return try SystemCall.attributes(descriptor)
+    } catch { throw DiskFailure(.status, path: path, code: error.code) }
+  }
+
+  package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
+    do throws(SystemError) {
+      let descriptor = try SystemCall.open(path, .readOnly)
+      defer { SystemCall.close(descriptor) }
+      try SystemCall.setAttributes(attributes, of: descriptor)
+    } catch { throw DiskFailure(.protect, path: path, code: error.code) }
+  }
+
   package func removeDirectory(_ path: String) throws(DiskFailure) {
     do { try SystemCall.removeDirectory(path) } catch {
       throw DiskFailure(.remove, path: path, code: error.code)
@@ -80,7 +136,17 @@ package final class SystemDisk: Disk {
   }
 
   package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
-    do { return try SystemCall.entries(of: directory).sorted { $0.name < $1.name } } catch {
+    try entries(of: directory, followingLink: true)
+  }
+
+  package func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try entries(of: directory, followingLink: false)
+  }
+
+  private func entries(of directory: String, followingLink: Bool) throws(DiskFailure) -> [DirectoryEntry] {
+    do {
+      return try SystemCall.entries(of: directory, followingLink: followingLink).sorted { $0.name < $1.name }
+    } catch {
       throw DiskFailure(.list, path: directory, code: error.code)
     }
   }

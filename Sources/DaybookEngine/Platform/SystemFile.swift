@@ -16,6 +16,8 @@ import Synchronization
   package let path: String
   package let identity: FileIdentity
   private let descriptor: Atomic<Int32>
+  private let process = processID()
+  private let hasLocked = Atomic<Bool>(false)
   /// How many calls are using the descriptor, plus `closedBit` once `close` was called.
   private let users = Atomic<Int>(0)
   private let mapping = Locked(Mapping())
@@ -126,6 +128,30 @@ import Synchronization
     }
   }
 
+  package func linkCount() throws(DiskFailure) -> Int {
+    let descriptor = try enter(.status)
+    defer { leave() }
+    do { return try SystemCall.status(descriptor).linkCount } catch {
+      throw DiskFailure(.status, path: path, code: error.code)
+    }
+  }
+
+  package func attributes() throws(DiskFailure) -> FileAttributes {
+    let descriptor = try enter(.status)
+    defer { leave() }
+    do { return try SystemCall.attributes(descriptor) } catch {
+      throw DiskFailure(.status, path: path, code: error.code)
+    }
+  }
+
+  package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
+    let descriptor = try enter(.protect)
+    defer { leave() }
+    do { try SystemCall.setAttributes(attributes, of: descriptor) } catch {
+      throw DiskFailure(.protect, path: path, code: error.code)
+    }
+  }
+
   // MARK: Mapping
 
   package var base: UnsafeRawPointer {
@@ -184,12 +210,18 @@ import Synchronization
   package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     let descriptor = try enter(.lock)
     defer { leave() }
-    do { return try SystemCall.lock(descriptor, byte, .take(strength)) } catch {
+    do {
+      guard try SystemCall.lock(descriptor, byte, .take(strength)) else { return false }
+      hasLocked.store(true, ordering: .relaxed)
+      return true
+    } catch {
       throw DiskFailure(.lock, path: path, code: error.code, offset: byte.rawValue, byteCount: 1)
     }
   }
 
   package func unlock(_ byte: LockByte) {
+    // A child after `fork` shares the description: it would give back the lock of its parent.
+    guard process == processID() else { return }
     // A closed description has no locks left, and giving back a lock that is held does not fail.
     guard let descriptor = try? enter(.lock) else { return }
     defer { leave() }
@@ -239,6 +271,10 @@ import Synchronization
     let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard descriptor >= 0 else { return }
     unmap()
+    // A child after `fork` may carry the description on, and its locks with it: closing alone would not give them back.
+    if hasLocked.load(ordering: .relaxed), process == processID() {
+      for byte in [LockByte.writer, .readers] { _ = try? SystemCall.lock(descriptor, byte, .release) }
+    }
     SystemCall.close(descriptor)
   }
 

@@ -1,8 +1,9 @@
-/// How the whole test suite runs on another way of reading: `DAYBOOK_ACCESS=buffered swift test`.
+/// How the whole test suite runs on another way of reading: `DAYBOOK_ACCESS=buffered swift test`, and without poison in
+/// freed memory: `DAYBOOK_MEMORY=plain swift test`.
 ///
-/// The variable changes what options say before anybody sets them, and makes ring, cache and windows so small that pages
-/// leave while somebody might still look at them. Only debug builds look at it: it is for the suite, which makes its options
-/// in hundreds of places.
+/// The first changes what options say before anybody sets them, and makes ring, cache and windows so small that pages
+/// leave while somebody might still look at them. Only debug builds look at these variables: they are for the suite, which
+/// makes its options in hundreds of places.
 ///
 /// Always true: in a release build this is `false` at compile time.
 #if DEBUG
@@ -23,8 +24,16 @@ package enum TestSetting {
       guard let name = unsafe getenv("DAYBOOK_ACCESS") else { return false }
       return unsafe String(cString: name) == "buffered"
     }()
+    /// Whether freed memory is poisoned unless options say something else: see `DirtyPages`.
+    package static let poisonsFreedMemory: Bool = {
+      // Safe: as above.
+      guard let name = unsafe getenv("DAYBOOK_MEMORY") else { return true }
+      return unsafe String(cString: name) != "plain"
+    }()
   #else
     /// Whether options read with `pread` unless they say something else.
     @inlinable package static var isBuffered: Bool { false }
+    /// Whether freed memory is poisoned unless options say something else.
+    @inlinable package static var poisonsFreedMemory: Bool { false }
   #endif
 }

@@ -173,6 +173,7 @@ package final class BackgroundThread: @unchecked Sendable {
   private let thread: ThreadNumber
   private let monitor = Monitor()
   private var isJoined = false
+  private let process = processID()
 
   /// Starts the thread; nil when the system has no more threads to give.
   package init?(name: String, stackByteCount: Int = 1 << 20, body: @Sendable @escaping () -> Void) {
@@ -183,12 +184,13 @@ package final class BackgroundThread: @unchecked Sendable {
 
   deinit {
     // A thread is joined or detached, exactly once.
-    if !isJoined { thread.detach() }
+    if !isJoined, process == processID() { thread.detach() }
   }
 
   /// Waits until the closure has returned. From within the closure it returns at once, because it would wait for ever.
   package func join() {
-    guard !thread.isCurrent else { return }
+    // A child after `fork` has none of its parent's threads, and would wait for ever.
+    guard process == processID(), !thread.isCurrent else { return }
     monitor.withLock {
       guard !isJoined else { return }
       isJoined = true

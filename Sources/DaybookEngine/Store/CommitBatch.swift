@@ -35,7 +35,6 @@
       try transaction.endOperation(start, kind: kind)
     }
     let header = try transaction.writeCommit()
-    target.tail.sequence = header.sequence
     last = header
     operationCount += commit.count
     transaction.beginNextOfBatch()

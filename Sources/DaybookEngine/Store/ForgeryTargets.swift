@@ -16,7 +16,7 @@ extension Forgery {
         throw Finding("two plans of one log differ")
       }
       if plan.checkpoint != nil { try examine(try log.plan(skipping: 1), log, "plan on the older checkpoint") }
-      _ = log.contentEnd(from: plan.end)
+      _ = log.contentEnd(from: plan.end.offset)
     }
   }
 
@@ -52,11 +52,13 @@ extension Forgery {
   }
 
   private static func examine(_ plan: RecoveryPlan, _ log: LogReader, _ name: String) throws {
-    guard plan.end >= UInt64(FileHeader.byteCount), plan.startOffset <= plan.end, plan.startSequence <= plan.lastSequence else {
+    guard plan.end.offset >= UInt64(FileHeader.byteCount), plan.start.offset <= plan.end.offset,
+      plan.start.sequence <= plan.lastSequence
+    else {
       throw Finding("\(name): it ends before it starts")
     }
     if let last = plan.last, last.end > log.end { throw Finding("\(name): the last frame lies beyond the file") }
-    var expected = plan.startSequence
+    var expected = plan.start.sequence
     do throws(LogFault) {
       try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         if commit.sequence != expected + 1, !(commit.isImage && expected == 0) { throw .inconsistent }

@@ -81,6 +81,8 @@ struct GroupCommit {
 }
 
 extension Store {
+  func isDurable(_ number: UInt64) -> Bool { durableThrough.load(ordering: .acquiring) >= number }
+
   /// Waits until a frame is durable, and syncs where nobody else does.
   func syncThrough(_ number: UInt64) throws(StoreError) {
     var newestShown: UInt64?

@@ -30,12 +30,11 @@
   /// have the disk.
   package func rest() throws(StoreError) {
     if transaction.editor.createdByteCount > pageByteLimit {
-      try transaction.spill { (walk) throws(StoreError) in
-        let isMore = try store.appendPages(&walk)
+      try transaction.spill { (pages) throws(StoreError) in
+        let isMore = try store.appendPages(&pages)
         try letOthersHaveTheDisk()
         return isMore
       }
-      store.writtenPages.removeAll()
     }
     try letOthersHaveTheDisk()
   }

@@ -121,7 +121,7 @@ extension Store {
   package var isCompactionDue: Bool {
     takeTurnForBackground()
     defer { giveTurn() }
-    return isUsable && Int(tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit
+    return isUsable && Int(tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit && hasOnlyName
   }
 
   /// Bytes of the file that the newest version needs.
@@ -135,7 +135,7 @@ extension Store {
   }
 
   var unsyncedByteCount: Int {
-    Int(writtenOffset.load(ordering: .acquiring) &- syncedOffset.load(ordering: .acquiring))
+    max(0, Int(writtenOffset.load(ordering: .acquiring)) - Int(syncedOffset.load(ordering: .acquiring)))
   }
 
   /// Whether the thread that commits has to make the checkpoint: where there is no other for it, and where the other has
@@ -213,7 +213,7 @@ extension Store {
   /// Called with the turn.
   func writeNote(covering number: UInt64? = nil) throws(StoreError) {
     let number = number ?? tail.lastTruthNumber
-    guard number > tail.lastDurableThrough, durableThrough.load(ordering: .acquiring) >= number else { return }
+    guard number > tail.provenThrough, durableThrough.load(ordering: .acquiring) >= number else { return }
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)

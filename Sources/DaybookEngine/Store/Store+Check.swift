@@ -62,15 +62,16 @@ extension Store {
     let plan: RecoveryPlan
     do { plan = try log.planFromStart() } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending {
-      result.findings.append(.init(offset: plan.end, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
-    } else if plan.end != pin.end {
-      result.findings.append(.init(offset: plan.end, message: "the log ends before its last commit"))
+      result.findings.append(
+        .init(offset: plan.end.offset, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
+    } else if plan.end.offset != pin.end {
+      result.findings.append(.init(offset: plan.end.offset, message: "the log ends before its last commit"))
     }
     for skip in plan.skips.keys.sorted() {
       result.remarks.append(.init(offset: skip, message: "a frame without data is damaged"))
     }
-    var offset = plan.startOffset
-    while offset < plan.end {
+    var offset = plan.start.offset
+    while offset < plan.end.offset {
       if let target = plan.skips[offset] {
         offset = target
         continue
@@ -224,10 +225,8 @@ extension Store {
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     let log = log(through: pin.end)
-    var plan: RecoveryPlan
+    let plan: RecoveryPlan
     do { plan = try log.planFromStart() } catch { throw .disk(error) }
-    plan.end = min(plan.end, pin.end)
-    plan.lastSequence = min(plan.lastSequence, pin.sequence)
     var readOnly = options
     readOnly.isReadOnly = true
     readOnly.hasBackgroundThread = false
@@ -237,8 +236,8 @@ extension Store {
       applier: applier, plan: plan)
     // The files belong to this store; the copy must not give them back.
     copy.isClosed.store(true, ordering: .releasing)
-    try copy.replay(plan, log: log)
-    try body(copy.head.roots, TreeReader(source: copy.source, end: plan.end))
+    try copy.replay(plan, log: log, through: pin.sequence)
+    try body(copy.head.roots, TreeReader(source: copy.source, end: plan.readableEnd))
   }
 
   /// Compares two trees key by key and value by value; `ignoringRoots` skips the page references of catalog values.

@@ -20,34 +20,13 @@ extension Store {
   /// Writes a checkpoint of what readers see now. Errors of the disk other than a failed sync leave the store usable.
   /// Once the store closes, only `close` itself makes one.
   package func checkpoint(isClosing: Bool = false) throws(StoreError) {
-    if source.firstFault.withLock({ $0 }) != nil { return try tellOfDamagedPage() }
     holdCheckpoints()
     defer { allowCheckpoints() }
     // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
     if !isClosing && isClosed.load(ordering: .sequentiallyConsistent) { return }
-    guard let (slot, state) = slots.claim() else { return }
-    do {
-      defer { slots.release(slot) }
-      let version = state.record
-      guard version.end > freezeOffset else { return }
-      // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
-      // when there are no pages whose sync would see to it.
-      if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
-      var walk = CheckpointWalk(roots: version.roots.array)
-      var others = CommitSyncs(self)
-      var hasPages = false
-      var unsyncedCount = 0
-      while try writePages(&walk, atMost: others.wereSeen ? Store.pagesPerHurriedFrame : Store.pagesPerFrame) {
-        hasPages = true
-        unsyncedCount += 1
-        if !others.look(), unsyncedCount < Store.framesPerSync { continue }
-        unsyncedCount = 0
-        try syncPages()
-      }
-      if unsyncedCount > 0 { try syncPages() }
-      try writeCheckpointFrame(version, hasPages: hasPages)
-      try exchangeWritten()
-    }
+    try tellOfDamagedPage()
+    var failure: StoreError?
+    do { if try !writeVersion() { return } } catch { failure = error }
     // Only now, because our own pin has held the written pages.
     takeTurnForBackground()
     reclaim()
@@ -56,6 +35,41 @@ extension Store {
     let unused = editor.pages.detachUnused(moreThan: options.checkpointMemoryByteCount / 2)
     giveTurn()
     PageSlabs.release(unused)
+    if let failure { throw failure }
+  }
+
+  /// False when there is nothing to write.
+  private func writeVersion() throws(StoreError) -> Bool {
+    guard let (slot, state) = slots.claim(newestWord) else { return false }
+    let version = state.record
+    var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
+    guard version.position.offset > freeze.offset else { return false }
+    do throws(StoreError) {
+      try write(&pages, version)
+    } catch {
+      // What got into the file stays there, and its memory comes free all the same: on a full disk that is what the next
+      // checkpoint need not write again. The frame that names any of it comes after a sync.
+      if !isDead.load(ordering: .acquiring), !pages.written.isEmpty { try? exchange(&pages) }
+      throw error
+    }
+    try exchange(&pages)
+    return true
+  }
+
+  private func write(_ pages: inout CheckpointPages, _ version: StateRecord) throws(StoreError) {
+    // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
+    // when there are no pages whose sync would see to it.
+    if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
+    var others = CommitSyncs(self)
+    var unsyncedCount = 0
+    while try writePages(&pages, atMost: others.wereSeen ? Store.pagesPerHurriedFrame : Store.pagesPerFrame) {
+      unsyncedCount += 1
+      if !others.look(), unsyncedCount < Store.framesPerSync { continue }
+      unsyncedCount = 0
+      try syncPages()
+    }
+    if hasUnsyncedPages { try syncPages() }
+    try writeCheckpointFrame(version, hasPages: !pages.written.isEmpty)
   }
 
   private func syncPages() throws(StoreError) {
@@ -64,6 +78,7 @@ extension Store {
       die(error)
       throw .outcomeUnknown(error)
     }
+    hasUnsyncedPages = false
   }
 
   /// Waits until no checkpoint is under way, and keeps others from beginning.
@@ -88,12 +103,21 @@ extension Store {
     turn.unlock()
   }
 
-  /// A page failed its check: a note says so, and the next open for writing rebuilds the trees from the log.
+  /// A page failed its check: a note says so, and the next open for writing rebuilds the trees from the log. Until then
+  /// checkpoints go on, so that neither log nor memory grows; each has such a note behind it, because whoever finds a
+  /// checkpoint takes what was said before it for mended.
   func tellOfDamagedPage() throws(StoreError) {
-    guard let fault = source.firstFault.withLock({ $0 }), !options.isReadOnly else { return }
+    guard let fault = damagedPage, !options.isReadOnly else { return }
     takeTurnForBackground()
     defer { giveTurn() }
     if hasToldOfDamagedPage { return }
+    try writeNote(of: fault)
+  }
+
+  private var damagedPage: PageFault? { source.firstFault.withLock { $0 } }
+
+  /// Called with the turn.
+  private func writeNote(of fault: PageFault) throws(StoreError) {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     frame.append(uint64: fault.offset)
@@ -102,67 +126,62 @@ extension Store {
   }
 
   /// One frame of pages within one turn; false when there are none left.
-  private func writePages(_ walk: inout CheckpointWalk, atMost limit: Int) throws(StoreError) -> Bool {
+  private func writePages(_ pages: inout CheckpointPages, atMost limit: Int) throws(StoreError) -> Bool {
     waitForBackgroundTurn()
     defer { giveTurn() }
-    return try appendPages(&walk, atMost: limit)
+    return try appendPages(&pages, atMost: limit)
   }
 
   /// One frame of pages. Called with the turn.
-  func appendPages(_ walk: inout CheckpointWalk, atMost limit: Int = pagesPerHurriedFrame) throws(StoreError) -> Bool {
+  func appendPages(_ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame) throws(StoreError) -> Bool {
     let frame = ByteBuffer(capacity: FrameHeader.byteCount + (limit + 2) * Page.byteCount)
     frame.append(zeros: FrameHeader.byteCount)
     // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
     let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
     frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
-    let firstWritten = writtenPages.count
-    while writtenPages.count - firstWritten < limit, let reference = walk.next() {
+    let firstWritten = pages.written.count
+    while pages.written.count - firstWritten < limit, let reference = pages.next() {
       let start = frame.count
       frame.append(zeros: Page.byteCount)
       // Safe: the frame's buffer has the page's bytes at `start`, and does not grow before they are written.
       let target = unsafe Page(frame.base + start)
-      do { try editor.encodeForFile(reference, into: target, offset: tail.offset + UInt64(start)) } catch {
-        forgetWritten(from: firstWritten)
-        throw StoreError(error)
+      let offset = tail.offset + UInt64(start)
+      do { try editor.encodeForFile(reference, into: target, offset: offset) } catch {
+        if error.failure != nil {
+          pages.takeBack(from: firstWritten)
+          throw StoreError(error)
+        }
+        // The leaf below a delta has rotted, and nothing can be made of the two. A page that fails its check stands for
+        // them: whoever wants a key of it hears what is true, and the log has it.
+        editor.encodeDamage(reference, into: target, offset: offset)
       }
-      writtenPages.append(reference)
+      pages.note(reference)
     }
-    guard writtenPages.count > firstWritten else { return false }
+    guard pages.written.count > firstWritten else { return false }
     do {
       _ = try append(.pages, frame, sequence: tail.sequence, through: backgroundFile)
     } catch {
-      forgetWritten(from: firstWritten)
+      pages.takeBack(from: firstWritten)
       throw error
     }
+    hasUnsyncedPages = true
     return true
-  }
-
-  private func forgetWritten(from index: Int) {
-    for reference in writtenPages[index...] { DirtyPage(reference).fileOffset = 0 }
-    writtenPages.removeSubrange(index...)
   }
 
   /// - Parameter hasPages: pages of this checkpoint were written, and everything was synced after the last of them.
   private func writeCheckpointFrame(_ version: StateRecord, hasPages: Bool) throws(StoreError) {
     var contents = CheckpointContents(
-      freezeOffset: version.end, freezeNumber: version.nextNumber, freezeSequence: version.sequence,
-      freezePrevious: version.previous, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
+      freeze: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
       roots: version.roots.array.map { root in
         let isDirty = root.reference & PageSource.memoryTag != 0
         return TreeRoot(
           reference: isDirty ? DirtyPage(root.reference).fileOffset : root.reference, count: root.count,
           pageCount: root.pageCount)
       })
-    var freezePageFrameByteCount = version.pageFrameByteCount
     waitForBackgroundTurn()
     // Where nothing but these pages came after the version, replay begins behind them: an open that had to walk over the
     // pages of 100,000 zones took 31 ms, and 3 behind them (`daybook-bench large-zones`).
-    if hasPages, tail.offset - version.end == tail.pageFrameByteCount - version.pageFrameByteCount {
-      contents.freezeOffset = tail.offset
-      contents.freezeNumber = tail.number
-      contents.freezePrevious = tail.previous
-      freezePageFrameByteCount = tail.pageFrameByteCount
-    }
+    if hasPages, tail.position.commitOffset == version.position.commitOffset { contents.freeze = tail.position }
     let frame = ByteBuffer(capacity: 512)
     frame.append(zeros: FrameHeader.byteCount)
     contents.append(to: frame, header: header)
@@ -173,21 +192,24 @@ extension Store {
       giveTurn()
       throw error
     }
+    if let damagedPage, !isMutant("forget-damaged-page") {
+      // Without room for it, `close` and the next checkpoint try again.
+      hasToldOfDamagedPage = false
+      try? writeNote(of: damagedPage)
+    }
     giveTurn()
     do { try backgroundFile.sync(.full) } catch {
       die(error)
       throw .outcomeUnknown(error)
     }
     takeTurnForBackground()
-    tail.olderCheckpoint = tail.newestCheckpoint
-    tail.newestCheckpoint = checkpoint.offset
-    freezeOffset = contents.freezeOffset
-    self.freezePageFrameByteCount = freezePageFrameByteCount
+    tail.name(checkpoint)
+    freeze = contents.freeze
     giveTurn()
   }
 
   /// The short edit after a checkpoint. Nothing of it goes into the log: the trees hold the same as before.
-  private func exchangeWritten() throws(StoreError) {
+  private func exchange(_ pages: inout CheckpointPages) throws(StoreError) {
     takeTurnForBackground()
     let version = head.version + 1
     editor.version = version
@@ -205,15 +227,12 @@ extension Store {
     }
     // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
     expandWholeTrees(pinned: [], published: 0, all: true)
-    // Memory that has gone to another page since a failed checkpoint has no file offset; `retireWritten` retires only once.
-    editor.retireWritten(writtenPages.filter { DirtyPage($0).fileOffset != 0 })
-    writtenPages.removeAll()
+    editor.retireWritten(pages.written)
+    pages.exchanged()
     retire(editor.finishEdit(), newest: version)
     head.version = version
-    head.end = tail.offset
-    head.nextNumber = tail.number
-    head.previous = tail.previous
-    head.pageFrameByteCount = tail.pageFrameByteCount
+    head.position = tail.position
+    head.end = max(head.end, tail.offset)
     head.roots = roots
     enqueue(head)
     syncMonitor.lock()

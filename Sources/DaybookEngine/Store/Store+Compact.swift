@@ -11,6 +11,7 @@
 extension StoreSwitch {
   /// Compacts the current store; a new one is current when it returns. One at a time.
   package func compact(_ imager: some Imager, pace: Pace) throws(StoreError) {
+    try checkProcess()
     replacing.lock()
     defer { replacing.unlock() }
     while true {
@@ -24,8 +25,8 @@ extension StoreSwitch {
           return try store.compact(imager, in: self, pace: pace)
         }
       } catch {
-        guard case .moved = error else { throw error }
-        try reloadMoved(store)
+        guard case .moved(let cause) = error else { throw error }
+        try reload(store, cause)
       }
     }
   }
@@ -40,9 +41,12 @@ extension Store {
     _ imager: some Imager, in stores: StoreSwitch, pace: Pace
   ) throws(StoreError) {
     try checkUsable()
+    try checkOnlyName()
     let temporary = Store.unfinishedPath(of: path)
     do { try Store.removeLeftover(of: path, disk: disk) } catch { throw .disk(error) }
-    try Store.create(temporary, disk: disk, options: options, copying: header, generations: 1)
+    let attributes: FileAttributes
+    do { attributes = try file.attributes() } catch { throw .disk(error) }
+    try Store.create(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
     let target: Store
     do {
       target = try Store.open(
@@ -61,7 +65,7 @@ extension Store {
       try catchUpInRounds(target, &position, imager, pace)
       // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
       target.setUnfinished(false, beside: self)
-      limitCommits(through: pace.isLimited ? .max : position.commitEnd + target.leadDuringCheckpoint)
+      limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, imager, pace)
       try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
@@ -100,30 +104,12 @@ extension Store {
     return true
   }
 
-  /// Where the next commit to copy begins.
-  struct CopyPosition {
-    var end: UInt64
-    var nextNumber: UInt64
-    var sequence: UInt64
-    var previous: UInt64
-    /// The end without the frames of pages before it, which nobody copies.
-    var commitEnd: UInt64
-
-    init(_ state: StateRecord) {
-      end = state.end
-      commitEnd = state.commitEnd
-      nextNumber = state.nextNumber
-      sequence = state.sequence
-      previous = state.previous
-    }
-  }
-
   private func copyImage(
     to target: Store, _ imager: some Imager, _ pace: Pace
-  ) throws(StoreError) -> CopyPosition {
+  ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    let position = CopyPosition(pin.state.record)
+    let position = pin.state.record.position
     if position.sequence == 0 { return position }
     let writer = try ImageWriter(target, sequence: position.sequence, pace: pace)
     do throws(StoreError) {
@@ -140,13 +126,13 @@ extension Store {
   /// shorter than the one before: commits that come faster than they can be copied wait from the second round on, unless the
   /// copy was asked to be slow. What they may be ahead is half of what the round has to copy.
   private func catchUpInRounds(
-    _ target: Store, _ position: inout CopyPosition, _ imager: some Imager, _ pace: Pace
+    _ target: Store, _ position: inout LogPosition, _ imager: some Imager, _ pace: Pace
   ) throws(StoreError) {
     let limitsCommits = !pace.isLimited && !isMutant("never-catch-up")
     for _ in 0..<16 {
       try pace.check()
-      let lag = writtenOffset.load(ordering: .acquiring) - position.end
-      if lag < Store.unnoticedByteCount { return }
+      // Frames that show nothing may be gone from where the copy stands: there is nothing to catch up with, then.
+      if writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, imager, pace)
     }
   }
@@ -199,12 +185,12 @@ extension Store {
   ///     who is slower than that.
   ///   - pace: nil while the turn is held, when nobody may be asked whether to go on.
   private func catchUp(
-    _ target: Store, from position: CopyPosition, limitsCommits: Bool = false, _ imager: some Imager,
+    _ target: Store, from position: LogPosition, limitsCommits: Bool = false, _ imager: some Imager,
     _ pace: Pace?
-  ) throws(StoreError) -> CopyPosition {
+  ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    let end = max(pin.state.record.commitEnd, position.commitEnd)
+    let end = max(pin.state.record.position.commitOffset, position.commitOffset)
     var copied: UInt64 = 0
     var allowed: UInt64 = 0
     let batch = CommitBatch(target)
@@ -228,12 +214,12 @@ extension Store {
       }
     }
     try batch.settle()
-    return CopyPosition(pin.state.record)
+    return pin.state.record.position
   }
 
   /// The last step, with the turn: from the `superseded` frame on nothing is committed here.
   private func replace(
-    by target: Store, in stores: StoreSwitch, _ temporary: String, from position: CopyPosition, _ imager: some Imager
+    by target: Store, in stores: StoreSwitch, _ temporary: String, from position: LogPosition, _ imager: some Imager
   ) throws(StoreError) {
     holdCheckpoints()
     takeTurnForBackground()
@@ -252,6 +238,7 @@ extension Store {
         throw StoreError.refused(reason: "the database's name leads to another file")
       }
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    try checkOnlyName()
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     frame.append(uint64: target.header.generation)
@@ -281,6 +268,24 @@ extension Store {
     writerClaim = nil
     isRetired.store(true, ordering: .releasing)
     releaseIfUnused()
+  }
+
+  /// The new file takes one name. Under others the old one would stay, and be another database from then on.
+  private func checkOnlyName() throws(StoreError) {
+    let count: Int
+    do { count = try file.linkCount() } catch { throw .disk(error) }
+    if count > 1 { throw .hardLinked(path: path, count: count) }
+  }
+
+  /// Whether no other name leads to the file; true where nobody can tell.
+  var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
+
+  /// Takes away second names that a creation or a copy has left that died between taking one name and giving the other up.
+  func removeUnfinishedNames() throws(DiskFailure) {
+    guard try file.linkCount() > 1 else { return }
+    for name in [path + ".new", path + ".unfinished"] where try disk.identity(of: name) == file.identity {
+      try disk.remove(name)
+    }
   }
 
   /// Removes what a compaction that died has left, unless somebody is writing it right now.

@@ -14,13 +14,12 @@ extension Store {
 
   /// The same for what came behind a place that was reached before.
   func forEachCommit(
-    from position: CopyPosition, through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
+    from position: LogPosition, through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
     _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let place = CheckpointContents(
-      freezeOffset: position.end, freezeNumber: position.nextNumber, freezeSequence: position.sequence,
-      freezePrevious: position.previous, pageCount: 0, liveByteCount: 0, roots: [])
-    try forEachCommit(pin, { (log) throws(DiskFailure) in try log.plan(continuing: place) }, progress, visit)
+    try forEachCommit(
+      pin, { (log) throws(DiskFailure) in try log.plan(continuing: position, provenThrough: position.number - 1) }, progress,
+      visit)
   }
 
   private func forEachCommit(

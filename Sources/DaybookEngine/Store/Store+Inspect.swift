@@ -1,7 +1,17 @@
 /// What tools look at: frames one by one, pages tree by tree, how many bytes live.
 extension Store {
+  /// The rights and owners that a copy of the file on a disk should have; nil where those of this disk mean nothing there.
+  package func fileAttributes(for target: any Disk) throws(DiskFailure) -> FileAttributes? {
+    disk is MemoryDisk && !(target is MemoryDisk) ? nil : try file.attributes()
+  }
+
   package func fileByteCount() throws(StoreError) -> Int {
     do { return try file.byteCount() } catch { throw .disk(error) }
+  }
+
+  /// Names that lead to the file.
+  package func nameCount() throws(StoreError) -> Int {
+    do { return try file.linkCount() } catch { throw .disk(error) }
   }
 
   /// Calls `body` with each frame up to the pinned end, and the operations of those that carry some; false ends the walk.

@@ -1,11 +1,11 @@
 /// Taking turns with other processes: the file lock is given back between transactions (`locksPerTransaction`) or while the
 /// application is suspended, and taken again for the next.
 ///
-///     take lock ─► same file under the name? last frame still there? ─► apply what others have committed ─► mend what a
-///     process that died has left ─► transactions … ─► sync ─► note that covers everything ─► give lock back
+///     take lock ─► same file under the name? last frame still there? handed over? ─► apply what others have committed ─►
+///     transactions … ─► sync ─► note that covers everything ─► give lock back
 ///
-/// Between holds the trees stay as they are, and readers of this process read them. Where the name leads to another file, or
-/// the log is another one, `.moved` says that the file must be opened again.
+/// Between holds the trees stay as they are, and readers of this process read them. Where the name leads to another file, the
+/// log is another one, or a process has died without handing over, `.moved` says that the file must be opened again.
 ///
 /// Always true: the lock is given back only when everything written under it is durable, or when this writer is dead.
 extension Store {
@@ -16,7 +16,7 @@ extension Store {
     /// The last commit known before.
     package var from: UInt64 = 0
     package var to: UInt64 = 0
-    /// Something had to be discarded or rewritten: a process had died.
+    /// Something had to be discarded or rewritten, because a process had died; or it is another file or log.
     package var hasMended = false
   }
 
@@ -69,84 +69,32 @@ extension Store {
     }
   }
 
+  /// Goes on behind what others have handed over. Where one has died instead, or the name or the log has changed, the file is
+  /// opened again: what is not proven is repaired at one place only, before anybody sees it.
   private func catchUpWithOthers() throws(StoreError) {
     let log: LogReader
     do {
       guard try disk.identity(of: path) == file.identity || isMutant("skip-inode-check-at-takeover") else {
-        throw StoreError.moved
+        throw StoreError.moved(.otherFile)
       }
       log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
-    guard try lastShownHolds(in: log) else { throw .moved }
-    let plan: RecoveryPlan
-    do { plan = try log.plan(continuing: placeOfTail) } catch { throw .disk(error) }
-    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
-    let before = tail
-    let rewritten = recovery.rewrittenFrameCount
-    if plan.lastSequence > tail.sequence { try replayMore(plan, log) }
-    try mend(plan, log: log, isTakeover: true)
-    moveTail(behind: plan, from: before)
-    setDurable(plan)
-    let hasMended = plan.ending != .clean || recovery.rewrittenFrameCount != rewritten
-    if hasMended || plan.lastSequence > before.sequence {
-      takeover = Takeover(
-        count: takeover.count + 1, from: before.sequence, to: plan.lastSequence, hasMended: hasMended)
+    let plan = try planOfOthers(in: log)
+    guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
+    zerosEnd.store(log.end, ordering: .relaxed)
+    guard plan.last != nil else { return }
+    let before = tail.sequence
+    if plan.lastSequence > before { try show(plan, log) }
+    tail.move(to: plan.end, provenThrough: plan.provenThrough)
+    setDurable(through: plan.provenThrough)
+    if plan.lastSequence > before {
+      takeover = Takeover(count: takeover.count + 1, from: before, to: plan.lastSequence, hasMended: false)
     }
-  }
-
-  /// Where the walk over what others have written begins.
-  var placeOfTail: CheckpointContents {
-    CheckpointContents(
-      freezeOffset: tail.offset, freezeNumber: tail.number, freezeSequence: tail.sequence,
-      freezePrevious: tail.previous, pageCount: 0, liveByteCount: 0, roots: [])
-  }
-
-  private func moveTail(behind plan: RecoveryPlan, from old: LogTail) {
-    guard let last = plan.last else {
-      tail = old
-      return
-    }
-    tail = LogTail(plan)
-    // Checkpoints count whoever has made them; that the walk began behind one does not make it go away.
-    if plan.newestCheckpoint == 0 {
-      tail.newestCheckpoint = old.newestCheckpoint
-      tail.olderCheckpoint = old.olderCheckpoint
-    } else {
-      tail.newestCheckpoint = plan.newestCheckpoint
-      tail.olderCheckpoint = plan.olderCheckpoint
-    }
-    tail.pageFrameByteCount &+= old.pageFrameByteCount
-    lastShown = (last.offset, last.checksum)
-  }
-
-  private func setDurable(_ plan: RecoveryPlan) {
-    if plan.last == nil {
-      // Nothing behind what a refresh has shown, and that is durable; our own note at the end need not be.
-      syncMonitor.lock()
-      durableNumber = max(durableNumber, head.frameNumber)
-      durableThrough.store(durableNumber, ordering: .releasing)
-      syncMonitor.unlock()
-      writtenNumber.store(max(writtenNumber.load(ordering: .acquiring), tail.number - 1), ordering: .releasing)
-      writtenOffset.store(tail.offset, ordering: .releasing)
-      syncedOffset.store(tail.offset, ordering: .releasing)
-      return
-    }
-    // A `closed` frame at the end, or the note of a hand-over, becomes durable with what is appended behind it.
-    let number = plan.isClosed || plan.isHandedOver ? tail.number - 2 : tail.number - 1
-    syncMonitor.lock()
-    durableNumber = max(durableNumber, number)
-    durableThrough.store(durableNumber, ordering: .releasing)
-    syncMonitor.unlock()
-    writtenNumber.store(tail.number - 1, ordering: .releasing)
-    writtenOffset.store(tail.offset, ordering: .releasing)
-    syncedOffset.store(tail.offset, ordering: .releasing)
-    tail.lastDurableThrough = plan.provenThrough
-    tail.lastTruthNumber = plan.hasUnprovenTruth ? number : tail.lastDurableThrough
   }
 
   /// Gives the file lock back, unless a writer of this process waits for its turn or its sync.
   func releaseFileLockIfIdle() {
-    guard options.locksPerTransaction else { return }
+    guard options.locksPerTransaction, !isForked.load(ordering: .acquiring) else { return }
     takeTurnForBackground()
     defer { giveTurn() }
     let isBusy = turn.withLock { waitingWriterCount > 0 || fileLockKeeperCount > 0 }
@@ -192,9 +140,13 @@ extension Store {
 
   /// Gives back every lock, after everything written is durable and background work has stopped. Reads go on.
   func suspend() throws(StoreError) {
+    try checkProcess()
     if isClosed.load(ordering: .acquiring) { throw closedError }
     isSuspended.store(true, ordering: .sequentiallyConsistent)
     if options.isReadOnly {
+      // Not under a refresh, which walks over what a writer may cut off from here on.
+      takeTurnForBackground()
+      defer { giveTurn() }
       file.unlock(.readers)
       return
     }
@@ -210,11 +162,12 @@ extension Store {
 
   /// Takes the locks again and catches up with what others have done.
   func resume() throws(StoreError) {
+    try checkProcess()
     if isClosed.load(ordering: .acquiring) { throw closedError }
     guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
     do throws(StoreError) {
       if options.isReadOnly {
-        do { _ = try file.tryLock(.readers, .shared) } catch { throw .disk(error) }
+        try Store.lockReaders(file, options)
       } else if !options.locksPerTransaction {
         takeTurn()
         defer { giveTurn() }
@@ -222,48 +175,58 @@ extension Store {
         startKeeper()
       }
     } catch {
-      // `.moved` is dealt with by opening the file again.
-      if case .moved = error {} else { isSuspended.store(true, ordering: .sequentiallyConsistent) }
+      // Also where the file has to be opened again: until that has worked, this one has no lock, and stays suspended.
+      isSuspended.store(true, ordering: .sequentiallyConsistent)
       throw error
     }
   }
 }
 
 extension StoreSwitch {
-  /// Opens the file again, and lets the store that comes of it take this one's place.
-  func reload(_ store: Store, isSameFile: Bool) throws(StoreError) {
+  /// Opens the file again, and lets the store that comes of it take this one's place. Called with `replacing`.
+  ///
+  /// With the turn: a commit of the old store behind the new one's back would be acknowledged, and missing from what is read.
+  func reload(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) {
+    guard self.store === store else { return }
+    guard try replaceByNewOpen(store, cause) else { return }
+    store.retire()
+  }
+
+  /// False where another thread has the lock: it found that whatever was the matter is over.
+  private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
+    store.takeTurnForBackground()
+    defer { store.giveTurn() }
+    if !store.options.isReadOnly, store.holdsFileLock { return false }
     let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
     guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
       try? next.close()
       throw .replaced(path: store.path)
     }
     // What older snapshots show may have been written over.
-    if isSameFile { store.revokeSnapshots() }
+    if cause == .otherLog { store.revokeSnapshots() }
+    // Whatever has the name now, it need not go on from what was known: an older copy may have been put there.
+    next.takeover = Store.Takeover(count: 1, from: store.head.sequence, to: next.head.sequence, hasMended: true)
     replace(by: next)
     store.supersede()
-    store.retire()
-  }
-
-  /// The store was found to lead to another file or log. Called with `replacing`.
-  func reloadMoved(_ store: Store) throws(StoreError) {
-    guard self.store === store else { return }
-    let isSameFile: Bool
-    do { isSameFile = try store.disk.identity(of: store.path) == store.file.identity } catch { throw .disk(error) }
-    try reload(store, isSameFile: isSameFile)
+    return true
   }
 
   /// Gives back every lock until `resume`; writes throw `.suspended` meanwhile.
   package func suspend() throws(StoreError) {
+    try checkProcess()
     replacing.lock()
     defer { replacing.unlock() }
     try store.suspend()
   }
 
   package func resume() throws(StoreError) {
+    try checkProcess()
+    replacing.lock()
+    defer { replacing.unlock() }
     let store = self.store
     do { try store.resume() } catch {
-      guard case .moved = error else { throw error }
-      try replacing.withLock { () throws(StoreError) in try reloadMoved(store) }
+      guard case .moved(let cause) = error else { throw error }
+      try reload(store, cause)
     }
   }
 }

@@ -7,6 +7,7 @@ extension Store {
     let source: PageSource
 
     package var sequence: UInt64 { state.record.sequence }
+    var version: UInt64 { state.record.version }
     package var end: UInt64 { state.record.end }
     @inline(__always) package func root(_ index: Int) -> TreeRoot { state.record.roots[index] }
     package var reader: TreeReader {
@@ -21,19 +22,35 @@ extension Store {
     package var operationByteCount: Int { state.record.liveByteCount }
   }
 
+  /// What a snapshot has between two reads: no look at its version is possible without `resume`, because it may be revoked
+  /// meanwhile and its memory belong to something else.
+  package struct SnapshotPin: Sendable {
+    let index: Int
+    fileprivate let state: StateReference
+    /// The last commit in it, by value.
+    package let sequence: UInt64
+  }
+
   /// The last commit that readers see.
-  package var lastSequence: UInt64 { slots.newest.record.sequence }
+  package var lastSequence: UInt64 { shownSequence.load(ordering: .acquiring) }
 
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
-    guard let (slot, state) = slots.claim() else { throw .tooManySnapshots(limit: SnapshotSlots.limit) }
+    guard let (slot, state) = slots.claim(newestWord) else { throw .tooManySnapshots(limit: ReaderSlots.limit) }
     // In this order: `close` says that it closes, then looks whether a slot is taken.
     if isClosed.load(ordering: .sequentiallyConsistent) {
-      slots.release(slot)
+      releaseRefused(slot)
       throw closedError
     }
     return Pin(slot: slot, state: state, source: source)
+  }
+
+  /// Gives a slot back whose claimer has found the store closed.
+  @inline(never)
+  func releaseRefused(_ slot: Int) {
+    slots.release(slot)
+    if isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
   }
 
   @inline(__always)
@@ -42,24 +59,57 @@ extension Store {
     if isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
-  /// A long-lived snapshot pauses; from here on it may be revoked.
-  package func rest(_ pin: Pin) { slots.rest(pin.slot, pin.state) }
+  /// A snapshot of the newest version. Ends with `end`.
+  package func beginSnapshot() throws(StoreError) -> SnapshotPin {
+    guard let (index, state) = slots.snapshots.begin(newestWord) else {
+      throw .tooManySnapshots(limit: SnapshotTable.limit)
+    }
+    return try begun(index, state)
+  }
 
-  /// It goes on reading; throws when it was revoked, and then must only be ended.
-  package func resume(_ pin: Pin) throws(StoreError) {
-    if !slots.resume(pin.slot, pin.state) { throw .snapshotTooOld }
+  /// A place in the table of snapshots was taken for a version of this store.
+  func begun(_ index: Int, _ state: StateReference) throws(StoreError) -> SnapshotPin {
+    // Safe: the place keeps the version, and nobody revokes it before the read that has begun ends.
+    let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
+    if isClosed.load(ordering: .sequentiallyConsistent) {
+      end(pin)
+      throw closedError
+    }
+    slots.snapshots.endReading(index)
+    return pin
+  }
+
+  /// A read through a snapshot begins; any number may go on at once. Throws when it was revoked. Ends with `rest`, the pin
+  /// with it.
+  package func resume(_ snapshot: SnapshotPin) throws(StoreError) -> Pin {
+    guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
     if isOverwritten.load(ordering: .acquiring) {
-      rest(pin)
+      rest(snapshot)
       throw .snapshotTooOld
     }
     if isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
-      rest(pin)
-      throw .closed
+      rest(snapshot)
+      throw closesAsForked
     }
+    return Pin(slot: -1, state: snapshot.state, source: source)
   }
 
+  /// A read through a snapshot ends. While none goes on, it may be revoked.
+  package func rest(_ snapshot: SnapshotPin) {
+    slots.snapshots.endReading(snapshot.index)
+    // A store that ends its snapshots waits only for those that read.
+    if isFinished.load(ordering: .relaxed) { releaseIfUnused() }
+  }
+
+  package func end(_ snapshot: SnapshotPin) {
+    slots.snapshots.end(snapshot.index)
+    if isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+  }
+
+  private var closesAsForked: StoreError { isForked.load(ordering: .acquiring) ? .forked : .closed }
+
   private var closesSnapshots: Bool {
-    !isSuperseded.load(ordering: .acquiring) || isFinished.load(ordering: .acquiring)
+    !isSuperseded.load(ordering: .acquiring) || isFinished.load(ordering: .acquiring) || isForked.load(ordering: .acquiring)
   }
 
   /// Throws when no operation can lie at a place. Trees of a forged file name places beyond its end: nothing is allocated for

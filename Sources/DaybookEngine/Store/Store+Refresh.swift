@@ -11,83 +11,109 @@ extension StoreSwitch {
   /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
   ///   database.
   package func refresh() throws(StoreError) -> Bool {
+    try checkProcess()
     replacing.lock()
     defer { replacing.unlock() }
     let store = self.store
-    let isSameFile: Bool
     switch try store.refresh() {
     case .nothing: return false
-    case .moved: return true
-    case .otherFile: isSameFile = false
-    case .otherLog: isSameFile = true
+    case .shown: return true
+    case .moved(let cause):
+      do { try reload(store, cause) } catch {
+        // Another process has the lock by now: it repairs what a dead one has left, and shows it later.
+        guard cause == .notHandedOver, case .locked = error else { throw error }
+        return false
+      }
+      return true
     }
-    try reload(store, isSameFile: isSameFile)
-    return true
   }
 }
 
 extension Store {
   enum Refreshed {
     /// The same as before, or more.
-    case nothing, moved
-    /// The name leads to another file, or the frames that were shown are not there any more: open again.
-    case otherFile, otherLog
+    case nothing, shown
+    /// To be opened again.
+    case moved(StoreError.Moved)
   }
 
   func refresh() throws(StoreError) -> Refreshed {
-    if isClosed.load(ordering: .acquiring) { throw .closed }
+    try checkProcess()
+    if isClosed.load(ordering: .acquiring) { throw closedError }
+    if isSuspended.load(ordering: .acquiring) { throw .suspended }
     // A writer that keeps the file lock has seen everything.
     guard options.isReadOnly || options.locksPerTransaction else { return .nothing }
     do {
       if let identity = try disk.identity(of: path), identity != file.identity, !isMutant("stay-in-old-file") {
-        return .otherFile
+        return .moved(.otherFile)
       }
     } catch { throw .disk(error) }
     takeTurn()
     defer { giveTurn() }
     if !options.isReadOnly && holdsFileLock { return .nothing }
+    // Looked at again with the turn, which `suspend` takes before it gives the lock back.
+    if isSuspended.load(ordering: .acquiring) { throw .suspended }
+    // A writer that takes turns is no reader all the time: others may cut off zeros between its transactions, not now.
+    if !options.isReadOnly { try Store.lockReaders(file, options) }
+    defer { if !options.isReadOnly { file.unlock(.readers) } }
     let isAlone: Bool
     let log: LogReader
     do {
       isAlone = try file.tryLock(.writer, .shared)
       log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch { throw .disk(error) }
-    defer { if isAlone { file.unlock(.writer) } }
-    guard try lastShownHolds(in: log) else { return .otherLog }
-    let place = placeOfTail
-    var plan: RecoveryPlan
-    do {
-      plan =
-        try isAlone
-        ? log.plan(continuing: place)
-        : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan(continuing: place) }
-    } catch { throw .disk(error) }
-    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
-    if !isAlone {
-      do { try plan.cut(to: log) } catch { throw .disk(error) }
-    } else if plan.hasUnprovenTruth {
-      // Nobody will prove it any more: make it durable before anybody sees it, as open does.
-      do { try file.sync(.full) } catch { throw .disk(error) }
+    var holdsWriterByte = isAlone
+    defer { if holdsWriterByte { file.unlock(.writer) } }
+    let plan: RecoveryPlan
+    do { plan = try isAlone ? planOfOthers(in: log) : planBesideWriter(log) } catch {
+      guard case .moved(let cause) = error else { throw error }
+      return .moved(cause)
     }
     guard plan.lastSequence > tail.sequence else { return .nothing }
-    try replayMore(plan, log)
-    return .moved
+    // Nobody is there who would prove them: an open makes them durable before anybody sees them.
+    if isAlone, plan.hasUnprovenTruth { return .moved(.notHandedOver) }
+    // What was found stays, and no writer waits for a long replay.
+    if holdsWriterByte, !isMutant("replay-under-lock") {
+      file.unlock(.writer)
+      holdsWriterByte = false
+    }
+    try show(plan, log)
+    settle(behind: plan)
+    return .shown
   }
 
-  func lastShownHolds(in log: LogReader) throws(StoreError) -> Bool {
-    guard let lastShown else { return true }
-    let found = log.header(at: lastShown.offset)
-    do { try log.checkRead() } catch { throw .disk(error) }
-    // The zeros that fill the last sector need not be there.
-    guard let header = found, header.end <= log.end else { return false }
-    return header.checksum == lastShown.checksum
+  /// What stands behind the tail by now.
+  func planOfOthers(in log: LogReader) throws(StoreError) -> RecoveryPlan {
+    let plan: RecoveryPlan
+    do {
+      guard try tail.position.holds(in: log) else { throw StoreError.moved(.otherLog) }
+      plan = try log.plan(continuing: tail.position, provenThrough: durableThrough.load(ordering: .acquiring))
+    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
+    return plan
   }
 
-  func replayMore(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
+  /// The same beside a live writer: what it has proven durable.
+  private func planBesideWriter(_ log: LogReader) throws(StoreError) -> RecoveryPlan {
+    do {
+      guard try tail.position.holds(in: log) else { throw StoreError.moved(.otherLog) }
+      let (place, proven) = (tail.position, durableThrough.load(ordering: .acquiring))
+      var plan = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
+        try log.plan(continuing: place, provenThrough: proven)
+      }
+      if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
+      try plan.cut(to: log)
+      return plan
+    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+  }
+
+  /// Applies the commits of a plan, all of them durable, and shows them. The next look goes on behind the last of them, so that
+  /// the parts of a large transaction are never cut from the commit that names them.
+  func show(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin()
     // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
-    let end = max(plan.end, head.end)
+    let end = max(plan.readableEnd, head.end)
     transaction.readsOnlyFile(through: end)
     do throws(LogFault) {
       try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
@@ -98,18 +124,13 @@ extension Store {
       transaction.rollBackAll()
       throw StoreError(error)
     }
-    do { try moveTail(behindLastCommitOf: plan, log) } catch {
-      transaction.rollBackAll()
-      throw .disk(error)
-    }
     let balance = editor.pageBalance
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
     head = StateRecord(
-      version: version, sequence: plan.lastSequence, end: end, nextNumber: tail.number, previous: tail.previous,
-      pageFrameByteCount: tail.pageFrameByteCount &+ plan.pageFrameByteCount, frameNumber: tail.number - 1,
-      pageCount: UInt64(max(0, Int(head.pageCount) + balance)),
-      liveByteCount: transaction.liveByteCount, roots: transaction.roots)
+      version: version, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
+      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+      roots: transaction.roots)
     enqueue(head)
     syncMonitor.lock()
     let shown = publishPending(regardless: true)
@@ -118,39 +139,11 @@ extension Store {
     if let shown { options.onPublish?(shown) }
   }
 
-  /// Where the first refresh goes on: behind the last commit that open has applied.
-  func settleTail(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
-    tail.offset = plan.startOffset
-    tail.number = plan.checkpoint?.freezeNumber ?? 1
-    tail.previous = plan.checkpoint?.freezePrevious ?? 0
-    tail.sequence = plan.startSequence
-    do { try moveTail(behindLastCommitOf: plan, log) } catch { throw .disk(error) }
-    if lastShown == nil, let last = plan.last { lastShown = (last.offset, last.checksum) }
-  }
-
-  /// All of it or, when the disk fails, nothing.
-  private func moveTail(behindLastCommitOf plan: RecoveryPlan, _ log: LogReader) throws(DiskFailure) {
-    var tail = tail
-    var lastShown = lastShown
-    var offset = plan.startOffset
-    while offset < plan.end {
-      if let target = plan.skips[offset] {
-        offset = target
-        continue
-      }
-      guard let header = log.header(at: offset) else { break }
-      offset = header.next
-      guard header.kind == .commit else { continue }
-      // Commits that nothing proves yet may stand before the end of a checkpoint: they come with a later refresh.
-      if header.sequence > plan.lastSequence { break }
-      tail.offset = header.next
-      tail.number = header.number + 1
-      tail.previous = header.checksum
-      tail.sequence = header.sequence
-      lastShown = (header.offset, header.checksum)
-    }
-    try log.checkRead()
-    self.tail = tail
-    self.lastShown = lastShown
+  /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable.
+  func settle(behind plan: RecoveryPlan) {
+    let place = plan.lastCommitEnd
+    tail.move(to: place, provenThrough: place.number - 1)
+    head.position = place
+    setDurable(through: place.number - 1)
   }
 }

@@ -8,10 +8,13 @@ extension Store {
   ) throws(Failure) {
     takeTurnForBackground()
     defer { giveTurn() }
+    // The last reader of a store whose place is taken frees its pages without a turn.
+    guard beginVisit() else { return }
+    defer { endVisit() }
     let words = slots.pinnedWords()
     let older = syncMonitor.withLock {
       // A slot may name a version that is gone; those that are not are in this table, and only the turn removes them.
-      liveStates.filter { word, version in words.contains(word) && version < pin?.state.record.version ?? .max }.map(\.key)
+      liveStates.filter { word, version in words.contains(word) && version < pin?.version ?? .max }.map(\.key)
     }
     for word in older { try body(Pin(slot: -1, state: StateReference(word: word), source: source)) }
   }

@@ -32,7 +32,10 @@ extension Store {
   }
 
   /// Appends the transaction's frame and gives the turn back. After an error nothing of it is left.
-  package func commit(_ transaction: StoreTransaction) throws(StoreError) -> Ticket {
+  /// - Parameter whenWritten: called with the turn, once the commit can fail no more and before anybody sees it.
+  package func commit(
+    _ transaction: StoreTransaction, whenWritten: () -> Void = {}
+  ) throws(StoreError) -> Ticket {
     guard transaction.hasOperations else {
       let ticket = abort(transaction)
       return ticket
@@ -43,7 +46,7 @@ extension Store {
       releaseFileLockIfIdle()
       throw error
     }
-    tail.sequence = header.sequence
+    whenWritten()
     return finish(transaction, with: header)
   }
 
@@ -54,8 +57,7 @@ extension Store {
     let version = head.version + 1
     retire(editor.finishEdit(), newest: version)
     head = StateRecord(
-      version: version, sequence: header.sequence, end: tail.offset, nextNumber: tail.number,
-      previous: tail.previous, pageFrameByteCount: tail.pageFrameByteCount, frameNumber: header.number,
+      version: version, position: tail.position, end: tail.offset, frameNumber: header.number,
       pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
       roots: transaction.roots)
     enqueue(head)
@@ -89,7 +91,10 @@ extension Store {
     if options.durability != .relaxed || options.locksPerTransaction {
       try syncThrough(isMutant("acknowledge-before-sync") ? ticket.frameNumber - 1 : ticket.frameNumber)
     }
-    if ticket.needsCheckpoint { tryCheckpoint() }
+    guard ticket.needsCheckpoint else { return }
+    tryCheckpoint()
+    // At `.relaxed` nobody has waited for this commit, and the checkpoint's sync may have failed with it.
+    if !isDurable(ticket.frameNumber) { try checkAlive() }
   }
 
   /// Makes everything written so far durable.
@@ -146,14 +151,7 @@ extension Store {
       throw .disk(error)
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
-    tail.offset = header.next
-    tail.number = header.number + 1
-    tail.previous = header.checksum
-    tail.lastDurableThrough = header.durableThrough
-    if header.kind.carriesTruth { tail.lastTruthNumber = header.number }
-    if header.kind == .checkpoint { tail.lastCheckpointNumber = header.number }
-    lastShown = (header.offset, header.checksum)
-    if header.kind == .pages { tail.pageFrameByteCount += header.next - header.offset }
+    tail.move(over: header)
     hasWritten = true
     writtenNumber.store(header.number, ordering: .releasing)
     writtenOffset.store(header.next, ordering: .releasing)

@@ -24,7 +24,7 @@ import Synchronization
   /// Pages, zeros and checkpoints.
   let backgroundFile: any DiskFile
   package let applier: any Applier
-  let slots: SnapshotSlots
+  let slots: ReaderSlots
   package internal(set) var recovery = RecoveryReport()
   let openingProcess = processID()
 
@@ -52,9 +52,8 @@ import Synchronization
   /// With so many waiting bytes it is worth looking who still needs them.
   var reclaimThreshold = Store.minimumReclaimByteCount
   static let minimumReclaimByteCount = 1 << 20
-  /// The freeze position of the newest checkpoint, and how many bytes before it were frames of pages.
-  var freezeOffset: UInt64
-  var freezePageFrameByteCount: UInt64 = 0
+  /// Where replay would start after a crash now.
+  var freeze: LogPosition
   /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now.
   let zerosEnd = Atomic<UInt64>(0)
   var claimedZeros: Range<UInt64>?
@@ -67,9 +66,8 @@ import Synchronization
   var isUnfinished = false
   /// Writers wait while the log, without its frames of pages, is longer than this: a compaction is catching up with them.
   var commitLimit = UInt64.max
-  /// Pages that have their place in the file, but that the newest trees do not refer to by it yet: those of the present
-  /// checkpoint, and of one that failed half way. An address may stand here twice, or belong to another page by now.
-  var writtenPages: [UInt64] = []
+  /// Frames of pages have been written since the last sync of `backgroundFile`: no checkpoint may name them yet.
+  var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
   var mayCheckpoint = true
   var hasWritten = false
@@ -89,6 +87,15 @@ import Synchronization
   var pendingStates: [StateReference] = []
   /// Address → version of every state that is not freed.
   var liveStates: [UInt: UInt64] = [:]
+  /// The newest state that was shown, and its sequence for those who have pinned none.
+  let newestWord = Atomic<UInt>(0)
+  let shownSequence = Atomic<UInt64>(0)
+  /// Where the readers of a database come in, while this is its current store.
+  var entrance: Entrance?
+  /// Work that looks at versions without having pinned them.
+  var visitorCount = 0
+  /// Who keeps this object as long as anybody may read it.
+  var keptBy: StoreSwitch.Kept?
   /// How often commits that somebody waits for have been synced, here and in the file that this one will replace. Set
   /// with the turn, before the first commit.
   var commitSyncs = CommitSyncs.Count()
@@ -103,6 +110,8 @@ import Synchronization
   let isSuspended = Atomic<Bool>(false)
   /// Nobody begins to read or write any more.
   let isClosed = Atomic<Bool>(false)
+  /// This is a child's copy of a parent's store: it is closed and dead, too.
+  let isForked = Atomic<Bool>(false)
   /// A compaction has put another file in this one's place; snapshots of this one go on until `isFinished`.
   let isSuperseded = Atomic<Bool>(false)
   let isFinished = Atomic<Bool>(false)
@@ -119,8 +128,6 @@ import Synchronization
   /// Set while the store opens and not changed after that.
   var keeper: Keeper?
   var writerClaim: WriterClaim?
-  /// Read-only: offset and checksum of the header of the last frame that is shown.
-  var lastShown: (offset: UInt64, checksum: UInt64)?
   /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
   /// The one transaction object, lent to the holder of the turn.
@@ -140,20 +147,22 @@ import Synchronization
     do {
       options.pageCache = try Store.makeCache(options)
       source = try Store.makeSource(file, header, options.pageCache)
-      slots = try SnapshotSlots()
+      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots() }
     } catch { throw .disk(error) }
+    options.readerSlots = slots
     self.options = options
-    editor = TreeEditor(source: source)
+    editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
     if case .rotten(let lost) = plan.ending { self.lost = lost } else { lost = nil }
     tail = LogTail(plan)
-    freezeOffset = plan.startOffset
+    freeze = plan.start
     head = StateRecord(
-      version: 1, sequence: plan.startSequence, end: plan.end, nextNumber: tail.number, previous: tail.previous,
-      pageFrameByteCount: plan.pageFrameByteCount, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
+      version: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
       liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
+    ForkedProcess.tell(self)
   }
 
   deinit {
+    ForkedProcess.forget(self)
     try? close()
     for (word, _) in liveStates { StateReference(word: word).free() }
   }
@@ -237,9 +246,17 @@ import Synchronization
     try checkAlive()
   }
 
-  var closedError: StoreError { isSuperseded.load(ordering: .acquiring) ? .superseded : .closed }
+  var closedError: StoreError {
+    isForked.load(ordering: .acquiring) ? .forked : isSuperseded.load(ordering: .acquiring) ? .superseded : .closed
+  }
+
+  /// Throws in a child process after `fork`. Doors that wait for a lock or a thread ask first: its holder is not there.
+  func checkProcess() throws(StoreError) {
+    if isForked.load(ordering: .acquiring) || openingProcess != processID() { throw .forked }
+  }
 
   func checkAlive() throws(StoreError) {
+    if isForked.load(ordering: .acquiring) { throw .forked }
     if isDead.load(ordering: .acquiring), let cause = deathCause.withLock({ $0 }) { throw .outcomeUnknown(cause) }
   }
 
@@ -251,16 +268,14 @@ import Synchronization
 
   /// Log bytes that a crash now would replay. Frames of pages are passed over and do not count: a checkpoint's own lie
   /// behind its freeze position, and a large one would call for the next at once.
-  var replayByteCount: Int {
-    Int(tail.offset &- freezeOffset) - Int(tail.pageFrameByteCount &- freezePageFrameByteCount)
-  }
+  var replayByteCount: Int { Int(tail.position.commitOffset) - Int(freeze.commitOffset) }
   var logBudgetByteCount: Int {
     if isUnfinished { return .max / 4 }
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }
   /// Called with `turn` locked and the turn free.
-  var mustWaitForCompaction: Bool { tail.offset &- tail.pageFrameByteCount > commitLimit }
+  var mustWaitForCompaction: Bool { tail.position.commitOffset > commitLimit }
   /// Writers wait at the full budget, so that replay and memory stay bounded. Called with `turn` locked and the turn free.
   private var mustWaitForCheckpoint: Bool { isCheckpointing && hasUsed(quarters: 4) }
 
@@ -281,6 +296,8 @@ import Synchronization
 
   /// Makes a state that readers may see later, in the order of calls. Called with the turn.
   func enqueue(_ record: StateRecord) {
+    var record = record
+    record.owner = unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     let state = StateReference(record)
     syncMonitor.lock()
     liveStates[state.word] = record.version
@@ -298,7 +315,7 @@ import Synchronization
     }
     guard shown >= 0 else { return nil }
     let state = pendingStates[shown]
-    slots.publish(state)
+    show(state)
     pendingStates.removeSubrange(0...shown)
     return state.record.sequence
   }
@@ -324,7 +341,7 @@ import Synchronization
         return true
       }
       guard heldByteCount > options.snapshotMemoryByteCount,
-        slots.revokeOldest(below: published)
+        revokeOldestSnapshot(below: published)
       else { break }
     }
     waitingByteCount = waitingPages.reduce(0) { $0 + DirtyPages.byteCount(of: $1.reference) }
@@ -340,7 +357,7 @@ import Synchronization
     // The newest first, then the slots, with nobody publishing in between: a reader that finds any other version still
     // the newest at its second look has its slot filled by now. The other way round, one that pins the newest after we
     // passed its slot would lose it to the next publication.
-    let newest = slots.newest
+    let newest = StateReference(word: newestWord.load(ordering: .sequentiallyConsistent))
     let words = slots.pinnedWords()
     let pending = Set(pendingStates.map(\.word))
     var pinned: [UInt64] = []
@@ -356,9 +373,20 @@ import Synchronization
     return (pinned, newest.record.version)
   }
 
-  /// Whether a pinned version lies in `birth ..< death`.
+  private func revokeOldestSnapshot(below limit: UInt64) -> Bool {
+    let versions = syncMonitor.withLock { liveStates }
+    return slots.snapshots.revokeOldest(below: limit, of: versions)
+  }
+
+  /// Whether a pinned version lies in `birth ..< death`; `versions` ascend.
   private func isPinned(_ versions: [UInt64], _ birth: UInt64, _ death: UInt64) -> Bool {
-    versions.contains { $0 >= birth && $0 < death }
+    var lower = 0
+    var upper = versions.count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if versions[middle] < birth { lower = middle + 1 } else { upper = middle }
+    }
+    return lower < versions.count && versions[lower] < death
   }
 
   /// Turns dropped trees that nobody can reach any more into their single pages.
@@ -393,33 +421,6 @@ extension TreeEditor {
   }
 }
 
-/// Where the next frame goes. Belongs to the holder of the turn.
-struct LogTail {
-  var offset: UInt64
-  var number: UInt64
-  var sequence: UInt64
-  var previous: UInt64
-  var newestCheckpoint: UInt64
-  var olderCheckpoint: UInt64
-  /// Bytes that are frames of pages, counted from where this open began to replay.
-  var pageFrameByteCount: UInt64
-  /// The `durableThrough` of the last frame, and the last frame that carries truth.
-  var lastDurableThrough: UInt64 = 0
-  var lastTruthNumber: UInt64 = 0
-  /// The last checkpoint that this open has appended.
-  var lastCheckpointNumber: UInt64 = 0
-
-  init(_ plan: RecoveryPlan) {
-    offset = plan.end
-    number = (plan.last?.number ?? 0) + 1
-    sequence = plan.lastSequence
-    previous = plan.last?.checksum ?? 0
-    pageFrameByteCount = plan.pageFrameByteCount
-    newestCheckpoint = plan.basis == .log ? 0 : plan.newestCheckpoint
-    olderCheckpoint = plan.basis == .log ? 0 : plan.olderCheckpoint
-  }
-}
-
 /// Turns operations into tree changes: the only code that does, for live commits and replay alike.
 ///
 /// It reads the trees and the operation only: no clock, limit, policy or locale. The layer above implements it.
@@ -442,4 +443,12 @@ package protocol Applier: AnyObject, Sendable {
   func letGo(_ changes: StoreTransaction) throws(LogFault)
   /// Forgets what `apply` has kept for itself: the transaction went back.
   func forget()
+}
+
+extension Store: ForkObserver {
+  func didFork() {
+    isForked.store(true, ordering: .sequentiallyConsistent)
+    isDead.store(true, ordering: .sequentiallyConsistent)
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+  }
 }

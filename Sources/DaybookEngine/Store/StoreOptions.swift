@@ -24,6 +24,8 @@ package struct StoreOptions: Sendable {
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
+  /// Who reads, once a store of the database is open: the store that takes its place goes on with them.
+  var readerSlots: ReaderSlots?
   /// The file lock is held for each transaction, not from open to close, so that several processes may write in turn.
   package var locksPerTransaction = false
   /// How long an open waits for another writer to let go.
@@ -49,6 +51,8 @@ package struct StoreOptions: Sendable {
   package var rebuildsTrees = false
   /// Each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
   package var startsBatchesOnFreshSector = false
+  /// Memory of pages that were freed is filled with a pattern and not used again soon: see `DirtyPages`.
+  package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
   /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.
   package var hasBackgroundThread = true
   /// Makes the random numbers of a new file: its identity and its salt.
@@ -87,10 +91,24 @@ package enum StoreError: Error, Sendable {
   case refused(reason: String)
   /// The database is suspended: it holds no lock, and nothing can be written.
   case suspended
-  /// The name leads to another file, or the log is another one: the file must be opened again.
-  case moved
+  /// The file must be opened again.
+  case moved(Moved)
+  /// Several names lead to the file, and what was asked for would leave all but one behind.
+  case hardLinked(path: String, count: Int)
   /// The name leads to another database.
   case replaced(path: String)
+}
+
+extension StoreError {
+  /// Why a file has to be opened again.
+  package enum Moved: Sendable {
+    /// The name leads to another file.
+    case otherFile
+    /// The frames that were shown are not there any more.
+    case otherLog
+    /// A writer has died, and what it left has to be repaired before anybody sees it.
+    case notHandedOver
+  }
 }
 
 /// What open found and did.

@@ -2,15 +2,26 @@ import Synchronization
 
 /// The store of an open database, which a compaction or a reload replaces by another while reads and writes go on.
 ///
-///     reader ── load the address ──► claim a slot ──► not closed? ──► read          superseded: load again
+///     reader ── entrance: the newest version ──► claim a slot ──► its store ──► not closed? ──► read     closed: again
 ///
 /// A store that was replaced refuses new readers and writers with `.superseded`; whoever gets that asks for the store again.
-/// Its snapshots go on, and with the last of them its file, its mapping and its pages are given back. The object itself
-/// (a few kilobytes) stays as long as the switch, because a reader that was about to begin may still look at it.
+/// Its snapshots go on, and with the last of them everything that it had is given back, the object too: a reader never looks
+/// at a store before it has pinned a version of it, and the slots and the entrance are not the store's.
 @safe package final class StoreSwitch: @unchecked Sendable {
-  private let word: Atomic<UInt>
-  /// Every store that was ever current, the present one last.
-  private let stores: Locked<[Store]>
+  /// Keeps every store that somebody may read, the current one last.
+  final class Kept: Sendable {
+    fileprivate let stores = Locked<[Store]>([])
+    fileprivate func remove(_ store: Store) { stores.withLock { $0.removeAll { $0 === store } } }
+
+    /// Looks again at stores whose place is taken: their last reader may have been about to begin when it was counted.
+    fileprivate func releaseUnused() {
+      for store in stores.withLock({ $0.dropLast() }) { store.releaseIfUnused() }
+    }
+  }
+
+  private let kept = Kept()
+  private let slots: ReaderSlots
+  private let entrance = Entrance()
   /// One replacement at a time.
   package let replacing = Monitor()
 
@@ -18,32 +29,62 @@ import Synchronization
 
   package init(_ store: Store, makeApplier: @escaping @Sendable () -> any Applier) {
     self.makeApplier = makeApplier
-    stores = Locked([store])
-    word = unsafe Atomic(UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque()))
+    slots = store.slots
+    keep(store)
+    store.take(entrance, from: nil)
   }
 
-  /// The store that is current.
+  deinit {
+    // What goes with the last reference may ask for the list: not within its lock.
+    let stores = storesInUse
+    kept.stores.withLock { $0 = [] }
+    for store in stores { store.syncMonitor.withLock { store.keptBy = nil } }
+  }
+
+  private func keep(_ store: Store) {
+    precondition(store.slots === slots, "stores that succeed each other share their readers")
+    store.syncMonitor.withLock { store.keptBy = kept }
+    kept.stores.withLock { $0.append(store) }
+  }
+
+  /// The store that is current. For work that takes its time: it costs a read of nothing.
   package var store: Store {
-    @inline(__always) get {
-      // Safe: the address of a store that `stores` keeps as long as this object lives.
-      unsafe Unmanaged<Store>.fromOpaque(UnsafeRawPointer(bitPattern: word.load(ordering: .acquiring))!)
-        .takeUnretainedValue()
+    guard let (slot, state) = slots.claim(entrance.word) else {
+      return kept.stores.withLock { $0[$0.count - 1] }
     }
+    defer { slots.release(slot) }
+    return state.store
   }
 
   /// Makes another store current. The caller then marks the old one as superseded.
   package func replace(by store: Store) {
-    stores.withLock { $0.append(store) }
-    unsafe word.store(UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque()), ordering: .sequentiallyConsistent)
+    let older = kept.stores.withLock { $0[$0.count - 1] }
+    keep(store)
+    store.take(entrance, from: older)
   }
 
   /// Pins the newest version of the current store.
   @inline(__always)
   package func beginRead() throws(StoreError) -> (store: Store, pin: Store.Pin) {
-    let store = self.store
-    do { return (store, try store.beginRead()) } catch {
-      guard case .superseded = error else { throw error }
+    guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: ReaderSlots.limit) }
+    let store = state.store
+    // In this order: `close` says that it closes, then looks whether a slot is taken.
+    if store.isClosed.load(ordering: .sequentiallyConsistent) {
+      store.releaseRefused(slot)
+      guard case .superseded = store.closedError else { throw store.closedError }
       return try beginReadAgain()
+    }
+    return (store, Store.Pin(slot: slot, state: state, source: store.source))
+  }
+
+  /// A snapshot of the newest version of the current store.
+  package func beginSnapshot() throws(StoreError) -> (store: Store, pin: Store.SnapshotPin) {
+    while true {
+      guard let (index, state) = slots.snapshots.begin(entrance.word) else {
+        throw .tooManySnapshots(limit: SnapshotTable.limit)
+      }
+      let store = state.store
+      do { return (store, try store.begun(index, state)) } catch { guard case .superseded = error else { throw error } }
     }
   }
 
@@ -62,7 +103,7 @@ import Synchronization
       do { return try store.beginTransaction() } catch {
         switch error {
         case .superseded: continue
-        case .moved: try replacing.withLock { () throws(StoreError) in try reloadMoved(store) }
+        case .moved(let cause): try replacing.withLock { () throws(StoreError) in try reload(store, cause) }
         default: throw error
         }
       }
@@ -77,10 +118,11 @@ import Synchronization
   }
 
   /// The current store, and those before it that snapshots still read.
-  package var storesInUse: [Store] { stores.withLock { $0.filter { !$0.isReleased } } }
+  package var storesInUse: [Store] { kept.stores.withLock { $0 } }
 
   /// Keeps the current store current and its file lock held, for work that must not miss a commit. Ends with `endHolding`.
   package func beginHolding() throws(StoreError) -> Store {
+    try checkProcess()
     replacing.lock()
     do throws(StoreError) {
       while true {
@@ -89,8 +131,8 @@ import Synchronization
           try store.keepFileLock()
           return store
         } catch {
-          guard case .moved = error else { throw error }
-          try reloadMoved(store)
+          guard case .moved(let cause) = error else { throw error }
+          try reload(store, cause)
         }
       }
     } catch {
@@ -104,11 +146,15 @@ import Synchronization
     replacing.unlock()
   }
 
+  /// Throws in a child process after `fork`.
+  package func checkProcess() throws(StoreError) { try store.checkProcess() }
+
   /// Closes the current store and ends what still reads older ones.
   package func close() throws(StoreError) {
+    try checkProcess()
     replacing.lock()
     defer { replacing.unlock() }
-    let all = stores.withLock { $0 }
+    let all = storesInUse
     for store in all.dropLast() { store.finish() }
     try all.last?.close()
   }
@@ -130,6 +176,7 @@ extension Store {
     writerClaim = nil
     isRetired.store(true, ordering: .releasing)
     releaseIfUnused(goesOn)
+    syncMonitor.withLock { keptBy }?.releaseUnused()
   }
 
   /// The log under older versions has changed: their snapshots stop reading.
@@ -144,15 +191,40 @@ extension Store {
     releaseIfUnused()
   }
 
-  /// The database is closed, or this store's place is taken, and the last reader may have gone.
+  /// This store's place is taken, and the last reader may have gone.
   @inline(never)
   func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
-    guard isRetired.load(ordering: .acquiring), slots.isUnused || isFinished.load(ordering: .acquiring) && !slots.hasReaders,
-      !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
-    else { return }
+    // A child would cut off what its parent reads.
+    guard !isForked.load(ordering: .acquiring), isRetired.load(ordering: .acquiring), mayRelease() else { return }
     releasePages()
     source.buffered?.forget()
     backgroundFile.close()
     file.closeRemoved(goesOn)
+    syncMonitor.withLock { keptBy }?.remove(self)
+  }
+
+  /// Whether nobody looks at any version and nobody will; true once.
+  private func mayRelease() -> Bool {
+    // Before the flag: a snapshot that is about to read says so and then looks at it.
+    let endsSnapshots = isFinished.load(ordering: .sequentiallyConsistent)
+    let words = endsSnapshots ? slots.readWords() : slots.pinnedWords()
+    return syncMonitor.withLock {
+      if visitorCount > 0 || liveStates.contains(where: { words.contains($0.key) }) { return false }
+      return !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// Keeps the memory of all versions while somebody looks at them who has pinned none; false when it is gone already.
+  func beginVisit() -> Bool {
+    syncMonitor.withLock {
+      if isReleased { return false }
+      visitorCount += 1
+      return true
+    }
+  }
+
+  func endVisit() {
+    syncMonitor.withLock { visitorCount -= 1 }
+    if isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
   }
 }

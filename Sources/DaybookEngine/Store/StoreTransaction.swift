@@ -144,6 +144,9 @@
   /// Where the payload of the operation begun last goes.
   package var payload: ByteBuffer { buffer }
 
+  /// How long the payload of one operation may be.
+  package var maximumPayloadByteCount: Int { limits.operationByteCount - Operation.headerByteCount }
+
   /// Gives up the operation begun at `start`.
   package func cancelOperation(_ start: Int) { buffer.truncate(to: start) }
 
@@ -247,18 +250,19 @@
 
   /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them, and is
   /// false when there are none left. Only where nobody else reads the store, and nothing will be rolled back but all.
-  func spill(_ appendPages: (inout CheckpointWalk) throws(StoreError) -> Bool) throws(StoreError) {
+  func spill(_ appendPages: (inout CheckpointPages) throws(StoreError) -> Bool) throws(StoreError) {
     if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try flushPart() }
     do { try applier.letGo(self) } catch {
       let failed = StoreError(error)
       failure = failed
       throw failed
     }
-    var walk = CheckpointWalk(roots: roots.array)
-    while try appendPages(&walk) {}
+    var pages = CheckpointPages(own: roots)
+    while try appendPages(&pages) {}
     for index in 0..<RootSet.count where roots[index].reference & PageSource.memoryTag != 0 {
       roots[index].reference = DirtyPage(roots[index].reference).fileOffset
     }
+    pages.exchanged()
     editor.freeCreated()
     moveToTail()
   }

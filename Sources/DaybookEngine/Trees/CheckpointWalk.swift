@@ -163,6 +163,13 @@ extension TreeEditor {
     DirtyPage(reference).fileOffset = offset
   }
 
+  /// Zeros, which fail every check, in the place of a leaf that cannot be written.
+  func encodeDamage(_ reference: UInt64, into target: Page, offset: UInt64) {
+    // Safe: the caller's page of memory.
+    unsafe RawMemory.zero(target.base, byteCount: Page.byteCount)
+    DirtyPage(reference).fileOffset = offset
+  }
+
   /// After a checkpoint: the tree with references to file offsets wherever a page has been written. Branches that are newer
   /// than the checkpoint are copied, because published pages never change.
   package func exchangeWritten(_ reference: UInt64) throws(PageFault) -> UInt64 {

@@ -13,8 +13,14 @@
 /// They come from slabs of a megabyte, each for one size; freed ones go onto a list for their size. A reference is the
 /// address with `PageSource.memoryTag`; of a delta it has the number of its size in the low bits. Only the holder of the turn
 /// allocates and frees.
+///
+/// In tests freed memory is *poisoned*: filled with a pattern, and kept aside until a few hundred others have been freed. An
+/// address that has outlived its page then leads to nothing that looks like one, and who writes there, or frees it again, is
+/// stopped. Elsewhere that is one test of a flag for each page that is freed.
 @safe final class DirtyPages {
   static let headerByteCount = 64
+  /// What freed memory is filled with where mistakes are to show.
+  static let poison: UInt8 = 0xDB
   private static let stride = headerByteCount + Page.byteCount
   /// What one page takes of memory.
   static var byteCountPerPage: Int { stride }
@@ -31,6 +37,14 @@
   @safe @exclusivity(unchecked) private(set) var usedByteCount = 0
   /// Pages and deltas.
   @safe @exclusivity(unchecked) private(set) var usedPageCount = 0
+
+  private let poisons: Bool
+  /// Poisoned memory, the oldest first from `poisonedStart`.
+  @safe @exclusivity(unchecked) private var poisoned: [UInt64] = []
+  @safe @exclusivity(unchecked) private var poisonedStart = 0
+  private static let poisonedCount = 256
+
+  init(poisons: Bool) { self.poisons = poisons }
 
   /// What has been taken from the system, in use or not.
   var reservedByteCount: Int { slabs.reservedByteCount }
@@ -73,6 +87,7 @@
 
   /// Gives all memory back; no page may be looked at any more.
   func releaseAll() {
+    endPoison(leaving: 0)
     slabs.releaseAll()
     free = []
     freeDeltas = [[UInt64]](repeating: [], count: LeafDelta.classCount + 1)
@@ -83,8 +98,36 @@
   func deallocate(_ reference: UInt64) {
     usedPageCount -= 1
     usedByteCount -= DirtyPages.byteCount(of: reference)
+    if poisons { poison(reference) } else { makeFree(reference) }
+  }
+
+  private func makeFree(_ reference: UInt64) {
     let number = Int(reference & LeafDelta.classMask)
     if number == 0 { free.append(reference) } else { freeDeltas[number].append(reference) }
+  }
+
+  private func poison(_ reference: UInt64) {
+    let page = DirtyPage(reference)
+    precondition(page.birth != DirtyPage.poisonedBirth, "a page is freed once")
+    page.poison(byteCount: DirtyPages.byteCount(of: reference))
+    poisoned.append(reference)
+    endPoison(leaving: DirtyPages.poisonedCount)
+  }
+
+  /// Lets the oldest poisoned memory be used again.
+  private func endPoison(leaving count: Int) {
+    while poisoned.count - poisonedStart > count {
+      let reference = poisoned[poisonedStart]
+      poisonedStart += 1
+      precondition(
+        DirtyPage(reference).isPoisoned(byteCount: DirtyPages.byteCount(of: reference)),
+        "nobody writes to a page that was freed")
+      makeFree(reference)
+    }
+    if poisonedStart > DirtyPages.poisonedCount {
+      poisoned.removeSubrange(..<poisonedStart)
+      poisonedStart = 0
+    }
   }
 
   private func makeSlab() throws(DiskFailure) -> UnsafeMutableRawPointer {
@@ -118,6 +161,7 @@
   /// lock is held. A load may have used three times what the work after it does, and a compaction needs memory of its own.
   func detachUnused(moreThan byteCount: Int) -> [UInt] {
     guard reservedByteCount - usedByteCount > byteCount else { return [] }
+    endPoison(leaving: 0)
     recycle(atLeast: PageSlabs.byteCount)
     return slabs.detachEmptyBlocks()
   }
@@ -172,6 +216,22 @@
     get { unsafe base.load(fromByteOffset: 24, as: UInt64.self) != 0 }
     nonmutating set { unsafe base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 24, as: UInt64.self) }
   }
+  static let poisonedBirth = UInt64(DirtyPages.poison) &* 0x0101_0101_0101_0101
+
+  /// Fills the memory with a pattern. The flag says what does most harm: nobody has retired it.
+  func poison(byteCount: Int) {
+    // Safe: the page or delta with what stands in front of it, as `DirtyPages` made it; the same holds below.
+    unsafe RawMemory.fill(base, byteCount: byteCount, with: DirtyPages.poison)
+    isRetired = false
+  }
+
+  /// Whether the pattern is whole. It may be used again after that.
+  func isPoisoned(byteCount: Int) -> Bool {
+    if isRetired { return false }
+    unsafe base.storeBytes(of: DirtyPage.poisonedBirth, toByteOffset: 24, as: UInt64.self)
+    return unsafe RawMemory.isFilled(base, byteCount: byteCount, with: DirtyPages.poison)
+  }
+
   var createdIndex: Int {
     get { unsafe base.load(fromByteOffset: 32, as: Int.self) }
     nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 32, as: Int.self) }

@@ -156,11 +156,7 @@ extension PageSource {
   func merge(_ reference: UInt64, into target: Page, end: UInt64, scratch: Page) throws(PageFault) {
     let delta = LeafDelta(reference)
     let leaf = try page(delta.leaf, end: end)
-    // Safe: both are whole pages.
-    unsafe target.base.copyMemory(from: leaf.base, byteCount: Page.byteCount)
-    guard target.holdsChecksum(salt: salt, offset: delta.leaf) else {
-      throw noted(PageFault(offset: delta.leaf, reason: .checksum))
-    }
+    try copyPage(leaf, delta.leaf, to: target)
     if isMutant("write-leaf-without-delta") { return }
     delta.merge(into: target, scratch: scratch)
   }

@@ -71,8 +71,8 @@ extension TreeEditor {
 
   /// Joins children `left` and `left + 1` of a branch into one page.
   private func merge(_ parent: Step, left: Int) throws(PageFault) -> Bool {
-    let leftPage = try page(parent.page.child(left))
-    let rightPage = try page(parent.page.child(left + 1))
+    let leftPage = try pageToTakeFrom(parent.page.child(left))
+    let rightPage = try pageToTakeFrom(parent.page.child(left + 1))
     separator.truncate(to: 0)
     parent.page.appendKey(left + 1, to: separator)
     // The way down came past one of the two only.

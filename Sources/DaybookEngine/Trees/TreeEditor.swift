@@ -24,7 +24,7 @@
   }
 
   let source: PageSource
-  let pages = DirtyPages()
+  let pages: DirtyPages
   /// Two pages of memory to work in, and the way down of the present operation.
   let scratch: Page
   let secondScratch: Page
@@ -48,8 +48,9 @@
   @safe @exclusivity(unchecked) private(set) package var pageBalance = 0
   @safe @exclusivity(unchecked) package var isFaulty = false
 
-  package init(source: PageSource) {
+  package init(source: PageSource, poisonsFreedMemory: Bool = TestSetting.poisonsFreedMemory) {
     self.source = source
+    pages = DirtyPages(poisons: poisonsFreedMemory)
     unsafe scratchMemory = .allocate(byteCount: 2 * Page.byteCount, alignment: 64)
     unsafe scratch = Page(scratchMemory)
     unsafe secondScratch = Page(scratchMemory + Page.byteCount)
@@ -80,15 +81,15 @@
 
   /// Undoes everything since a savepoint; the caller puts back the roots that it kept.
   package func rollBack(to savepoint: Savepoint) {
-    for reference in created[savepoint.createdCount...] { pages.deallocate(reference) }
-    created.removeSubrange(savepoint.createdCount...)
-    createdByteCount = savepoint.createdByteCount
+    // Before any is freed: this edit may have retired what it has made.
     for retirement in retired[savepoint.retiredCount...]
     where retirement.reference & PageSource.memoryTag != 0 && !retirement.isWholeTree {
-      // A page that was freed just above has no say any more; marking its memory harms nobody.
       DirtyPage(retirement.reference).isRetired = false
     }
     retired.removeSubrange(savepoint.retiredCount...)
+    for reference in created[savepoint.createdCount...] { pages.deallocate(reference) }
+    created.removeSubrange(savepoint.createdCount...)
+    createdByteCount = savepoint.createdByteCount
     pageBalance = savepoint.pageBalance
     mark &+= 1
     isFaulty = false
@@ -157,8 +158,29 @@
   private func copyForWriting(_ reference: UInt64) throws(PageFault) -> UInt64 {
     let original = try page(reference)
     let copy = try allocate()
-    DirtyPage(copy).page.copy(from: original)
+    if reference & PageSource.memoryTag == 0 {
+      try copyFromFile(original, reference, to: DirtyPage(copy).page)
+    } else {
+      DirtyPage(copy).page.copy(from: original)
+    }
     if LeafDelta.isDelta(reference) { discard(reference) } else { retire(reference) }
+    return copy
+  }
+
+  /// Copies a page of the file and checks the copy: what is made of it is sealed with a checksum of its own.
+  private func copyFromFile(_ page: Page, _ reference: UInt64, to target: Page) throws(PageFault) {
+    do { try source.copyPage(page, reference, to: target) } catch {
+      isFaulty = true
+      throw error
+    }
+  }
+
+  /// A page whose cells are about to move into another: of the file a checked copy, in memory of this thread.
+  func pageToTakeFrom(_ reference: UInt64) throws(PageFault) -> Page {
+    let original = try page(reference)
+    if reference & PageSource.memoryTag != 0 || source.isBuffered { return original }
+    let copy = unsafe Page(ThreadScratch.current.nextPage())
+    try copyFromFile(original, reference, to: copy)
     return copy
   }
 

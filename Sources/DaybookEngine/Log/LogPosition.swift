@@ -1,0 +1,74 @@
+/// A place between two frames of a log: what lies before it, and how the frame that starts there has to continue.
+///
+///     … │ frame 7 │ frame 8 │ ← offset: the first byte of frame 9; previous: the checksum of frame 8's header
+///
+/// Where the next frame goes, where a version ends, where replay starts, how far a copy has come: all of them are such
+/// places. One is made at the start of a file, from a checkpoint, or by moving over a frame, and in no other way: its parts
+/// always belong together.
+struct LogPosition: Equatable, Sendable {
+  /// The first byte behind the frame before.
+  private(set) var offset: UInt64
+  /// The number of the frame that starts here.
+  private(set) var number: UInt64
+  /// The header checksum of the frame before: what the next one chains to.
+  private(set) var previous: UInt64
+  /// The last commit before.
+  private(set) var sequence: UInt64
+  /// Bytes before that are frames of pages, counted from where this open began to replay.
+  private(set) var pageByteCount: UInt64 = 0
+  /// Where the frame before starts; nil where a checkpoint names a place without telling.
+  private(set) var lastFrameOffset: UInt64?
+
+  /// In front of the first frame of a file.
+  static let start = LogPosition(
+    offset: UInt64(FileHeader.byteCount), number: 1, previous: 0, sequence: 0, pageByteCount: 0, lastFrameOffset: nil)
+
+  private init(
+    offset: UInt64, number: UInt64, previous: UInt64, sequence: UInt64, pageByteCount: UInt64, lastFrameOffset: UInt64?
+  ) {
+    self.offset = offset
+    self.number = number
+    self.previous = previous
+    self.sequence = sequence
+    self.pageByteCount = pageByteCount
+    self.lastFrameOffset = lastFrameOffset
+  }
+
+  /// Where a checkpoint says that replay starts.
+  init(freezeOf payload: ByteView, at index: Int) {
+    self.init(
+      offset: payload.uint64(at: index), number: payload.uint64(at: index + 8), previous: payload.uint64(at: index + 24),
+      sequence: payload.uint64(at: index + 16), pageByteCount: 0, lastFrameOffset: nil)
+  }
+
+  func append(to buffer: ByteBuffer) {
+    buffer.append(uint64: offset)
+    buffer.append(uint64: number)
+    buffer.append(uint64: sequence)
+    buffer.append(uint64: previous)
+  }
+
+  /// Moves behind a frame. Its header may stand behind a damaged stretch that a walk has passed over.
+  @inline(__always)
+  mutating func move(over header: FrameHeader) {
+    offset = header.next
+    number = header.number + 1
+    previous = header.checksum
+    if header.kind == .commit { sequence = header.sequence }
+    if header.kind == .pages { pageByteCount &+= header.next - header.offset }
+    lastFrameOffset = header.offset
+  }
+
+  /// The offset without the frames of pages before it, which nobody replays or copies.
+  var commitOffset: UInt64 { offset &- pageByteCount }
+
+  /// Whether the frame before this place is still there, in a log that others may have changed.
+  func holds(in log: LogReader) throws(DiskFailure) -> Bool {
+    guard let lastFrameOffset else { return true }
+    let found = log.header(at: lastFrameOffset)
+    try log.checkRead()
+    // The zeros that fill the last sector need not be there.
+    guard let found, found.end <= log.end else { return false }
+    return found.checksum == previous
+  }
+}

@@ -1,0 +1,165 @@
+/// Walks frame by frame and keeps what the plan needs to know.
+struct LogWalk {
+  let log: LogReader
+  var plan = RecoveryPlan()
+  /// Where the next frame is looked for: behind the last that counts, or behind a damaged stretch.
+  private var offset: UInt64
+  private var number: UInt64
+  /// Nil behind a damaged frame: its header's checksum is not known.
+  private var previous: UInt64?
+  private var sequence: UInt64 { plan.end.sequence }
+  private var parts: [FrameHeader] = []
+  /// Frames that count and that none proves yet, by number; those before `firstUnprovenIndex` have been proven since.
+  private var unproven: [(offset: UInt64, number: UInt64, kind: FrameHeader.Kind)] = []
+  private var firstUnprovenIndex = 0
+
+  init(_ log: LogReader, from place: LogPosition, provenThrough: UInt64) {
+    self.log = log
+    offset = place.offset
+    number = place.number
+    previous = place.previous
+    plan.start = place
+    plan.end = place
+    plan.lastCommitEnd = place
+    plan.provenThrough = provenThrough
+  }
+
+  /// Walks up to and including a checkpoint; false if any frame on the way does not hold.
+  mutating func advance(through checkpoint: FrameHeader) -> Bool {
+    while offset <= checkpoint.offset {
+      guard let header = expectedHeader(), holds(header) else { return false }
+      accept(header)
+    }
+    return plan.last?.offset == checkpoint.offset
+  }
+
+  mutating func advanceToEnd() {
+    while true {
+      if let header = expectedHeader() {
+        if holds(header) {
+          accept(header)
+          continue
+        }
+        if header.kind != .commit, header.end <= log.end {
+          // A damaged part is judged with its commit; other kinds carry no truth. The length can be trusted.
+          stepOver(to: header.next, number: header.number + 1, previous: header.checksum)
+          continue
+        }
+        if header.kind != .commit {
+          // The file was cut inside this frame. What looks like a frame there lies inside it, and must not count now: once
+          // the file has grown, the length would be trusted, and lead over what was appended meanwhile.
+          plan.ending = .torn
+          plan.discardsFrames = log.nextHeader(from: offset + 8) != nil
+          break
+        }
+        stop(lostNumber: header.number, from: header.end <= log.end ? header.next : offset + 8)
+        break
+      }
+      guard let next = log.nextHeader(from: offset + 8), next.number > number else {
+        // From the last frame that counts: damaged ones that were stepped over at the very end go as well.
+        if plan.end.offset < log.end, log.hasContent(in: plan.end.offset..<log.end) { plan.ending = .torn }
+        break
+      }
+      if next.kind == .commit ? follows(next) : next.sequence == sequence {
+        stepOver(to: next.offset, number: next.number, previous: nil)
+      } else {
+        stop(lostNumber: number, from: next.offset)
+        break
+      }
+    }
+    passProven()
+    let rest = unproven[firstUnprovenIndex...]
+    plan.firstUnproven = rest.first?.offset
+    plan.hasUnprovenTruth = rest.contains { $0.kind.carriesTruth || $0.kind == .checkpoint }
+  }
+
+  /// The header at the present offset, if it continues this log.
+  private func expectedHeader() -> FrameHeader? {
+    guard let header = log.header(at: offset), header.number == number,
+      previous == nil || header.previous == previous || isMutant("ignore-previous-link")
+    else { return nil }
+    return header
+  }
+
+  /// Whether a frame counts: payload, sequence, and for a commit all of its parts.
+  private func holds(_ header: FrameHeader) -> Bool {
+    switch header.kind {
+    case .pages:
+      return header.sequence == sequence && header.end <= log.end
+    case .part, .checkpoint, .closed, .note, .superseded:
+      return header.sequence == sequence && log.payloadHolds(header)
+    case .commit:
+      guard follows(header), log.payloadHolds(header) else { return false }
+      return !header.hasParts || partsHold(of: header)
+    }
+  }
+
+  /// Whether a commit is the next one. An image stands for all up to its own sequence.
+  private func follows(_ commit: FrameHeader) -> Bool {
+    commit.sequence == sequence + 1 || commit.isImage && sequence == 0
+  }
+
+  private func partsHold(of commit: FrameHeader) -> Bool {
+    guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
+      let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
+      parts.count - first == Int(clamping: list.count)
+    else { return false }
+    return PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum || isMutant("ignore-parts-checksum")
+  }
+
+  private mutating func accept(_ header: FrameHeader) {
+    switch header.kind {
+    case .commit:
+      parts.removeAll()
+    case .part:
+      parts.append(header)
+    case .checkpoint:
+      plan.passesCheckpoint = true
+    case .note:
+      // A note with a payload names a page that failed its check.
+      if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
+    case .pages, .closed, .superseded:
+      // `superseded` means nothing to whoever finds it under the file's name: the rename did not happen.
+      break
+    }
+    unproven.append((header.offset, header.number, header.kind))
+    if header.durableThrough > plan.provenThrough {
+      plan.provenThrough = header.durableThrough
+      passProven()
+    }
+    plan.last = header
+    plan.end.move(over: header)
+    if header.kind == .commit { plan.lastCommitEnd = plan.end }
+    (offset, number, previous) = (plan.end.offset, plan.end.number, plan.end.previous)
+  }
+
+  /// Numbers ascend, so each frame is passed once, whatever a forged file says of what is durable.
+  private mutating func passProven() {
+    while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].number <= plan.provenThrough {
+      firstUnprovenIndex += 1
+    }
+  }
+
+  private mutating func stepOver(to target: UInt64, number: UInt64, previous: UInt64?) {
+    plan.skips[offset] = target
+    offset = target
+    self.number = number
+    self.previous = previous
+  }
+
+  /// A commit is damaged or missing: its frame number is `lostNumber` at the lowest.
+  private mutating func stop(lostNumber: UInt64, from start: UInt64) {
+    var isRotten = false
+    // Commits between the gap and the next frame that holds are lost.
+    var newestLost: UInt64?
+    var position = start
+    while let header = log.nextHeader(from: position) {
+      position = header.end <= log.end ? header.next : header.offset + 8
+      guard header.number > lostNumber || header.number == number else { continue }
+      plan.discardsFrames = true
+      if header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { isRotten = true }
+      if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
+    }
+    plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
+  }
+}

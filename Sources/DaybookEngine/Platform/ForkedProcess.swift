@@ -1,0 +1,57 @@
+/// What a child process after `fork` must leave alone: the stores that its parent has open.
+///
+/// A child has the parent's memory and shares its open descriptions, so its bytes would go into the parent's log, and a lock
+/// that it gives back is given back for both. Threads it has none: whoever waits for one waits for ever. So the child's copy
+/// of every open store is marked as forked in the moment of the fork, before anything else runs there. Nothing has to be
+/// looked at on the path of a read or a commit: a forked store counts as closed and as dead, and says why when it refuses.
+///
+/// Always true: in a child all stores that were open in the parent are forked. (A child made by a bare system call
+/// runs no such code; the doors that write or wait compare the number of the process, too.)
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What is told of a fork, in the child.
+protocol ForkObserver: AnyObject {
+  /// Takes no lock and waits for nobody: whoever held a lock in the parent does not exist here.
+  func didFork()
+}
+
+@safe enum ForkedProcess {
+  /// Held while the process forks, so that the child finds the set whole.
+  private static let monitor = Monitor()
+  /// Addresses of those who are told. Guarded by `monitor`.
+  nonisolated(unsafe) private static var observers: [UInt: @Sendable () -> Void] = [:]
+
+  private static let isWatching: Bool = {
+    pthread_atfork(
+      { ForkedProcess.monitor.lock() },
+      { ForkedProcess.monitor.unlock() },
+      {
+        // Safe: this thread holds the monitor since before the fork.
+        for tell in unsafe ForkedProcess.observers.values { tell() }
+        ForkedProcess.monitor.unlock()
+      }) == 0
+  }()
+
+  /// From here on the observer is told. It calls `forget` before it goes away.
+  static func tell(_ observer: some ForkObserver & Sendable) {
+    precondition(isWatching, "the system has room for three addresses")
+    // Safe: `forget` removes the reference before the object goes away; the monitor guards the set.
+    let reference = unsafe Unmanaged.passUnretained(observer)
+    let address = unsafe UInt(bitPattern: reference.toOpaque())
+    let told = unsafe reference
+    monitor.withLock { unsafe observers[address] = { unsafe told._withUnsafeGuaranteedRef { $0.didFork() } } }
+  }
+
+  static func forget(_ observer: some ForkObserver) {
+    // Safe: only the address is used.
+    let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(observer).toOpaque())
+    monitor.withLock { _ = unsafe observers.removeValue(forKey: address) }
+  }
+}

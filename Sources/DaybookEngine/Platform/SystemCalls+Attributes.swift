@@ -1,0 +1,178 @@
+/// The system's calls for rights, owners and extended attributes of files.
+///
+/// Linux has the calls for extended attributes in a header that Swift does not import, so they are looked up by name; a
+/// library without them keeps none. Apple's lists of rights are not among the extended attributes and have their own calls.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+extension SystemCall {
+  /// Everything that a copy of the file should have, too.
+  static func attributes(_ descriptor: Int32) throws(SystemError) -> FileAttributes {
+    var status = stat()
+    // Safe: the structure outlives the call.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
+    return FileAttributes(
+      mode: UInt32(status.st_mode) & 0o7777, owner: UInt32(status.st_uid), group: UInt32(status.st_gid),
+      extended: try extendedAttributes(descriptor))
+  }
+
+  /// Gives a file its attributes, and less than that where the system refuses a part: see `FileAttributes.narrowed`.
+  static func setAttributes(_ wanted: FileAttributes, of descriptor: Int32) throws(SystemError) {
+    var status = stat()
+    // Safe: the structure outlives the call; the same for the second look.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
+    let (owner, group) = (uid_t(wanted.owner), gid_t(wanted.group))
+    if status.st_uid != owner || status.st_gid != group {
+      if fchown(descriptor, owner, group) != 0 {
+        guard isRefusal(errno) else { throw .last }
+        // Everybody may give a file to a group of his own.
+        if fchown(descriptor, uid_t.max, group) != 0, !isRefusal(errno) { throw .last }
+      }
+      guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
+    }
+    let (keepsOwner, keepsGroup) = (status.st_uid == owner, status.st_gid == group)
+    // Lists last but one, because the mode cuts them down, too.
+    var keepsLists = true
+    let first = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
+    for (name, value) in first.extended.sorted(by: { $0.key < $1.key }) where name != AccessList.posixName {
+      if try !setExtended(name, value, of: descriptor), AccessList.isName(name) { keepsLists = false }
+    }
+    if let list = first.extended[AccessList.posixName], keepsLists {
+      keepsLists = try setExtended(AccessList.posixName, list, of: descriptor)
+    }
+    let given = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+    guard fchmod(descriptor, mode_t(given.mode)) != 0 else { return }
+    // A volume without rights, or a file that is another's by now: it stays as private as it was made.
+    guard isRefusal(errno) else { throw .last }
+  }
+
+  static func isRefusal(_ code: Int32) -> Bool {
+    code == EPERM || code == EACCES || code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP
+  }
+
+  /// Sums that the system keeps of a file's content, and rights of programs: they belong to the original alone.
+  private static let originalsOwn: Set<String> = ["security.ima", "security.evm", "security.capability"]
+
+  private static func extendedAttributes(_ descriptor: Int32) throws(SystemError) -> [String: [UInt8]] {
+    var result: [String: [UInt8]] = [:]
+    let names = try attributeNames(descriptor)
+    for name in names where !originalsOwn.contains(name) {
+      if let value = try extendedAttribute(name, descriptor) { result[name] = value }
+    }
+    #if canImport(Darwin)
+      if let list = unsafe acl_get_fd_np(descriptor, ACL_TYPE_EXTENDED) {
+        // Safe: the list is ours until it is given back.
+        defer { _ = unsafe acl_free(UnsafeMutableRawPointer(list)) }
+        var bytes = [UInt8](repeating: 0, count: max(0, unsafe acl_size(list)))
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe acl_copy_ext($0.baseAddress, list, $0.count) }
+        if count > 0 { result[AccessList.appleName] = Array(bytes.prefix(count)) }
+      }
+    #endif
+    return result
+  }
+
+  /// Asks for a value whose length may change between the question for it and the one for the bytes.
+  private static func grown(
+    _ body: (UnsafeMutableRawPointer?, Int) -> Int
+  ) throws(SystemError) -> [UInt8]? {
+    while true {
+      let wanted = body(nil, 0)
+      if wanted == 0 { return [] }
+      guard wanted > 0 else {
+        if isRefusal(errno) || errno == noAttribute { return nil }
+        throw .last
+      }
+      var bytes = [UInt8](repeating: 0, count: wanted)
+      // Safe: the array has room for as many bytes as the call is told of.
+      let count = unsafe bytes.withUnsafeMutableBytes { unsafe body($0.baseAddress, $0.count) }
+      if count >= 0 { return Array(bytes.prefix(count)) }
+      if errno == ERANGE { continue }
+      if isRefusal(errno) || errno == noAttribute { return nil }
+      throw .last
+    }
+  }
+
+  #if canImport(Darwin)
+    private static let noAttribute = ENOATTR
+
+    private static func attributeNames(_ descriptor: Int32) throws(SystemError) -> [String] {
+      // Safe: `grown` owns the bytes; the same below.
+      let bytes = unsafe try grown { unsafe flistxattr(descriptor, $0?.assumingMemoryBound(to: CChar.self), $1, 0) }
+      return (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func extendedAttribute(_ name: String, _ descriptor: Int32) throws(SystemError) -> [UInt8]? {
+      unsafe try grown { unsafe fgetxattr(descriptor, name, $0, $1, 0, 0) }
+    }
+
+    /// False where the system or the volume refuses it.
+    private static func setExtended(
+      _ name: String, _ value: [UInt8], of descriptor: Int32
+    ) throws(SystemError) -> Bool {
+      var code: Int32 = -1
+      if name == AccessList.appleName {
+        // Safe: the bytes came from `acl_copy_ext`, and the list made of them is ours until it is given back.
+        guard let list = unsafe value.withUnsafeBytes({ unsafe acl_copy_int($0.baseAddress) }) else { return false }
+        defer { _ = unsafe acl_free(UnsafeMutableRawPointer(list)) }
+        code = unsafe acl_set_fd_np(descriptor, list, ACL_TYPE_EXTENDED)
+      } else {
+        code = unsafe value.withUnsafeBytes { unsafe fsetxattr(descriptor, name, $0.baseAddress, $0.count, 0, 0) }
+      }
+      if code == 0 { return true }
+      guard isRefusal(errno) || errno == E2BIG || errno == ERANGE else { throw .last }
+      return false
+    }
+  #else
+    private static let noAttribute = ENODATA
+
+    private static func attributeNames(_ descriptor: Int32) throws(SystemError) -> [String] {
+      guard let calls = unsafe attributeCalls else { return [] }
+      // Safe: `grown` owns the bytes; the same below.
+      let bytes = unsafe try grown { unsafe calls.list(descriptor, $0, $1) }
+      return (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func extendedAttribute(_ name: String, _ descriptor: Int32) throws(SystemError) -> [UInt8]? {
+      guard let calls = unsafe attributeCalls else { return nil }
+      return unsafe try grown { unsafe calls.get(descriptor, name, $0, $1) }
+    }
+
+    /// False where the system or the volume refuses it.
+    private static func setExtended(
+      _ name: String, _ value: [UInt8], of descriptor: Int32
+    ) throws(SystemError) -> Bool {
+      guard let calls = unsafe attributeCalls else { return false }
+      let code = unsafe value.withUnsafeBytes { unsafe calls.set(descriptor, name, $0.baseAddress, $0.count, 0) }
+      if code == 0 { return true }
+      guard isRefusal(errno) || errno == E2BIG || errno == ERANGE else { throw .last }
+      return false
+    }
+  #endif
+}
+
+#if !canImport(Darwin)
+  @unsafe private struct AttributeCalls: Sendable {
+    typealias List = @convention(c) (Int32, UnsafeMutableRawPointer?, Int) -> Int
+    typealias Get = @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+    typealias Set = @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
+    let list: List
+    let get: Get
+    let set: Set
+  }
+
+  private let attributeCalls: AttributeCalls? = {
+    guard let list = unsafe dlsym(nil, "flistxattr"), let get = unsafe dlsym(nil, "fgetxattr"),
+      let set = unsafe dlsym(nil, "fsetxattr")
+    else { return nil }
+    // Safe: the manual pages have the functions with exactly these arguments, in Glibc and in Musl.
+    return unsafe AttributeCalls(
+      list: unsafeBitCast(list, to: AttributeCalls.List.self), get: unsafeBitCast(get, to: AttributeCalls.Get.self),
+      set: unsafeBitCast(set, to: AttributeCalls.Set.self))
+  }()
+#endif

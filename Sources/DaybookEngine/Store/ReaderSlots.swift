@@ -1,0 +1,132 @@
+import Synchronization
+
+/// Who reads which version right now, and which versions snapshots keep between two reads.
+///
+///     switch ──► entrance ──► newest version of the current store        one for each database that is open
+///     running read ──► a slot: the address of the version                shared by the stores that succeed each other:
+///     snapshot ──► a place in `SnapshotTable`                            nothing here goes away with one of them
+///
+/// A reader puts the address of the version it reads into a slot of its own and looks again whether that version is still
+/// the newest; from then on the writer, which looks at all slots before it frees anything, leaves it alone. 5 ns, no lock,
+/// the same on every thread count; a mutex with a retained object took 21, and 286 on two threads.
+///
+/// Snapshots rest elsewhere: with 10,000 of them in the slots a read took 90 µs to find a free one, and takes 0.7.
+///
+/// Always true: a version is freed only when no slot and no snapshot names it and it is not the newest of its store; a store
+/// gives its memory back only when none of its versions is named and no entrance leads to it.
+@safe final class ReaderSlots: @unchecked Sendable {
+  static let limit = 65_536
+  private static let strideWords = 16  // 128 bytes: two cache lines, so neighbours never share one
+  private static let byteCount = limit * strideWords * 8
+
+  /// Long-lived ones.
+  let snapshots: SnapshotTable
+  private let slots: UnsafeMutablePointer<Atomic<UInt>>
+  /// One more than the highest slot that was ever used.
+  private let highWater = Atomic<Int>(0)
+
+  init() throws(DiskFailure) {
+    snapshots = try SnapshotTable()
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: ReaderSlots.byteCount) else {
+      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: ReaderSlots.byteCount)
+    }
+    // Safe: zeroed memory of that size; zero is a valid atomic.
+    unsafe slots = memory.bindMemory(to: Atomic<UInt>.self, capacity: ReaderSlots.limit * ReaderSlots.strideWords)
+  }
+
+  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(slots), byteCount: ReaderSlots.byteCount) }
+
+  /// Claims a slot and pins the newest version in it; nil when all are taken.
+  /// - Parameter newest: where the newest version is found: a store's own, or the entrance of a database.
+  @inline(__always)
+  func claim(_ newest: borrowing Atomic<UInt>) -> (slot: Int, state: StateReference)? {
+    // Threads have stacks far apart: where this one's lies spreads them over the first slots.
+    var local = 0
+    let hint = unsafe withUnsafePointer(to: &local) { Int(bitPattern: $0) &>> 16 &* 0x9E37 }
+    var word = newest.load(ordering: .sequentiallyConsistent)
+    var slot = hint & 15
+    // Safe: `slot` is below the limit in every access.
+    while unsafe !slots[slot &* ReaderSlots.strideWords].compareExchange(
+      expected: 0, desired: word, ordering: .sequentiallyConsistent
+    ).exchanged {
+      slot &+= 1
+      if slot >= ReaderSlots.limit { return nil }
+    }
+    if slot >= highWater.load(ordering: .relaxed) { raiseHighWater(slot + 1) }
+    while true {
+      let again = newest.load(ordering: .sequentiallyConsistent)
+      if again == word { break }
+      word = again
+      unsafe slots[slot &* ReaderSlots.strideWords].store(word, ordering: .sequentiallyConsistent)
+    }
+    return (slot, StateReference(word: word))
+  }
+
+  private func raiseHighWater(_ wanted: Int) {
+    _ = highWater.max(wanted, ordering: .sequentiallyConsistent)
+  }
+
+  @inline(__always)
+  func release(_ slot: Int) {
+    unsafe slots[slot &* ReaderSlots.strideWords].store(0, ordering: .releasing)
+  }
+
+  /// What stands in the slots. A word may be stale (its claimer has not looked again yet), so nothing is read through it:
+  /// the store compares words with the states that it has not freed. A claim raises the mark before its second look at the
+  /// newest, so a slot above the mark that we read here is about to find the newest version.
+  func addReadWords(to words: inout Set<UInt>) {
+    for slot in 0..<min(highWater.load(ordering: .sequentiallyConsistent), ReaderSlots.limit) {
+      let word = unsafe slots[slot * ReaderSlots.strideWords].load(ordering: .sequentiallyConsistent)
+      if word != 0 { words.insert(word) }
+    }
+  }
+
+  /// What is being read right now; resting snapshots do not count.
+  func readWords() -> Set<UInt> {
+    var words: Set<UInt> = []
+    addReadWords(to: &words)
+    snapshots.addWords(onlyRead: true, to: &words)
+    return words
+  }
+
+  /// What readers and snapshots keep.
+  func pinnedWords() -> Set<UInt> {
+    var words: Set<UInt> = []
+    addReadWords(to: &words)
+    snapshots.addWords(onlyRead: false, to: &words)
+    return words
+  }
+}
+
+/// Where those who come to a database find the newest version of its current store. Written with the `syncMonitor` of the
+/// store that it leads to.
+final class Entrance: Sendable {
+  let word = Atomic<UInt>(0)
+}
+
+extension Store {
+  /// From here on those who come through the entrance find this store, and not the one before it.
+  func take(_ entrance: Entrance, from older: Store?) {
+    // Both locks: in between, the older one would free what the entrance still leads to.
+    older?.syncMonitor.lock()
+    syncMonitor.lock()
+    older?.entrance = nil
+    self.entrance = entrance
+    entrance.word.store(newestWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
+    syncMonitor.unlock()
+    older?.syncMonitor.unlock()
+  }
+
+  /// Makes a state the newest. Called with `syncMonitor`.
+  func show(_ state: StateReference) {
+    newestWord.store(state.word, ordering: .sequentiallyConsistent)
+    entrance?.word.store(state.word, ordering: .sequentiallyConsistent)
+    shownSequence.store(state.record.sequence, ordering: .releasing)
+  }
+
+  /// Whether anybody reads a version of this store right now. Its readers' slots are those of the stores before and after it.
+  var hasReaders: Bool {
+    let words = slots.readWords()
+    return syncMonitor.withLock { liveStates.contains { words.contains($0.key) } }
+  }
+}

@@ -1,0 +1,154 @@
+import Synchronization
+
+/// Which versions snapshots keep, also between two reads.
+///
+///     a place, 128 bytes:
+///     offset  size  field
+///          0     8  the address of the version; 0 while nobody has the place
+///          8     8  {u32 how often the place was given back, u1 revoked, u31 reads that are going on}
+///         16     8  the next free place, while nobody has this one
+///
+/// Finding a place costs the same however many are taken: free ones are a stack, whose head counts its changes so that a
+/// slow thread does not mistake it for what it was. Several threads may read through one snapshot: each adds one to the
+/// reads, and only a snapshot that nobody reads through is ever revoked. A free place counts as read, so that nobody
+/// revokes it; and as its count of uses goes up, nobody who has looked at it before.
+///
+/// Always true: a place belongs to one snapshot from `begin` to `end`; a version is kept while a place that is not revoked
+/// names it.
+@safe final class SnapshotTable: @unchecked Sendable {
+  static let limit = 65_536
+  private static let stride = 128
+  private static let byteCount = limit * stride
+  private static let revoked: UInt = 1 << 31
+  private static let readMask: UInt = 1 << 31 - 1
+  private static let indexMask: UInt = 1 << 32 - 1
+
+  private let base: UnsafeMutableRawPointer
+  /// {u32 changes, u32 one more than the first free place}
+  private let free = Atomic<UInt>(0)
+  /// How many places have ever been used.
+  private let usedCount = Atomic<Int>(0)
+
+  init() throws(DiskFailure) {
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: SnapshotTable.byteCount) else {
+      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: SnapshotTable.byteCount)
+    }
+    unsafe base = memory
+  }
+
+  deinit { unsafe RawMemory.release(base, byteCount: SnapshotTable.byteCount) }
+
+  private enum Field: Int { case version = 0, reads = 8, next = 16 }
+
+  @inline(__always)
+  private func field(_ field: Field, of index: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
+    precondition(index >= 0 && index < SnapshotTable.limit, "a place of the table")
+    // Safe: the line above; the memory is zeroed, and zero is a valid atomic.
+    return unsafe (base + (index &* SnapshotTable.stride &+ field.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  /// Takes a place and keeps the newest version; nil when all are taken. A read through it is going on: it ends with
+  /// `endReading`.
+  func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: StateReference)? {
+    guard let index = takeFree() ?? takeUnused() else { return nil }
+    var word = newest.load(ordering: .sequentiallyConsistent)
+    while true {
+      unsafe field(.version, of: index).pointee.store(word, ordering: .sequentiallyConsistent)
+      let again = newest.load(ordering: .sequentiallyConsistent)
+      if again == word { break }
+      word = again
+    }
+    return (index, StateReference(word: word))
+  }
+
+  private func takeFree() -> Int? {
+    var head = free.load(ordering: .acquiring)
+    while true {
+      let first = Int(head & SnapshotTable.indexMask)
+      if first == 0 { return nil }
+      // Another may take it meanwhile, and then this is not what it was; but then the head has changed.
+      let next = unsafe field(.next, of: first - 1).pointee.load(ordering: .relaxed)
+      let result = free.compareExchange(
+        expected: head, desired: (head >> 32 &+ 1) << 32 | next, ordering: .acquiringAndReleasing)
+      if result.exchanged { return first - 1 }
+      head = result.original
+    }
+  }
+
+  /// A place that nobody has had yet. The count goes up before a version is noted there: see `addWords`.
+  private func takeUnused() -> Int? {
+    var count = usedCount.load(ordering: .relaxed)
+    while count < SnapshotTable.limit {
+      let result = usedCount.compareExchange(expected: count, desired: count + 1, ordering: .sequentiallyConsistent)
+      if result.exchanged {
+        unsafe field(.reads, of: count).pointee.store(1, ordering: .sequentiallyConsistent)
+        return count
+      }
+      count = result.original
+    }
+    return nil
+  }
+
+  /// Gives a place back. Nobody reads through the snapshot, and nobody will.
+  func end(_ index: Int) {
+    let reads = unsafe field(.reads, of: index).pointee.load(ordering: .relaxed)
+    unsafe field(.version, of: index).pointee.store(0, ordering: .releasing)
+    unsafe field(.reads, of: index).pointee.store((reads >> 32 &+ 1) << 32 | 1, ordering: .sequentiallyConsistent)
+    var head = free.load(ordering: .relaxed)
+    while true {
+      unsafe field(.next, of: index).pointee.store(head & SnapshotTable.indexMask, ordering: .relaxed)
+      let result = free.compareExchange(
+        expected: head, desired: (head >> 32 &+ 1) << 32 | UInt(index + 1), ordering: .acquiringAndReleasing)
+      if result.exchanged { return }
+      head = result.original
+    }
+  }
+
+  /// A read through a snapshot begins, beside any others; false when it was revoked.
+  @inline(__always)
+  func beginReading(_ index: Int) -> Bool {
+    let reads = unsafe field(.reads, of: index).pointee.add(1, ordering: .sequentiallyConsistent).oldValue
+    if reads & SnapshotTable.revoked == 0 { return true }
+    endReading(index)
+    return false
+  }
+
+  @inline(__always)
+  func endReading(_ index: Int) {
+    unsafe field(.reads, of: index).pointee.subtract(1, ordering: .sequentiallyConsistent)
+  }
+
+  /// Adds the versions that are kept. As with `ReaderSlots.pinnedWords`, a word may be stale, and one that is written to a
+  /// place that we do not see yet is about to be that of the newest version.
+  func addWords(onlyRead: Bool, to words: inout Set<UInt>) {
+    for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
+      // The version first: a place that was revoked is new again before another version stands in it.
+      let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
+      if word == 0 { continue }
+      let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
+      if reads & SnapshotTable.revoked != 0 || onlyRead && reads & SnapshotTable.readMask == 0 { continue }
+      words.insert(word)
+    }
+  }
+
+  /// Revokes the snapshot of the oldest version below `limit` that nobody reads through; false when there is none any more.
+  /// - Parameter versions: of the states that the store has not freed, by address.
+  func revokeOldest(below limit: UInt64, of versions: [UInt: UInt64]) -> Bool {
+    while true {
+      var oldest: (index: Int, reads: UInt, version: UInt64)?
+      for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
+        // The reads first: with another version the place has another count, and is not revoked below.
+        let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
+        if reads & (SnapshotTable.readMask | SnapshotTable.revoked) != 0 { continue }
+        let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
+        guard let version = versions[word], version < limit else { continue }
+        if oldest == nil || version < oldest!.version { oldest = (index, reads, version) }
+      }
+      guard let oldest else { return false }
+      let isRevoked = unsafe field(.reads, of: oldest.index).pointee.compareExchange(
+        expected: oldest.reads, desired: oldest.reads | SnapshotTable.revoked, ordering: .sequentiallyConsistent
+      ).exchanged
+      if isRevoked { return true }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Synchronization
+
+/// Closing: everything durable, a mark that says so, and the file given back.
+extension Store {
+  /// Makes everything durable, writes the `closed` frame, trims, and gives the file back. Closing twice is allowed.
+  /// Errors are thrown after the file has been given back; what was acknowledged is safe either way.
+  package func close() throws(StoreError) {
+    try checkProcess()
+    closing.lock()
+    defer { closing.unlock() }
+    if isClosed.load(ordering: .acquiring) { return }
+    // From here on nobody begins to read or write. Whoever has begun finishes first.
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+    keeper?.stop()
+    takeTurnForBackground()
+    giveTurn()
+    waitForCheckpoint()
+    var failure: StoreError?
+    // Between transactions everything is durable, and the file may be another's now.
+    let mayWrite =
+      !options.isReadOnly && lost == nil && (holdsFileLock || takeFileLockToClose())
+    if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
+      do {
+        try syncThrough(writtenNumber.load(ordering: .acquiring))
+        // The next open replays commits, and walks over frames of pages: that costs it a hundredth.
+        let walkByteCount = Int(tail.offset) - Int(freeze.offset)
+        if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
+          // Without room for its pages the log still holds everything.
+          do { try checkpoint(isClosing: true) } catch .disk {}
+        }
+        try tellOfDamagedPage()
+        try writeClosed()
+      } catch { failure = error }
+    } else if mayWrite, options.durability == .relaxed, isDead.load(ordering: .acquiring),
+      tail.lastTruthNumber > durableThrough.load(ordering: .acquiring)
+    {
+      // Other levels have told each commit that waited. Here nobody waited: this is the last chance to say that commits
+      // which returned may be gone.
+      do { try checkAlive() } catch { failure = error }
+    }
+    if hasReaders {
+      // A read goes on, and its memory must not go away; the files are given back with this object.
+      file.unlock(.writer)
+      file.unlock(.readers)
+    } else {
+      backgroundFile.close()
+      file.close()
+      // Now, and not with this object: whoever closes a database and opens it again would wait for it then.
+      releasePages()
+    }
+    writerClaim?.release()
+    writerClaim = nil
+    if let failure { throw failure }
+  }
+
+  private func writeClosed() throws(StoreError) {
+    takeTurnForBackground()
+    defer { giveTurn() }
+    // The checkpoint frame is durable, and covered too.
+    try syncThrough(writtenNumber.load(ordering: .acquiring))
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    let closed = try append(.closed, frame, sequence: tail.sequence, keepsReserve: false)
+    do { try file.sync(.full) } catch {
+      die(error)
+      throw .outcomeUnknown(error)
+    }
+    do {
+      // Nobody maps the zeros that are cut off, unless a reader is there.
+      if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {
+        defer { file.unlock(.readers) }
+        let end = Int(closed.next) + (hasMetFullDisk ? options.reserveByteCount : 0)
+        if try file.byteCount() > end { try file.truncate(to: end) }
+      }
+    } catch { throw .disk(error) }
+  }
+}

@@ -1,0 +1,91 @@
+/// Creating an empty database: a temporary file that only one creator holds, then its name.
+extension Store {
+  /// Creates an empty database; throws `.disk` with kind `.exists` when there is a file already.
+  ///
+  /// The temporary file has one name for all who create this database, and whoever holds its writer's lock goes on. With
+  /// names of their own, the slower of two creators would rename its empty file over the database in which the faster one
+  /// has committed by then.
+  /// - Parameters:
+  ///   - original: the database of which the file will be a copy: it has the same UUID, and a salt of its own.
+  ///   - generations: how many generations younger it is.
+  ///   - attributes: what it has of rights and owners before it has any byte; nil for what a new file of this process has.
+  package static func create(
+    _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
+    generations: UInt64 = 0, like attributes: FileAttributes? = nil
+  ) throws(StoreError) {
+    let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
+    let temporary = path + ".new"
+    do throws(DiskFailure) {
+      if try disk.exists(path) { throw exists }
+    } catch { throw .disk(error) }
+    let file = try lockForCreating(temporary, path: path, disk: disk, options: options, like: attributes)
+    defer { file.close() }
+    do throws(DiskFailure) {
+      var generator = ClosureGenerator(draw: options.random)
+      // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
+      let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
+      do throws(DiskFailure) {
+        // Looked at again with the lock: another creator may have finished meanwhile.
+        if try disk.exists(path) { throw exists }
+        try file.truncate(to: 0)
+        try file.write(header.view, at: 0)
+        try file.sync(.full)
+        // Whatever took the name meanwhile, a copied file for instance, is never replaced.
+        try disk.renameWithoutReplacing(temporary, to: path)
+      } catch {
+        try? disk.remove(temporary)
+        throw error
+      }
+      if !isMutant("skip-directory-sync-at-creation") { try disk.syncDirectory(holding: path) }
+    } catch { throw .disk(error) }
+  }
+
+  /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:
+  /// the rename may have died between its two names, so it may be the content of a database that lives elsewhere by now.
+  private static func lockForCreating(
+    _ temporary: String, path: String, disk: any Disk, options: StoreOptions, like attributes: FileAttributes?
+  ) throws(StoreError) -> any DiskFile {
+    let start = SystemClock.monotonicNanoseconds()
+    while true {
+      do throws(DiskFailure) {
+        let file: any DiskFile
+        var isLeftover = false
+        do throws(DiskFailure) {
+          if let attributes {
+            file = try disk.create(temporary, like: attributes)
+          } else {
+            file = try disk.open(temporary, .createNew)
+          }
+        } catch {
+          guard error.kind == .exists else { throw error }
+          file = try disk.open(temporary, .readWrite)
+          isLeftover = true
+        }
+        // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
+        if try file.tryLock(.writer, .exclusive),
+          try disk.identity(of: temporary) == file.identity || isMutant("skip-inode-check-at-creation")
+        {
+          if !isLeftover { return file }
+          defer { file.close() }
+          try disk.remove(temporary)
+          continue
+        }
+        file.close()
+      } catch {
+        // Renamed or removed between two calls: look again.
+        if error.kind != .notFound { throw .disk(error) }
+      }
+      do throws(DiskFailure) {
+        if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
+      } catch { throw .disk(error) }
+      if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds { throw .locked(path: path) }
+      SystemClock.sleep(nanoseconds: 1_000_000)
+    }
+  }
+}
+
+/// Random numbers from the options' closure.
+struct ClosureGenerator: RandomNumberGenerator {
+  let draw: @Sendable () -> UInt64
+  mutating func next() -> UInt64 { draw() }
+}

@@ -1,0 +1,156 @@
+/// Repair: the file becomes what a plan says it is. Only bytes that were verified are written, and zeros; it may be cut by a
+/// crash at any of its steps, and begins again.
+extension Store {
+  /// Makes the file what the plan says it is. Each step may be repeated after a crash.
+  func repair(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+    do {
+      var mustSync = false
+      let end = plan.end.offset
+      if plan.ending != .clean, end < log.end {
+        if plan.discardsFrames { try saveDiscarded(plan, log: log) }
+        if !isMutant("keep-stale-bytes") { try writeZeros(from: end, through: log.end) }
+        mustSync = true
+      }
+      if !plan.isClosed, plan.firstUnproven != nil {
+        if !isMutant("skip-recovery-rewrite") { recovery.rewrittenFrameCount += try log.rewriteUnproven(plan, to: file) }
+        mustSync = true
+      }
+      if mustSync {
+        if !isMutant("skip-recovery-sync") { try file.sync(.full) }
+        if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
+        hasSyncedDirectory = true
+      }
+      zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
+    } catch { throw .disk(error) }
+  }
+
+  /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
+  private func saveDiscarded(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
+    // A copy that is there already stays: an earlier recovery made it, and may have zeroed part of the original since.
+    let name = "\(path).discarded-\(plan.lastSequence + 1)"
+    var target = name
+    var count = 1
+    while try disk.exists(target) {
+      count += 1
+      target = "\(name)-\(count)"
+    }
+    let temporary = name + ".new"
+    if try disk.exists(temporary) { try disk.remove(temporary) }
+    let copy = try disk.create(temporary, like: try file.attributes())
+    defer { copy.close() }
+    let contentEnd = log.contentEnd(from: plan.end.offset)
+    try log.checkRead()
+    var position = 0
+    try log.forEachPiece(of: plan.end.offset..<contentEnd) { (piece) throws(DiskFailure) in
+      try copy.write(piece, at: position)
+      position += piece.count
+    }
+    try copy.sync(.full)
+    try disk.rename(temporary, to: target)
+    try disk.syncDirectory(holding: target)
+    recovery.discardedCopyPath = target
+  }
+
+  private func writeZeros(from start: UInt64, through end: UInt64) throws(DiskFailure) {
+    let zeros = ByteBuffer(capacity: 1 << 16)
+    zeros.append(zeros: 1 << 16)
+    var position = Int(start)
+    while position < Int(end) {
+      let count = min(zeros.count, Int(end) - position)
+      try file.write(zeros.view.prefix(count), at: position)
+      position += count
+    }
+  }
+
+  /// What a reader that is alone with a file makes durable before it shows it: nobody else will.
+  ///
+  /// A sync alone would not do. The writer may have died of a failed one, after which the system calls the lost pages clean;
+  /// so the frames are written again, the same bytes, as an open for writing does. Where the file may only be read, a sync has
+  /// to do.
+  static func makeDurable(
+    _ plan: RecoveryPlan, log: LogReader, of file: any DiskFile, at path: String, disk: any Disk
+  ) throws(DiskFailure) {
+    var writable: (any DiskFile)?
+    do { writable = try disk.open(path, .readWrite) } catch { guard error.kind == .permission else { throw error } }
+    defer { writable?.close() }
+    // Another file may have the name by now: there it is that commits go on.
+    if let writable, writable.identity == file.identity, !isMutant("sync-without-rewrite") {
+      _ = try log.rewriteUnproven(plan, to: writable)
+      try writable.sync(.full)
+    } else {
+      try file.sync(.full)
+    }
+    // Who created the file, or renamed it, may have died before its name was durable.
+    try disk.syncDirectory(holding: path)
+  }
+}
+
+extension LogReader {
+  /// Frames that nothing proves durable are written again from a verified copy: after a kill or a failed sync, the page
+  /// cache proves nothing about the disk. Returns how many.
+  func rewriteUnproven(_ plan: RecoveryPlan, to file: any DiskFile) throws(DiskFailure) -> Int {
+    guard var offset = plan.firstUnproven else { return 0 }
+    var count = 0
+    let copy = ByteBuffer(capacity: 1 << 16)
+    while offset < plan.end.offset {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = header(at: offset) else { break }
+      copy.removeAll()
+      try forEachPiece(of: offset..<min(header.next, end)) { (piece) throws(DiskFailure) in copy.append(piece) }
+      let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
+      let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
+      if sum == header.payloadChecksum {
+        try file.write(copy.view, at: Int(offset))
+      } else {
+        // Pages are judged one by one when they are touched. Their header has been verified, and the walk needs it.
+        guard header.kind == .pages else {
+          throw DiskFailure(.read, path: file.path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
+        }
+        try file.write(copy.view.prefix(FrameHeader.byteCount), at: Int(offset))
+      }
+      count += 1
+      offset = header.next
+    }
+    try checkRead()
+    return count
+  }
+}
+
+extension RecoveryPlan {
+  /// The highest frame number that is durable once the plan has been carried out: all frames, but for a `closed` frame at the
+  /// end. That one is left as it is, so that opening a closed database costs no sync; it becomes durable with the commit
+  /// behind it.
+  var repairedThrough: UInt64 {
+    let number = last?.number ?? 0
+    return isClosed ? number - 1 : number
+  }
+
+  /// Beside a live writer only what it has proven durable counts.
+  mutating func cut(to log: LogReader) throws(DiskFailure) {
+    // What stands behind it may be a frame that is being written.
+    if ending == .torn { ending = .clean }
+    guard let last, last.number > provenThrough else { return }
+    var place = start
+    var lastCommitEnd = start
+    var offset = start.offset
+    var newest: FrameHeader?
+    while offset < end.offset {
+      if let target = skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = log.header(at: offset), header.number <= provenThrough else { break }
+      newest = header
+      place.move(over: header)
+      if header.kind == .commit { lastCommitEnd = place }
+      offset = header.next
+    }
+    try log.checkRead()
+    self.last = newest
+    end = place
+    self.lastCommitEnd = lastCommitEnd
+  }
+}

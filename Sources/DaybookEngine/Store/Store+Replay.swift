@@ -1,0 +1,135 @@
+import Synchronization
+
+/// Replay: the trees that an open starts with, from a checkpoint and the commits behind it.
+extension Store {
+  /// Builds the trees: from the plan's checkpoint if its pages hold, else from older ones, else from the log alone.
+  func load(
+    _ first: RecoveryPlan, log whole: LogReader, isBesideWriter: Bool = false
+  ) throws(StoreError) -> RecoveryPlan {
+    var plan = first
+    // A reader that was alone lets writers in before it replays: what they append is no part of its plan.
+    var log = whole
+    if options.isReadOnly, !isBesideWriter {
+      log = try Store.mapped { () throws(DiskFailure) in
+        try Store.log(of: file, header, byteCount: Int(min(first.end.offset, whole.end)), options)
+      }
+    }
+    if plan.tellsOfDamagedPage && !isBesideWriter {
+      let rebuilt = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
+      // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
+      if case .rotten = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
+    }
+    while true {
+      // How the log ends beyond that is known from before.
+      if options.isReadOnly, plan.ending == .clean { plan.ending = first.ending }
+      do {
+        try replay(plan, log: log)
+        break
+      } catch .page where plan.basis == .newestCheckpoint {
+        plan = try Store.mapped { () throws(DiskFailure) in try log.plan(skipping: 1) }
+      } catch .page where plan.basis == .olderCheckpoint {
+        plan = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
+      }
+      if isBesideWriter { try Store.mapped { () throws(DiskFailure) in try plan.cut(to: log) } }
+      source.firstFault.withLock { $0 = nil }
+    }
+    tail = LogTail(plan)
+    freeze = plan.start
+    recovery.wasClosed = plan.isClosed || plan.last == nil && plan.ending == .clean
+    recovery.basis =
+      switch plan.basis {
+      case .newestCheckpoint: .newestCheckpoint
+      case .olderCheckpoint: .olderCheckpoint
+      case .log: .log
+      }
+    recovery.replayedByteCount = plan.end.commitOffset - plan.start.commitOffset
+    recovery.replayedCommitCount = plan.lastSequence - plan.start.sequence
+    if plan.ending != .clean {
+      let end = plan.end.offset
+      recovery.discardedByteCount = whole.contentEnd(from: end) - min(end, whole.end)
+    }
+    try Store.mapped { () throws(DiskFailure) in try whole.checkRead() }
+    if case .rotten(let lost) = plan.ending {
+      recovery.lostSequences = lost
+      recovery.discardedByteCount = 0
+    }
+    return plan
+  }
+
+  /// Applies the commits of a plan to its checkpoint's trees, in one edit that nobody sees before it ends.
+  /// - Parameter sequence: commits behind it are left out.
+  func replay(_ plan: RecoveryPlan, log: LogReader, through sequence: UInt64 = .max) throws(StoreError) {
+    let transaction = reusableTransaction
+    transaction.prepareReplay(plan)
+    do throws(LogFault) {
+      try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
+        try transaction.replay(operations, sequence: commit.sequence)
+      }
+      try applier.flush(transaction)
+    } catch {
+      applier.forget()
+      transaction.rollBackAll()
+      throw StoreError(error)
+    }
+    let balance = editor.pageBalance
+    retire(editor.finishEdit(), newest: 2)
+    head = StateRecord(
+      version: 2, position: plan.end, end: plan.readableEnd, frameNumber: plan.repairedThrough,
+      pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)),
+      liveByteCount: transaction.liveByteCount, roots: transaction.roots)
+  }
+}
+
+extension StoreTransaction {
+  func prepareReplay(_ plan: RecoveryPlan) {
+    roots = RootSet(plan.checkpoint?.roots ?? [])
+    liveByteCount = plan.checkpoint?.liveByteCount ?? 0
+    editor.version = 2
+    readsOnlyFile(through: plan.readableEnd)
+    startReplay()
+  }
+}
+
+extension LogReader {
+  /// The plan that starts from an older checkpoint than the last frame names first.
+  func plan(skipping count: Int) throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
+    let last = lastHeader()
+    try checkRead()
+    guard count == 1, let last, last.olderCheckpoint != 0 else { return try planFromStart() }
+    return try plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
+  }
+
+  /// Calls `body` with the operations of each commit of a plan up to its last sequence, rolled back savepoints left out.
+  /// - Parameter sequence: commits behind it are left out.
+  func forEachCommit(
+    of plan: RecoveryPlan, through sequence: UInt64 = .max, _ body: (FrameHeader, LoggedOperations) throws(LogFault) -> Void
+  ) throws(LogFault) {
+    var offset = plan.start.offset
+    var parts: [FrameHeader] = []
+    while offset < plan.end.offset {
+      if let target = plan.skips[offset] {
+        offset = target
+        continue
+      }
+      guard let header = header(at: offset) else {
+        do { try checkRead() } catch { throw .page(PageFault(error, offset: offset)) }
+        throw .inconsistent
+      }
+      offset = header.next
+      if header.kind == .part { parts.append(header) }
+      guard header.kind == .commit else { continue }
+      if header.sequence > min(plan.lastSequence, sequence) { return }
+      var frames: [FrameHeader] = []
+      if isMutant("replay-unnamed-parts") {
+        frames = parts
+      } else if header.hasParts, let payload = payload(of: header, limit: PartList.encodedByteCount),
+        let list = PartList(payload)
+      {
+        frames = Array(parts.drop { $0.number != list.firstNumber })
+      }
+      parts.removeAll()
+      try body(header, try operations(of: frames + [header]))
+    }
+  }
+}

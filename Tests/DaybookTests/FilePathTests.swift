@@ -1,0 +1,206 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// One file, whatever names lead to it: links, second names, names that change while it is open.
+
+@Suite("Paths and names")
+struct FilePathTests {
+  private func withDirectory(_ body: (String) throws -> Void) throws {
+    let made = FileManager.default.temporaryDirectory.appending(path: "daybook-paths-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: made + "/real", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: made) }
+    try body(SystemDisk().resolve(made))
+  }
+
+  private func link(_ path: String, to target: String) throws {
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+  }
+
+  private func isLink(_ path: String) throws -> Bool {
+    try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeSymbolicLink
+  }
+
+  private static let counter = try! Record.ID("counter")
+
+  private func increment(_ database: Database) throws {
+    try database.write { transaction in
+      var record = try transaction.record(Self.counter) ?? Record(type: "Counter", id: Self.counter)
+      record["n"] = (record["n"] ?? 0) + 1
+      record["file"] = Asset(data: Data(repeating: 7, count: 100_000))
+      try transaction.save(record)
+    }
+  }
+
+  private func n(_ database: Database) throws -> Int? { try database.record(Self.counter)?["n"] }
+
+  @Test("a database opened through a link is compacted where it lies, and the link stays one")
+  func symbolicLink() throws {
+    try withDirectory { directory in
+      let (real, path) = (directory + "/real/a.daybook", directory + "/link.daybook")
+      let first = try Database.open(at: real)
+      try increment(first)
+      try first.close()
+      try link(path, to: "real/a.daybook")
+      let database = try Database.open(at: path)
+      #expect(database.path == real)
+      try database.compact()
+      try increment(database)
+      #expect(try isLink(path))
+      var options = Database.Options()
+      options.lockTimeout = .zero
+      #expect(#expect(throws: DatabaseError.self) { try Database.open(at: real, options: options) }?.code == .locked)
+      try database.backup(to: directory + "/copy.daybook")
+      try database.close()
+      for name in [real, path] {
+        let found = try Database.open(at: name)
+        #expect(try n(found) == 2)
+        #expect(try found.check(.deep).isClean)
+        try found.close()
+      }
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: directory + "/real").sorted() == [
+          "a.daybook", "a.daybook.assets",
+        ])
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == [
+          "copy.daybook", "copy.daybook.assets", "link.daybook", "real",
+        ])
+      // A salvage finds the assets beside what the link leads to.
+      let report = try Database.salvage(from: path, to: directory + "/salvage.daybook")
+      #expect(report.isComplete && report.assetCount == 1)
+    }
+  }
+
+  @Test("a database is made where a link leads, also when nothing is there yet")
+  func linkToNothing() throws {
+    try withDirectory { directory in
+      let path = directory + "/link.daybook"
+      try link(path, to: "real/new.daybook")
+      let database = try Database.open(at: path)
+      try increment(database)
+      #expect(database.path == directory + "/real/new.daybook")
+      let copy = directory + "/copylink.daybook"
+      try link(copy, to: "real/copy.daybook")
+      try database.backup(to: copy)
+      #expect(throws: DatabaseError.self) { try database.backup(to: copy) }
+      try database.close()
+      #expect(try isLink(path) && isLink(copy))
+      #expect(try n(Database.open(at: directory + "/real/copy.daybook")) == 1)
+      try link(directory + "/circle", to: "circle")
+      #expect(throws: DatabaseError.self) { try Database.open(at: directory + "/circle") }
+      try link(directory + "/nowhere", to: "none/a.daybook")
+      #expect(throws: DatabaseError.self) { try Database.open(at: directory + "/nowhere") }
+    }
+  }
+
+  @Test("a relative path means the same file for as long as the database is open")
+  func relativePath() throws {
+    try withDirectory { directory in
+      let working = FileManager.default.currentDirectoryPath
+      let up = String(repeating: "../", count: working.split(separator: "/").count)
+      let database = try Database.open(at: up + directory.dropFirst() + "/real/../a.daybook")
+      #expect(database.path == directory + "/a.daybook" && database.store.path == database.path)
+      #expect(database.library.store.directory == directory + "/a.daybook.assets")
+      try database.close()
+    }
+  }
+
+  @Test("a file with several names is not compacted, and says so")
+  func hardLinks() throws {
+    try withDirectory { directory in
+      let (path, other) = (directory + "/a.daybook", directory + "/b.daybook")
+      let database = try Database.open(at: path)
+      try increment(database)
+      #expect(try database.statistics().nameCount == 1)
+      #expect(database.store.hasOnlyName)
+      try SystemDisk().link(path, to: other)
+      let error = #expect(throws: DatabaseError.self) { try database.compact() }
+      #expect(error?.code == .badDatabase && error?.facts.found == "2 names")
+      #expect(try database.statistics().nameCount == 2)
+      #expect(!database.store.hasOnlyName && !database.store.isCompactionDue)
+      try increment(database)
+      #expect(try SystemDisk().identity(of: path) == SystemDisk().identity(of: other))
+      #expect(!FileManager.default.fileExists(atPath: path + ".compacted"))
+      try SystemDisk().remove(other)
+      try database.compact()
+      #expect(try n(database) == 2)
+      try database.close()
+    }
+  }
+
+  @Test(
+    "a second name that a creation or a backup has left when it died goes with the next open",
+    arguments: [".new", ".unfinished"])
+  func leftNames(suffix: String) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      try Database.open(at: path).close()
+      try SystemDisk().link(path, to: path + suffix)
+      let database = try Database.open(at: path)
+      #expect(try database.statistics().nameCount == 1)
+      try database.compact()
+      try database.close()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.daybook", "real"])
+    }
+  }
+
+  @Test("of a file that is renamed or unlinked while it is open nothing is lost that has a name; who takes turns is told")
+  func renamedWhileOpen() throws {
+    try withDirectory { directory in
+      let (path, moved) = (directory + "/a.daybook", directory + "/moved.daybook")
+      let database = try Database.open(at: path)
+      try increment(database)
+      try SystemDisk().rename(path, to: moved)
+      // Commits go on in the file, under whatever name it has; a compaction would give it the old one.
+      try database.write { try $0.setMetadata(Data([1]), forKey: "after") }
+      #expect(#expect(throws: DatabaseError.self) { try database.compact() }?.code == .operationCancelled)
+      try database.close()
+      var options = Database.Options()
+      options.lock = .perTransaction
+      let turns = try Database.open(at: moved, options: options)
+      #expect(try turns.metadata(forKey: "after") == Data([1]))
+      try SystemDisk().remove(moved)
+      let error = #expect(throws: DatabaseError.self) { try turns.write { try $0.setMetadata(Data([2]), forKey: "lost") } }
+      #expect(error?.code == .ioFailed)
+      #expect(try turns.metadata(forKey: "after") == Data([1]))
+      #expect(throws: DatabaseError.self) { try turns.write { try $0.setMetadata(Data([2]), forKey: "lost") } }
+      try turns.close()
+    }
+  }
+
+  @Test("a file that is copied while it is written opens to one of its commits, or says that it is damaged")
+  func copiedWhileOpen() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let database = try Database.open(at: path)
+      let isDone = Locked(false)
+      let thread = BackgroundThread(name: "writer") {
+        while !isDone.withLock({ $0 }) { try? increment(database) }
+      }
+      var opened = 0
+      for round in 0..<8 {
+        let copy = directory + "/copy\(round).daybook"
+        let before = try n(database) ?? 0
+        try Data(contentsOf: URL(filePath: path)).write(to: URL(filePath: copy))
+        let after = (try n(database) ?? 0) + 1
+        do {
+          let found = try Database.open(at: copy)
+          #expect(try (before...after).contains(n(found) ?? 0))
+          try found.close()
+          opened += 1
+        } catch { #expect((error as? DatabaseError)?.code == .corrupted) }
+      }
+      isDone.withLock { $0 = true }
+      thread?.join()
+      // The safe way, at the same time.
+      try database.backup(to: directory + "/backup.daybook")
+      #expect(try n(Database.open(at: directory + "/backup.daybook")) == n(database))
+      #expect(opened >= 0)
+      try database.close()
+    }
+  }
+}

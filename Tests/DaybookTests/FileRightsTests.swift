@@ -1,0 +1,109 @@
+import DaybookEngine
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+
+// Whoever may not read a database may not read what is made of it.
+
+@Suite("Rights of files")
+struct FileRightsTests {
+  private func withDirectory(_ body: (String) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-rights-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try body(directory)
+  }
+
+  private func fill(_ database: Database) throws {
+    try database.write { transaction in
+      for number in 0..<10 {
+        var record = try Record(type: "T", id: Record.ID("r\(number)"))
+        record["text"] = String(repeating: "x", count: 500)
+        record["file"] = Asset(data: Data(repeating: UInt8(number), count: 100_000))
+        try transaction.save(record)
+      }
+    }
+  }
+
+  private func setMode(_ mode: UInt32, of path: String) throws {
+    var attributes = try SystemDisk().attributes(of: path)
+    attributes.mode = mode
+    try SystemDisk().setAttributes(attributes, of: path)
+  }
+
+  private func mode(_ path: String) throws -> UInt32 { try SystemDisk().attributes(of: path).mode }
+
+  @Test("a file keeps its rights, owner and attributes when it is compacted", arguments: [UInt32(0o600), 0o640, 0o666])
+  func compaction(mode: UInt32) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let database = try Database.open(at: path)
+      try fill(database)
+      var attributes = try SystemDisk().attributes(of: path)
+      attributes.mode = mode
+      attributes.extended["user.color"] = Array("red".utf8)
+      if geteuid() == 0 { (attributes.owner, attributes.group) = (4712, 4713) }
+      try SystemDisk().setAttributes(attributes, of: path)
+      let before = try SystemDisk().attributes(of: path)
+      let identity = try SystemDisk().identity(of: path)
+      try database.compact()
+      #expect(try SystemDisk().identity(of: path) != identity)
+      #expect(try SystemDisk().attributes(of: path) == before)
+      #expect(before.mode == mode)
+      try database.close()
+    }
+  }
+
+  @Test("assets, backups and salvages of a private database are private", arguments: [UInt32(0o600), 0o640, 0o400])
+  func copies(mode: UInt32) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      try Database.open(at: path).close()
+      try setMode(mode | 0o200, of: path)
+      let database = try Database.open(at: path)
+      try setMode(mode, of: path)
+      try fill(database)
+      let directoryMode = mode | (mode & 0o444) >> 2
+      #expect(try self.mode(path + ".assets") == directoryMode)
+      for entry in try SystemDisk().entries(of: path + ".assets") where entry.isDirectory {
+        #expect(try self.mode(path + ".assets/" + entry.name) == directoryMode)
+      }
+      try database.backup(to: directory + "/backup.daybook")
+      try database.close()
+      try Database.salvage(from: path, to: directory + "/salvage.daybook")
+      for copy in ["/backup.daybook", "/salvage.daybook"] {
+        #expect(try self.mode(directory + copy) == mode)
+        #expect(try self.mode(directory + copy + ".assets") & 0o077 == directoryMode & 0o077)
+        var options = Database.Options()
+        options.isReadOnly = true
+        let opened = try Database.open(at: directory + copy, options: options)
+        #expect(try opened.recordCount(in: .default) == 10)
+        #expect(try opened.check(.deep).isClean)
+      }
+    }
+  }
+
+  @Test("nobody else may open what a compaction or a backup is writing, at any of its steps")
+  func whileCopying() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(at: "a.daybook", options: .simulated(seed: 1), disk: disk)
+    try fill(database)
+    try disk.setAttributes(FileAttributes(mode: 0o600), of: "a.daybook")
+    let wide = Locked<[String]>([])
+    disk.observe { (call) throws(DiskFailure) in
+      guard call.operation == .write, let byteCount = call.byteCount, byteCount > 0 else { return }
+      let path = call.path
+      guard path.hasPrefix("a.daybook.compacted") || path.hasPrefix("copy"), !path.contains(".assets/") else { return }
+      // A file that has got its last name by now has been looked at.
+      guard let attributes = try? disk.attributes(of: path) else { return }
+      if attributes.mode & 0o077 != 0 { wide.withLock { $0.append("\(call)") } }
+    }
+    try database.compact()
+    try database.backup(to: "copy", disk: disk)
+    #expect(wide.withLock { $0 } == [])
+    #expect(try disk.attributes(of: "a.daybook").mode == 0o600 && disk.attributes(of: "copy").mode == 0o600)
+    try database.close()
+  }
+}
