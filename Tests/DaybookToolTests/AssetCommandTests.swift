@@ -76,6 +76,28 @@ struct AssetCommandTests {
     #expect(bench.run("import", file, input, "--asset", "a b=f").status != 0)
   }
 
+  @Test("an import takes only files of its own directory and of --assets: its author chooses no others, by links neither")
+  func foreignFiles() throws {
+    _ = try bench.write("secret", to: "secret.bin")
+    let inside = bench.path("inside")
+    try FileManager.default.createDirectory(atPath: inside, withIntermediateDirectories: true)
+    _ = try bench.write("good", to: "inside/good.bin")
+    try FileManager.default.createSymbolicLink(atPath: inside + "/link.bin", withDestinationPath: bench.path("secret.bin"))
+    try FileManager.default.createSymbolicLink(atPath: inside + "/own.bin", withDestinationPath: inside + "/good.bin")
+    let url = URL(fileURLWithPath: bench.path("secret.bin")).absoluteString
+    for name in ["../secret.bin", bench.path("secret.bin"), url, "link.bin", "../inside2/x", "/dev/null"] {
+      let input = try bench.write("id,f\na,good.bin\nb,\(name)\n", to: "inside/in.csv")
+      let outcome = bench.run("import", file, input, "--asset", "poster=f")
+      #expect(outcome.status != 0 && outcome.errors.contains("line 3"), "\(name): \(outcome.errors)")
+      #expect(outcome.errors.contains("--assets"), "\(name): \(outcome.errors)")
+      #expect(!FileManager.default.fileExists(atPath: file))
+    }
+    let rows = "id,f\na,good.bin\nb,../secret.bin\nc,own.bin\nd,../inside/good.bin\n"
+    let input = try bench.write(rows, to: "inside/in.csv")
+    try bench.good("import", file, input, "--asset", "poster=f", "--id", "id", "--assets", bench.path(""))
+    #expect(try bench.records(file).count == 4)
+  }
+
   @Test("export writes each content once, and import takes lines and contents back to the same")
   func exporting() throws {
     try fill()

@@ -14,6 +14,8 @@ import Dispatch
 ///     list            what is in the directory and not in R; first seen when?
 ///     in a turn       unlink what has waited for the grace time and was not named meanwhile; a few files a turn
 ///
+/// What somebody holds, in this process or in another one, is recognised by its holder (`AssetHolder`) and stays.
+///
 /// A content that an ingest holds may be unlinked here: the commit that names it links it again (`AssetStore+Ingest`).
 /// A crash at any place leaves a file too many, never a name without its file.
 extension Database {
@@ -112,13 +114,13 @@ extension Database {
         report.waitingCount += 1
       }
     }
-    let staged = library.stagedNames
-    for name in inventory.leftovers where !staged.contains(name) && isOver(name) {
+    for name in inventory.leftovers where isOver(name) {
       let byteCount = store.byteCount(of: name) ?? 0
       guard try store.removeLeftover(name) else { continue }
       report.removedLeftoverCount += 1
       report.removedLeftoverByteCount += byteCount
     }
+    for id in inventory.deadHolders { try store.removeDeadHolder(id) }
     try remove(victims, &report)
     if note != oldNote { try store.writeNote(note) }
     return report

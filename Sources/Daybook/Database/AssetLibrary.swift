@@ -19,13 +19,11 @@ package final class AssetLibrary: Sendable {
   private let due = Atomic<Int64>(.max)
 
   private struct Staging {
-    /// Beside the database, where blocks can be shared; nil when nothing may be written there.
-    var directory: String?
+    /// Whether copies lie beside the database, where blocks can be shared; not when nothing may be written there.
+    var isBeside: Bool
     /// Made for this object alone, and removed with it.
     var ownDirectory: String?
     var copies: [AssetDigest: Copy] = [:]
-    /// Names of all copies that were handed out, those too that were changed since.
-    var names: Set<String> = []
   }
 
   private struct Copy {
@@ -36,17 +34,13 @@ package final class AssetLibrary: Sendable {
   /// - Parameter stagesBeside: whether copies may lie in the store's own directory.
   init(store: AssetStore, stagesBeside: Bool) {
     self.store = store
-    let directory = stagesBeside ? "\(store.directory)/\(AssetStore.stagingName)" : nil
-    staging = Locked(Staging(directory: directory))
+    staging = Locked(Staging(isBeside: stagesBeside))
   }
 
   deinit {
+    // A child after `fork` leaves its parent's copies alone.
+    if store.isForked { return }
     if let own = staging.withLock({ $0.ownDirectory }) { try? FileManager.default.removeItem(atPath: own) }
-  }
-
-  /// Names in the staging folder, relative to the store's directory, that were handed out by this object.
-  var stagedNames: Set<String> {
-    staging.withLock { Set($0.names.map { "\(AssetStore.stagingName)/\($0)" }) }
   }
 
   // MARK: when to collect
@@ -75,9 +69,28 @@ package final class AssetLibrary: Sendable {
   static func read(
     _ store: AssetStore, _ digest: AssetDigest, _ byteCount: Int, _ body: (Data) throws -> Void
   ) throws {
+    let file: any DiskFile
+    do { file = try store.open(digest, byteCount: byteCount) } catch { throw DatabaseError(error) }
+    defer { file.close() }
+    try read(file, digest, byteCount, body)
+  }
+
+  /// A content that is held, by the name that is ours: a collection may have taken its own.
+  static func read(_ hold: AssetHold, _ body: (Data) throws -> Void) throws {
+    let file: any DiskFile
+    do { file = try hold.open() } catch {
+      throw DatabaseError(error.kind == .notFound ? .missing(path: error.path) : AssetFault.disk(error))
+    }
+    defer { file.close() }
+    try read(file, hold.digest, hold.byteCount, body)
+  }
+
+  private static func read(
+    _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, _ body: (Data) throws -> Void
+  ) throws {
     do {
       // Safe: Data copies the bytes of the piece.
-      try store.read(digest, byteCount: byteCount) { (piece) throws in try body(unsafe Data(piece.buffer)) }
+      try AssetStore.read(file, digest, byteCount: byteCount) { (piece) throws in try body(unsafe Data(piece.buffer)) }
     } catch {
       switch error {
       case .fault(let fault): throw DatabaseError(fault)
@@ -110,7 +123,14 @@ package final class AssetLibrary: Sendable {
   }
 
   static func open(_ url: URL) throws(DatabaseError) -> any DiskFile {
-    do { return try SystemDisk().open(url.path, .readOnly) } catch {
+    guard url.isFileURL else {
+      throw DatabaseError(.invalidArguments, "An asset is made from a file URL.", facts: .init(found: url.scheme))
+    }
+    do { return try SystemDisk.openSource(url.path) } catch {
+      if error.kind == .notRegular {
+        throw DatabaseError(
+          .invalidArguments, "An asset is made from a regular file.", facts: .init(path: url.path), cause: error)
+      }
       throw DatabaseError(
         .assetFileNotFound, "The file of the asset cannot be read.", facts: .init(path: url.path), cause: error)
     }
@@ -141,7 +161,7 @@ package final class AssetLibrary: Sendable {
   }
 
   private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {
-    let path = try newPath(digest)
+    let (path, isBeside) = try newPath(digest)
     do throws(AssetFault) {
       let (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: path, on: SystemDisk())
       defer { file.close() }
@@ -149,17 +169,14 @@ package final class AssetLibrary: Sendable {
         throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
       }
       // The copy is the caller's to read; changing it harms nobody, and is noticed.
-      do { try file.makeReadOnly() } catch { throw .disk(error) }
+      do { try store.protect(file) } catch { throw .disk(error) }
     } catch {
-      try? SystemDisk().remove(path)
+      if isBeside { store.release(path) } else { try? SystemDisk().remove(path) }
       throw DatabaseError(error)
     }
     let url = URL(filePath: path)
     let time = try Asset.state(of: url).modificationTime
-    staging.withLock { staging in
-      staging.copies[digest] = Copy(path: path, modificationTime: time)
-      staging.names.insert(url.lastPathComponent)
-    }
+    staging.withLock { $0.copies[digest] = Copy(path: path, modificationTime: time) }
     return url
   }
 
@@ -169,28 +186,24 @@ package final class AssetLibrary: Sendable {
   }
 
   /// A path that nobody has; its directory is there when this returns.
-  private func newPath(_ digest: AssetDigest) throws(DatabaseError) -> String {
+  private func newPath(_ digest: AssetDigest) throws(DatabaseError) -> (path: String, isBeside: Bool) {
+    if staging.withLock({ $0.isBeside }) {
+      do { return (try store.newStagedPath(digest), true) } catch {
+        guard error.kind == .permission else { throw DatabaseError(error) }
+        // Copies go where the system wants temporary files.
+        staging.withLock { $0.isBeside = false }
+      }
+    }
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
     return try staging.withLock { (staging) throws(DatabaseError) in
-      if let directory = staging.directory {
-        do throws(DiskFailure) {
-          try store.makeDirectory(store.directory)
-          try store.makeDirectory(directory)
-          return "\(directory)/\(digest.name)-\(random)"
-        } catch {
-          guard error.kind == .permission else { throw DatabaseError(error) }
-          // Copies go where the system wants temporary files.
-          staging.directory = nil
-        }
+      if let own = staging.ownDirectory { return ("\(own)/\(digest.name)-\(random)", false) }
+      // For this user alone: others share the system's folder for temporary files.
+      let made = FileManager.default.temporaryDirectory.appending(path: "daybook-assets-\(random)").path
+      do { try SystemDisk().makePrivateDirectory(made) } catch {
+        throw DatabaseError(.ioFailed, "No folder can be made for copies of assets.", facts: .init(path: made), cause: error)
       }
-      if staging.ownDirectory == nil {
-        let made = FileManager.default.temporaryDirectory.appending(path: "daybook-assets-\(random)").path
-        do { try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true) } catch {
-          throw DatabaseError(.ioFailed, "No folder can be made for copies of assets.", facts: .init(path: made), cause: error)
-        }
-        staging.ownDirectory = made
-      }
-      return "\(staging.ownDirectory ?? "")/\(digest.name)-\(random)"
+      staging.ownDirectory = made
+      return ("\(made)/\(digest.name)-\(random)", false)
     }
   }
 }

@@ -11,7 +11,8 @@ extension Database {
   ///
   /// A transaction reads contents that were not prepared while it holds up all other writers; with a file of a gigabyte
   /// that is seconds. Prepare large ones before, set the result in the record, then save. The content stays in the database
-  /// as long as the returned value or a record names it. ``modify(saving:deleting:policy:atomically:origin:)`` prepares by itself.
+  /// as long as the returned value or a record names it, whatever other processes collect; of values until the database is
+  /// closed. ``modify(saving:deleting:policy:atomically:origin:)`` prepares by itself.
   /// - Throws: `limitExceeded`, `assetFileNotFound`, `assetFileModified`, `assetNotAvailable`, `readOnly`, `diskFull`, `ioFailed`.
   /// - Complexity: O(size); the content is copied, synced and hashed. A small asset is read into memory instead.
   public func prepare(_ asset: Asset) throws(DatabaseError) -> Asset {

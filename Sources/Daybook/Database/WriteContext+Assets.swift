@@ -34,24 +34,20 @@ extension WriteContext {
   }
 
   /// Sees to contents that the body names without having been edited: a client may save a version whose assets nobody else
-  /// names any more, and which are gone, or about to go.
+  /// names any more, and which are gone, or about to go; or one that was read from another database, which has them.
   ///
-  /// - Parameter server: the version before it, whose assets are named already.
-  /// - Throws: `assetNotAvailable` when one of them is not there any more.
-  func secureAssets(namedIn body: ByteView, replacing server: RecordBody?) throws(DatabaseError) {
+  /// - Parameters:
+  ///   - server: the version before it, whose assets are named already.
+  ///   - source: where the record was read.
+  /// - Throws: `assetNotAvailable` when one of them is not there any more, `limitExceeded` for one of another database
+  ///   that is too large.
+  func secureAssets(
+    namedIn body: ByteView, replacing server: RecordBody?, from source: AssetLibrary?
+  ) throws(DatabaseError) {
     var known = securedAssets
     if let server { server.withBytes { bytes in for name in AssetNames.names(in: bytes) { known.insert(name.digest) } } }
     for name in AssetNames.names(in: body) where known.insert(name.digest).inserted {
-      let hold: AssetHold?
-      do { hold = try database.library.store.adopt(name.digest, byteCount: Int(clamping: name.byteCount)) } catch {
-        throw DatabaseError(error)
-      }
-      guard let hold else {
-        throw DatabaseError(
-          .assetNotAvailable, "The content of an asset is not in the database any more.",
-          facts: .init(path: database.library.store.path(of: name.digest), size: Int(clamping: name.byteCount)))
-      }
-      try secure(hold)
+      if let hold = preparedHolds[name.digest] { try secure(hold) } else { try secure(try database.hold(name, from: source)) }
     }
   }
 }
@@ -64,15 +60,28 @@ extension Database {
   }
 
   /// Takes the content of an asset in. Needs no turn.
+  /// - Throws: `limitExceeded` also for a file that has grown beyond the limit since the asset was made, or while it was read.
   func ingest(_ asset: Asset, limit: Int) throws(DatabaseError) -> IngestedAsset {
+    do throws(DatabaseError) { return try ingestOne(asset, limit: limit) } catch {
+      guard error.code == .assetFileModified, let size = error.facts.size, size > limit else { throw error }
+      throw DatabaseError(
+        .limitExceeded, "An asset is too large.", facts: .init(path: asset.givenPath, size: size, limit: limit), cause: error)
+    }
+  }
+
+  private func ingestOne(_ asset: Asset, limit: Int) throws(DatabaseError) -> IngestedAsset {
     let byteCount = asset.byteCount
     if byteCount > limit {
       throw DatabaseError(
         .limitExceeded, "An asset is too large.", facts: .init(path: asset.givenPath, size: byteCount, limit: limit))
     }
     // What is stored stays where it is, whatever the limits are now.
-    if case .stored(let other) = asset.storage.source, other.store === library.store {
-      return .held(try hold(stored: try asset.knownDigest(), byteCount))
+    if case .stored(let source) = asset.storage.source {
+      if source.store === library.store { return .held(try hold(stored: try asset.knownDigest(), byteCount)) }
+      if source.store.isClosed {
+        // Maybe it is the same file, opened anew.
+        return .held(try hold(foreign: try asset.knownDigest(), byteCount, source))
+      }
     }
     if byteCount <= options.inlineAssetByteCount, options.inlineAssetByteCount > 0 {
       return .inline(try asset.withContent(ofAtMost: byteCount))
@@ -93,17 +102,12 @@ extension Database {
     switch asset.storage.source {
     case .held(let known) where known.store === store: return known
     case .held(let other):
+      if other.store.isClosed { throw .sourceIsClosed(other.store) }
       let file: any DiskFile
       do { file = try other.open() } catch { throw DatabaseError(error) }
       defer { file.close() }
       return try ingest(file, byteCount)
-    case .stored(let other):
-      let file: any DiskFile
-      do { file = try other.store.open(try asset.knownDigest(), byteCount: byteCount) } catch let fault as AssetFault {
-        throw DatabaseError(fault)
-      } catch { throw DatabaseError(.assetNotAvailable, cause: error) }
-      defer { file.close() }
-      return try ingest(file, byteCount)
+    case .stored(let other): return try hold(foreign: try asset.knownDigest(), byteCount, other)
     case .memory(let data):
       let buffer = ByteBuffer(capacity: max(1, byteCount))
       buffer.append([UInt8](data))
@@ -132,11 +136,69 @@ extension Database {
   }
 
   private func hold(stored digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> AssetHold {
+    if let hold = try adopt(digest, byteCount, verifies: false) { return hold }
     let store = library.store
-    do throws(DiskFailure) {
-      if let hold = try store.adopt(digest, byteCount: byteCount) { return hold }
-    } catch { throw DatabaseError(error) }
-    do { _ = try store.open(digest, byteCount: byteCount) } catch { throw DatabaseError(error) }
+    do { try store.open(digest, byteCount: byteCount).close() } catch { throw DatabaseError(error) }
     throw DatabaseError(.assetNotAvailable, facts: .init(path: store.path(of: digest)))
+  }
+
+  private func adopt(_ digest: AssetDigest, _ byteCount: Int, verifies: Bool) throws(DatabaseError) -> AssetHold? {
+    do { return try library.store.adopt(digest, byteCount: byteCount, verifies: verifies) } catch { throw DatabaseError(error) }
+  }
+
+  /// A content that a record's body names: of this database, or taken over from the one that the record was read from.
+  func hold(_ name: AssetNames.Name, from source: AssetLibrary?) throws(DatabaseError) -> AssetHold {
+    let byteCount = Int(clamping: name.byteCount)
+    guard let source, source.store !== library.store else {
+      if let hold = try adopt(name.digest, byteCount, verifies: false) { return hold }
+      throw DatabaseError(
+        .assetNotAvailable, "The content of an asset is not in the database any more.",
+        facts: .init(path: library.store.path(of: name.digest), size: byteCount))
+    }
+    return try hold(foreign: name.digest, byteCount, source)
+  }
+
+  /// A content of another database. What is here already, and good, need not be there; it may be the same file, opened anew.
+  private func hold(
+    foreign digest: AssetDigest, _ byteCount: Int, _ source: AssetLibrary
+  ) throws(DatabaseError) -> AssetHold {
+    if let hold = try adopt(digest, byteCount, verifies: true) { return hold }
+    if source.store.isClosed { throw .sourceIsClosed(source.store) }
+    if byteCount > limits.assetByteCount {
+      throw DatabaseError(
+        .limitExceeded, "An asset is too large.", facts: .init(size: byteCount, limit: limits.assetByteCount))
+    }
+    do throws(AssetFault) {
+      let file = try source.store.open(digest, byteCount: byteCount)
+      defer { file.close() }
+      let isSystem = source.store.disk is SystemDisk && library.store.disk is SystemDisk
+      let path = isSystem ? source.store.path(of: digest) : nil
+      let hold = try library.store.ingest(.file(file, path: path), byteCount: byteCount)
+      guard hold.digest == digest else { throw .changed(path: file.path, byteCount: byteCount, found: byteCount) }
+      return hold
+    } catch {
+      if case .missing(let path) = error {
+        throw DatabaseError(
+          .assetNotAvailable, "The database that the record was read from does not have its asset any more.",
+          facts: .init(path: path, size: byteCount), cause: error)
+      }
+      throw DatabaseError(error)
+    }
+  }
+
+  /// Holds what a record that was read from another database names, before the turn. What cannot be had is told of in the
+  /// turn, if it is needed then.
+  func holdForeignAssets(of record: Record, in holds: inout [AssetDigest: AssetHold]) {
+    guard let source = record.body.services?.assets, source.store !== library.store, record.body.namesAssets else { return }
+    for name in record.body.withBytes({ AssetNames.names(in: $0) }) where holds[name.digest] == nil {
+      holds[name.digest] = try? hold(name, from: source)
+    }
+  }
+}
+
+extension DatabaseError {
+  fileprivate static func sourceIsClosed(_ store: AssetStore) -> DatabaseError {
+    DatabaseError(
+      .assetNotAvailable, "The content of the asset is in a database that is closed.", facts: .init(path: store.directory))
   }
 }

@@ -78,7 +78,7 @@ extension Asset {
     switch storage.source {
     case .memory(let data): try body(data)
     case .stored(let library): try AssetLibrary.read(library.store, try knownDigest(), byteCount, body)
-    case .held(let hold): try AssetLibrary.read(hold.store, hold.digest, byteCount, body)
+    case .held(let hold): try AssetLibrary.read(hold, body)
     case .file(let url, _):
       try validateUnmodified()
       try AssetLibrary.read(url, byteCount, expected: nil, body)
@@ -92,7 +92,7 @@ extension Asset {
   private func read(_ url: URL) throws(DatabaseError) -> Asset {
     let buffer = ByteBuffer(capacity: byteCount + 1)
     do throws(DiskFailure) {
-      let file = try SystemDisk().open(url.path, .readOnly)
+      let file = try SystemDisk.openSource(url.path)
       defer { file.close() }
       // Safe: the buffer was made for this many bytes.
       buffer.count = try unsafe file.read(into: buffer.base, count: byteCount + 1, at: 0)

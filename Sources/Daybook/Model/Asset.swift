@@ -51,7 +51,8 @@ public struct Asset: Sendable {
     storage = Storage(digest: digest, byteCount: byteCount, source: source)
   }
 
-  /// An asset whose content is in a file. The file must stay as it is until the record has been saved.
+  /// An asset whose content is in a file. The file must stay as it is until the record has been saved: one that changed is
+  /// refused then with `assetFileModified`, and with `limitExceeded` when it has grown beyond ``Limits/assetByteCount``.
   ///
   /// - Throws: `invalidArguments` when the URL is no file URL or what is there is no regular file,
   ///   `assetFileNotFound` when nothing is there.
@@ -185,11 +186,26 @@ extension Asset: Hashable {
 extension Asset: Codable {
   private enum CodingKeys: String, CodingKey { case sha256, byteCount, data, fileURL }
 
-  /// Decodes what `encode` wrote.
+  /// Set to `true` in a decoder's `userInfo`, assets that are decoded may name files of this machine.
+  ///
+  /// Else they name none: whoever wrote what is decoded would choose which file is read, and saved, when their record is. An
+  /// asset with a SHA-256 then keeps that and its size, and has no content; one with a file alone is refused. Set this
+  /// for what this machine has encoded itself.
+  ///
+  /// ```swift
+  /// let decoder = JSONDecoder()
+  /// decoder.userInfo[Asset.decodesFileURLs] = true
+  /// ```
+  public static var decodesFileURLs: CodingUserInfoKey {
+    // Never nil: the initialiser can fail only because its protocol lets it.
+    CodingUserInfoKey(rawValue: "daybook.asset.decodesFileURLs")!
+  }
+
+  /// Decodes what `encode` wrote; of files only their SHA-256 and size, unless ``decodesFileURLs`` is set.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let data = try container.decodeIfPresent(Data.self, forKey: .data)
-    let url = try container.decodeIfPresent(URL.self, forKey: .fileURL)
+    let url = try Self.fileURL(container, decoder.userInfo)
     guard let text = try container.decodeIfPresent(String.self, forKey: .sha256) else {
       if let data {
         self.init(data: data)
@@ -197,7 +213,7 @@ extension Asset: Codable {
         try self.init(fileURL: url)
       } else {
         throw DecodingError.dataCorruptedError(
-          forKey: .sha256, in: container, debugDescription: "An asset needs a SHA-256, data or a file.")
+          forKey: .sha256, in: container, debugDescription: "An asset needs a SHA-256, data, or a file that may be named.")
       }
       return
     }
@@ -209,8 +225,20 @@ extension Asset: Codable {
     self.init(digest: digest, byteCount: byteCount, content: data, fileURL: url)
   }
 
+  private static func fileURL(
+    _ container: KeyedDecodingContainer<CodingKeys>, _ userInfo: [CodingUserInfoKey: Any]
+  ) throws -> URL? {
+    guard userInfo[decodesFileURLs] as? Bool == true else { return nil }
+    guard let url = try container.decodeIfPresent(URL.self, forKey: .fileURL) else { return nil }
+    guard url.isFileURL else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .fileURL, in: container, debugDescription: "An asset is made from a file URL.")
+    }
+    return url
+  }
+
   /// Encodes digest and size, the content when it is in memory, else the file's URL, which for an asset of a database makes
-  /// the copy that ``fileURL`` speaks of.
+  /// the copy that ``fileURL`` speaks of. Reading the URL back takes ``decodesFileURLs``.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(sha256, forKey: .sha256)

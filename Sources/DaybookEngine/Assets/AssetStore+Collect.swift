@@ -7,8 +7,10 @@ extension AssetStore {
   /// What lies in the directory.
   package struct Inventory: Sendable {
     package var digests: [AssetDigest] = []
-    /// Paths, relative to the directory, of temporary names and staged copies that nobody of this store holds.
+    /// Paths, relative to the directory, of temporary names and staged copies that nobody holds, here or in another process.
     package var leftovers: [String] = []
+    /// Holders of names that live no more.
+    package var deadHolders: [String] = []
     /// Names that this library never gives.
     package var strangers: [String] = []
     package init() {}
@@ -17,12 +19,18 @@ extension AssetStore {
   /// Everything that lies in the directory; nothing when there is none.
   package func inventory() throws(DiskFailure) -> Inventory {
     var result = Inventory()
-    let known = state.withLock { $0.temporaries }
+    var holders = HolderLook(self)
     for entry in try entriesIfAny(directory) {
       if entry.isDirectory {
-        try takeFolder(entry.name, into: &result)
+        try takeFolder(entry.name, &holders, into: &result)
       } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
-        if !known.contains("\(directory)/\(entry.name)") { result.leftovers.append(entry.name) }
+        if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
+      } else if entry.name.hasPrefix(AssetHolder.prefix), let id = AssetHolder.id(ofFile: entry.name) {
+        switch holders.isAlive(id) {
+        case true: break
+        case false: result.deadHolders.append(id)
+        case nil: result.strangers.append(entry.name)
+        }
       } else if entry.name != AssetStore.noteName && entry.name != AssetStore.noteName + ".new" {
         result.strangers.append(entry.name)
       }
@@ -30,10 +38,35 @@ extension AssetStore {
     return result
   }
 
-  private func takeFolder(_ name: String, into result: inout Inventory) throws(DiskFailure) {
-    for entry in try entriesIfAny("\(directory)/\(name)") {
+  /// Who lives, asked once for each.
+  private struct HolderLook {
+    private let store: AssetStore
+    private var known: [String: Bool?] = [:]
+
+    init(_ store: AssetStore) {
+      self.store = store
+      if let own = store.state.withLock({ $0.holder }) { known[own.id] = true }
+    }
+
+    mutating func isAlive(_ id: String) -> Bool? {
+      if let answer = known[id] { return answer }
+      let answer = AssetHolder.isAlive(id, in: store.directory, on: store.disk)
+      known[id] = answer
+      return answer
+    }
+
+    mutating func isHeld(_ name: String) -> Bool {
+      guard let id = AssetHolder.holder(ofTemporary: name) else { return false }
+      return isAlive(id) ?? false
+    }
+  }
+
+  private func takeFolder(
+    _ name: String, _ holders: inout HolderLook, into result: inout Inventory
+  ) throws(DiskFailure) {
+    for entry in try entriesIfAny("\(directory)/\(name)", behindNoLink: true) {
       if name == AssetStore.stagingName {
-        result.leftovers.append("\(name)/\(entry.name)")
+        if !holders.isHeld(entry.name) { result.leftovers.append("\(name)/\(entry.name)") }
       } else if !entry.isDirectory, let digest = AssetDigest(name: entry.name), digest.folder == name {
         result.digests.append(digest)
       } else {
@@ -42,16 +75,17 @@ extension AssetStore {
     }
   }
 
-  private func entriesIfAny(_ path: String) throws(DiskFailure) -> [DirectoryEntry] {
-    do { return try disk.entries(of: path) } catch {
-      if error.kind == .notFound { return [] }
+  private func entriesIfAny(_ path: String, behindNoLink: Bool = false) throws(DiskFailure) -> [DirectoryEntry] {
+    do { return try behindNoLink ? disk.entriesBehindNoLink(of: path) : disk.entries(of: path) } catch {
+      // What took a folder's place since it was listed is none of ours.
+      if error.kind == .notFound || behindNoLink && error.kind == .notRegular { return [] }
       throw error
     }
   }
 
   /// The size of a file in the directory; nil when it is gone.
   package func byteCount(of name: String) -> Int? {
-    guard let file = try? disk.open("\(directory)/\(name)", .readOnly) else { return nil }
+    guard let file = try? disk.open("\(directory)/\(name)", .readContent) else { return nil }
     defer { file.close() }
     return try? file.byteCount()
   }
@@ -84,22 +118,24 @@ extension AssetStore {
     return true
   }
 
-  /// Removes a leftover, unless an ingest holds it.
+  /// Removes a leftover: nobody can hold it again, because a holder's number is drawn anew each time.
   package func removeLeftover(_ name: String) throws(DiskFailure) -> Bool {
-    let path = "\(directory)/\(name)"
-    if state.withLock({ $0.temporaries.contains(path) }) { return false }
-    do { try disk.remove(path) } catch {
+    do { try disk.remove("\(directory)/\(name)") } catch {
       if error.kind == .notFound { return false }
       throw error
     }
     return true
   }
 
+  package func removeDeadHolder(_ id: String) throws(DiskFailure) {
+    try AssetHolder.removeDead(id, in: directory, on: disk)
+  }
+
   // MARK: the note
 
   /// When names were first seen without a reference: seconds, as the database's clock counts them.
   package func readNote() -> [String: Double] {
-    guard let file = try? disk.open("\(directory)/\(AssetStore.noteName)", .readOnly) else { return [:] }
+    guard let file = try? disk.open("\(directory)/\(AssetStore.noteName)", .readContent) else { return [:] }
     defer { file.close() }
     // A forged note costs no more memory than this; without one the grace begins anew.
     guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return [:] }
@@ -126,8 +162,9 @@ extension AssetStore {
     for (name, seconds) in note.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
     let temporary = path + ".new"
     if try disk.exists(temporary) { try disk.remove(temporary) }
-    let file = try disk.create(temporary, byteCount: buffer.count)
+    let file = try disk.createPrivate(temporary, byteCount: buffer.count)
     defer { file.close() }
+    if let attributes = try attributes() { try file.setAttributes(attributes.ofNote) }
     try file.write(buffer.view, at: 0)
     try disk.rename(temporary, to: path)
   }

@@ -43,10 +43,12 @@ extension AssetStore {
   // MARK: whole directories
 
   /// Gives a directory of assets the name that belongs to another database file. Where that directory exists already, the
-  /// contents join those that are there. Durable when this returns.
+  /// contents join those that are there, and take the place of what has their names: ours were verified. Durable when
+  /// this returns.
+  /// - Throws: `.notRegular` when `target` is a link: what it leads to is somebody else's.
   package static func move(_ source: String, to target: String, on disk: any Disk) throws(DiskFailure) {
     do {
-      _ = try disk.entries(of: target)
+      _ = try disk.entriesBehindNoLink(of: target)
       try merge(source, into: target, on: disk)
     } catch {
       guard error.kind == .notFound else { throw error }
@@ -56,33 +58,70 @@ extension AssetStore {
   }
 
   private static func merge(_ source: String, into target: String, on disk: any Disk) throws(DiskFailure) {
-    for entry in try disk.entries(of: source) {
+    for entry in try disk.entriesBehindNoLink(of: source) {
       let (from, to) = ("\(source)/\(entry.name)", "\(target)/\(entry.name)")
       if entry.isDirectory {
-        do { try disk.makeDirectory(to) } catch { if error.kind != .exists { throw error } }
+        do { try disk.makeDirectory(to, like: disk.attributes(of: from)) } catch {
+          guard error.kind == .exists else { throw error }
+          // Not into what a link leads to.
+          _ = try disk.entriesBehindNoLink(of: to)
+        }
         try merge(from, into: to, on: disk)
       } else {
-        do { try disk.renameWithoutReplacing(from, to: to) } catch {
-          guard error.kind == .exists else { throw error }
-          try disk.remove(from)
-        }
+        try disk.rename(from, to: to)
+        // Where both were names of one file, the system has done nothing.
+        if try disk.exists(from) { try disk.remove(from) }
         try disk.syncDirectory(holding: to)
       }
     }
     try disk.removeDirectory(source)
   }
 
-  /// Removes a directory of assets with all that it holds; nothing to do when there is none.
+  /// Removes a directory of assets with all that it holds; nothing to do when there is none. Only what this library makes is
+  /// removed, and no link is followed.
+  /// - Throws: `.notRegular` when it is a link, `.exists` when something lies in it that no database puts there. Then
+  ///   everything is as it was.
   package static func removeAll(_ directory: String, on disk: any Disk) throws(DiskFailure) {
+    var files: [String] = []
+    var folders: [String] = []
     let entries: [DirectoryEntry]
-    do { entries = try disk.entries(of: directory) } catch {
+    do { entries = try disk.entriesBehindNoLink(of: directory) } catch {
       if error.kind == .notFound { return }
       throw error
     }
     for entry in entries {
       let path = "\(directory)/\(entry.name)"
-      if entry.isDirectory { try removeAll(path, on: disk) } else { try disk.remove(path) }
+      guard entry.isDirectory ? isOwnFolder(entry.name) : isOwnFile(entry.name) else { throw stranger(path) }
+      guard entry.isDirectory else {
+        files.append(path)
+        continue
+      }
+      folders.append(path)
+      for inner in try disk.entriesBehindNoLink(of: path) {
+        let path = "\(path)/\(inner.name)"
+        guard !inner.isDirectory, isOwnFile(inner.name, in: entry.name) else { throw stranger(path) }
+        files.append(path)
+      }
     }
+    for file in files { try disk.remove(file) }
+    for folder in folders { try disk.removeDirectory(folder) }
     try disk.removeDirectory(directory)
+  }
+
+  private static func stranger(_ path: String) -> DiskFailure {
+    DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.notEmpty)
+  }
+
+  private static func isOwnFolder(_ name: String) -> Bool {
+    name == stagingName || name.utf8.count == 2 && name.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
+  }
+
+  private static func isOwnFile(_ name: String) -> Bool {
+    name.hasPrefix(temporaryPrefix) || name.hasPrefix(AssetHolder.prefix) || name == noteName || name == noteName + ".new"
+  }
+
+  private static func isOwnFile(_ name: String, in folder: String) -> Bool {
+    if folder != stagingName { return AssetDigest(name: name)?.folder == folder }
+    return AssetDigest(name: String(name.prefix(64))) != nil && name.dropFirst(64).hasPrefix("-")
   }
 }

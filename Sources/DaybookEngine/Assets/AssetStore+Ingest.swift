@@ -4,11 +4,16 @@
 ///     ──────────────────────────────────────────────────────      ─────────────────────────
 ///     ingest-… written, hashed as it was written                  secure: the name is there still,
 ///       ├─ the content is known:  its file gets our second name     or it is linked again and synced
-///       └─ it is new:             synced, mode 0444, linked       frame
+///       │  and its bytes are good
+///       └─ it is new:             synced, read-only, linked       frame
 ///     names and directories synced                                the second name goes with the hold
 ///
 /// The second name is what makes an ingest and the collector harmless to each other: whatever the collector unlinks in
 /// between, the bytes are still there under a name of ours, synced already, and the commit links them again.
+///
+/// Known contents are read before they are taken for what their name says: one that rotted gives its name to the good copy.
+/// That is a rename, so at every moment the name leads to the old bytes or to all of the new ones, which are synced by
+/// then; whoever has the old file open goes on reading it.
 ///
 /// Needs a file system with hard links.
 package final class AssetHold: Sendable {
@@ -28,7 +33,7 @@ package final class AssetHold: Sendable {
   deinit { store.release(temporary) }
 
   /// Opens the held content: for another store that wants it.
-  package func open() throws(DiskFailure) -> any DiskFile { try store.disk.open(temporary, .readOnly) }
+  package func open() throws(DiskFailure) -> any DiskFile { try store.disk.open(temporary, .readContent) }
 }
 
 /// Where a content comes from.
@@ -42,11 +47,12 @@ extension AssetStore {
   /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
   /// - Parameter byteCount: how many bytes it has; `.changed` when there are more or fewer.
   package func ingest(_ input: AssetInput, byteCount: Int) throws(AssetFault) -> AssetHold {
+    let temporary: String
     do throws(DiskFailure) {
       try checkSyncs()
       try makeDirectory(directory)
+      temporary = try newTemporary()
     } catch { throw .disk(error) }
-    let temporary = newTemporary()
     do throws(AssetFault) {
       let (file, digest) = try AssetStore.copy(input, byteCount: byteCount, to: temporary, on: disk)
       defer { file.close() }
@@ -59,18 +65,26 @@ extension AssetStore {
 
   /// A hold on a content that is here already, made durable: who took it in may have died before doing so. Nil when it is
   /// not here, or damaged.
-  package func adopt(_ digest: AssetDigest, byteCount: Int) throws(DiskFailure) -> AssetHold? {
+  /// - Parameter verifies: whether all bytes are compared with the name. Without that only the size is.
+  package func adopt(_ digest: AssetDigest, byteCount: Int, verifies: Bool) throws(DiskFailure) -> AssetHold? {
     try checkSyncs()
-    let temporary = newTemporary()
+    // Most contents are new; then nothing need be held.
+    guard try disk.exists(path(of: digest)) else { return nil }
+    let temporary = try newTemporary()
     do throws(DiskFailure) {
       do { try disk.link(path(of: digest), to: temporary) } catch {
         guard error.kind == .notFound else { throw error }
-        state.withLock { _ = $0.temporaries.remove(temporary) }
+        forget(temporary)
         return nil
       }
-      let file = try disk.open(temporary, .readOnly)
+      let file: any DiskFile
+      do { file = try disk.open(temporary, .readContent) } catch {
+        guard error.kind == .notRegular else { throw error }
+        release(temporary)
+        return nil
+      }
       defer { file.close() }
-      guard try file.byteCount() == byteCount else {
+      guard try file.byteCount() == byteCount, !verifies || AssetStore.holds(file, digest, byteCount) else {
         release(temporary)
         return nil
       }
@@ -81,6 +95,11 @@ extension AssetStore {
       throw error
     }
     return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
+  }
+
+  /// Whether a file has the bytes that a name says. What cannot be read does not.
+  private static func holds(_ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int) -> Bool {
+    (try? hash(of: file, byteCount: byteCount)) == digest
   }
 
   /// In the turn of a commit that will refer to a held content: its name is there, durably, when this returns.
@@ -99,21 +118,21 @@ extension AssetStore {
     _ temporary: String, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int
   ) throws(DiskFailure) -> AssetHold {
     let path = path(of: digest)
-    if let hold = try adopt(digest, byteCount: byteCount) {
+    if let hold = try adopt(digest, byteCount: byteCount, verifies: true) {
       release(temporary)
       return hold
     }
-    try file.makeReadOnly()
+    try protect(file)
     try sync(file)
     try makeDirectory("\(directory)/\(digest.folder)")
     do { try disk.link(temporary, to: path) } catch {
       guard error.kind == .exists else { throw error }
-      if let hold = try adopt(digest, byteCount: byteCount) {
+      if let hold = try adopt(digest, byteCount: byteCount, verifies: true) {
         release(temporary)
         return hold
       }
       // What has the name is damaged: ours takes its place.
-      let second = newTemporary()
+      let second = try newTemporary()
       do throws(DiskFailure) {
         try disk.link(temporary, to: second)
         try disk.rename(second, to: path)
@@ -121,7 +140,7 @@ extension AssetStore {
         release(second)
         throw error
       }
-      state.withLock { _ = $0.temporaries.remove(second) }
+      forget(second)
     }
     try syncNames(of: digest)
     return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
@@ -141,7 +160,7 @@ extension AssetStore {
         guard found == byteCount else { throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found) }
       }
       if case .file(_, let source?) = input { isCloned = try disk.clone(source, to: path) }
-      file = try isCloned ? disk.open(path, .readOnly) : disk.create(path, byteCount: byteCount)
+      file = try isCloned ? disk.open(path, .readContent) : disk.createPrivate(path, byteCount: byteCount)
     } catch {
       if error.operation == .status, error.code == 0 {
         throw .changed(path: error.path, byteCount: byteCount, found: error.byteCount)
@@ -166,8 +185,10 @@ extension AssetStore {
         // Safe: the buffer was made for this many bytes.
         piece.count = try unsafe file.read(into: piece.base, count: piece.capacity, at: offset)
         if piece.count == 0 { break }
-        hash.update(piece.view)
         offset += piece.count
+        // A clone may be of any size by now; more than was announced is wrong whatever it is.
+        if offset > byteCount { break }
+        hash.update(piece.view)
       }
     } catch { throw .disk(error) }
     guard offset == byteCount else { throw .changed(path: file.path, byteCount: byteCount, found: offset) }

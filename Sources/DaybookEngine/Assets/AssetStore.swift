@@ -1,10 +1,14 @@
 /// Contents of assets in files beside the log, each once, under the SHA-256 of its bytes.
 ///
 ///     movies.daybook.assets/
-///       3a/3a7f…               a content: never written again, mode 0444, named as `sha256sum` names it
-///       ingest-9c1f03…         a content on its way in, or a second name that keeps one from going until a commit
+///       3a/3a7f…               a content: never written again, read-only, named as `sha256sum` names it
+///       ingest-9c1f…-03…       a content on its way in, or a second name that keeps one from going until a commit
 ///       staged/                copies that were handed out, see `AssetLibrary`
+///       holder-9c1f…           says that who holds such names lives, see `AssetHolder`
 ///       unreferenced           when the collector first saw names that nothing refers to
+///
+/// Whoever may read the database's file may read all this, and nobody else: contents have its rights without those to
+/// write, and what is not finished is its maker's alone.
 ///
 /// The store knows bytes and names; what is referred to is the record layer's to say. Ingest: `AssetStore+Ingest`. Going
 /// away: `AssetStore+Collect`.
@@ -14,13 +18,26 @@
 package final class AssetStore: Sendable {
   /// `<file>.assets`.
   package let directory: String
+  /// The database's file, whose rights everything here has, too.
+  let database: String
   package let disk: any Disk
   let random: @Sendable () -> UInt64
   let state = Locked(State())
+  private let process = processID()
 
   struct State {
-    /// Temporary names of ingests that have not ended.
+    /// Stands for this store while there are names that it holds.
+    var holder: AssetHolder?
+    /// Temporary names of ingests that have not ended, and of copies that were handed out.
     var temporaries: Set<String> = []
+    /// How many there have been.
+    var nameCount: UInt64 = 0
+    /// No locks now; the database is suspended.
+    var isSuspended = false
+    /// Its database was closed.
+    var isClosed = false
+    /// Directories that were found, and whose rights were looked at.
+    var knownDirectories: Set<String> = []
     /// Directories whose own name is known to be durable. None is ever removed while the store is open.
     var durableDirectories: Set<String> = []
     /// While a collection runs: what transactions have referred to since it began.
@@ -37,9 +54,18 @@ package final class AssetStore: Sendable {
   /// - Parameter path: the database's file.
   package init(path: String, disk: any Disk, random: @escaping @Sendable () -> UInt64) {
     directory = path + ".assets"
+    database = path
     self.disk = disk
     self.random = random
   }
+
+  deinit {
+    guard let holder = state.withLock({ $0.holder }) else { return }
+    if isForked { holder.forget() } else { holder.remove() }
+  }
+
+  /// A child after `fork` has copies of everything that holds names, and must not take them from its parent.
+  package var isForked: Bool { processID() != process }
 
   /// Where a content is, or would be.
   package func path(of digest: AssetDigest) -> String { "\(directory)/\(digest.folder)/\(digest.name)" }
@@ -50,7 +76,7 @@ package final class AssetStore: Sendable {
   package func open(_ digest: AssetDigest, byteCount: Int) throws(AssetFault) -> any DiskFile {
     let path = path(of: digest)
     do throws(DiskFailure) {
-      let file = try disk.open(path, .readOnly)
+      let file = try disk.open(path, .readContent)
       let found = try file.byteCount()
       guard found == byteCount else {
         file.close()
@@ -59,6 +85,7 @@ package final class AssetStore: Sendable {
       return file
     } catch {
       if error.kind == .notFound { throw .missing(path: path) }
+      if error.kind == .notRegular { throw .changed(path: path, byteCount: byteCount, found: nil) }
       if error.operation == .status, error.code == 0 {
         throw .changed(path: path, byteCount: byteCount, found: error.byteCount)
       }
@@ -75,6 +102,13 @@ package final class AssetStore: Sendable {
     let file: any DiskFile
     do { file = try open(digest, byteCount: byteCount) } catch { throw .fault(error) }
     defer { file.close() }
+    try AssetStore.read(file, digest, byteCount: byteCount, body)
+  }
+
+  /// The same of a file that is open.
+  package static func read<Failure: Error>(
+    _ file: any DiskFile, _ digest: AssetDigest, byteCount: Int, _ body: (ByteView) throws(Failure) -> Void
+  ) throws(AssetReading<Failure>) {
     var hash = SHA256()
     let piece = ByteBuffer(capacity: max(1, min(AssetStore.pieceByteCount, byteCount)))
     var offset = 0
@@ -89,7 +123,7 @@ package final class AssetStore: Sendable {
       offset += piece.count
     }
     guard offset == byteCount, AssetDigest(hash.finish()) == digest || isMutant("accept-asset-content") else {
-      throw .fault(.changed(path: path(of: digest), byteCount: byteCount, found: offset))
+      throw .fault(.changed(path: file.path, byteCount: byteCount, found: offset))
     }
   }
 
@@ -106,24 +140,123 @@ package final class AssetStore: Sendable {
 
   // MARK: names
 
-  /// A name in the directory that nobody has, known to be in use from now on.
-  func newTemporary() -> String {
-    var digits = String(random(), radix: 16)
-    digits = String(repeating: "0", count: 16 - digits.count) + digits
-    let path = "\(directory)/\(AssetStore.temporaryPrefix)\(digits)"
-    state.withLock { _ = $0.temporaries.insert(path) }
-    return path
+  /// A name in the directory that nobody has, known to be in use from now on, in other processes too.
+  func newTemporary() throws(DiskFailure) -> String { try newName("\(directory)/\(AssetStore.temporaryPrefix)") }
+
+  /// The same for a copy that is handed out. The staging folder is there when this returns.
+  package func newStagedPath(_ digest: AssetDigest) throws(DiskFailure) -> String {
+    let folder = "\(directory)/\(AssetStore.stagingName)"
+    try makeDirectory(directory)
+    try makeDirectory(folder)
+    return try newName("\(folder)/\(digest.name)-")
+  }
+
+  private func newName(_ beginning: String) throws(DiskFailure) -> String {
+    let attributes = try attributes()
+    return try state.withLock { (state) throws(DiskFailure) in
+      let holder: AssetHolder
+      if let known = state.holder {
+        holder = known
+      } else {
+        holder = try AssetHolder.make(
+          in: directory, on: disk, like: attributes?.ofNote, mayLock: !state.isSuspended && !state.isClosed, random: random)
+        state.holder = holder
+      }
+      state.nameCount += 1
+      let name = "\(beginning)\(holder.id)-\(AssetHolder.digits(state.nameCount))"
+      state.temporaries.insert(name)
+      return name
+    }
   }
 
   /// Takes a temporary name away. A name that stays is a leftover; the collector removes it.
-  func release(_ temporary: String) {
+  package func release(_ temporary: String) {
+    if isForked { return }
     try? disk.remove(temporary)
-    state.withLock { _ = $0.temporaries.remove(temporary) }
+    forget(temporary)
   }
 
-  /// Makes a directory unless it is there.
+  /// A temporary name is nobody's any more. With the last one goes the holder.
+  func forget(_ temporary: String) {
+    state.withLock { state in
+      state.temporaries.remove(temporary)
+      guard state.temporaries.isEmpty, let holder = state.holder else { return }
+      state.holder = nil
+      holder.remove()
+    }
+  }
+
+  /// Gives the holder's lock back while the process may be frozen.
+  package func suspend() {
+    state.withLock { state in
+      guard !state.isSuspended else { return }
+      state.isSuspended = true
+      state.holder?.suspend()
+    }
+  }
+
+  package func resume() {
+    state.withLock { state in
+      guard state.isSuspended else { return }
+      state.isSuspended = false
+      state.holder?.resume()
+    }
+  }
+
+  /// The database is closed: no lock is kept, and copies that were handed out are leftovers.
+  package func close() {
+    if isForked { return }
+    state.withLock { state in
+      state.isClosed = true
+      state.holder?.remove()
+      state.holder = nil
+    }
+  }
+
+  package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  // MARK: rights
+
+  /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.
+  package func attributes() throws(DiskFailure) -> FileAttributes? {
+    do {
+      var attributes = try disk.attributes(of: database)
+      attributes.extended = attributes.extended.filter { AccessList.isName($0.key) }
+      return attributes
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+
+  /// A finished content, or a copy of one: nobody may change it, and whoever may read the database may read it.
+  package func protect(_ file: any DiskFile) throws(DiskFailure) {
+    if let attributes = try attributes() { try file.setAttributes(attributes.ofContent) } else { try file.makeReadOnly() }
+  }
+
+  /// Makes a directory unless it is there: for those who may read the database, and nobody else. One that is there loses,
+  /// once for each open, the rights that the database's file does not give.
   package func makeDirectory(_ path: String) throws(DiskFailure) {
-    do { try disk.makeDirectory(path) } catch { if error.kind != .exists { throw error } }
+    let isThere = try disk.exists(path)
+    if isThere, state.withLock({ $0.knownDirectories.contains(path) }) { return }
+    let wanted = try attributes()?.ofDirectory
+    do throws(DiskFailure) {
+      if isThere {
+        if let wanted { try close(path, to: wanted.mode) }
+      } else if let wanted {
+        try disk.makeDirectory(path, like: wanted)
+      } else {
+        try disk.makeDirectory(path)
+      }
+    } catch { if error.kind != .exists { throw error } }
+    state.withLock { _ = $0.knownDirectories.insert(path) }
+  }
+
+  private func close(_ path: String, to mode: UInt32) throws(DiskFailure) {
+    var attributes = try disk.attributes(of: path)
+    guard attributes.mode & ~mode & 0o777 != 0 else { return }
+    attributes.mode &= mode | 0o7000
+    try disk.setAttributes(attributes, of: path)
   }
 
   /// Makes a content's name survive power loss, with the directories above it. Theirs once for each open: whoever made them
@@ -155,6 +288,9 @@ package final class AssetStore: Sendable {
   private func remember(_ failure: DiskFailure) { state.withLock { $0.syncFailure = $0.syncFailure ?? failure } }
 
   func checkSyncs() throws(DiskFailure) {
+    if isForked {
+      throw DiskFailure(.create, path: directory, kind: .closed, code: ErrorNumber.badDescriptor)
+    }
     if let failure = state.withLock({ $0.syncFailure }) { throw failure }
   }
 }

@@ -11,7 +11,7 @@ extension Commands {
       .value("--id", "COLUMN", "The column that names the records; a new UUID for each row when left out."),
       .value("--location", "LAT,LON", "The columns of latitude and longitude, for one key `location`."),
       .value("--asset", "KEY=COLUMN", "Read the files that a column names, as assets under a key.", mayRepeat: true),
-      .value("--assets", "DIR", "Where the contents of a dump's assets are, as `export --assets` writes them."),
+      .value("--assets", "DIR", "Where contents of assets are, as `export --assets` writes them, or files that --asset names."),
       .value("--date", "COLUMN=FORMAT", "Read a column as dates.", mayRepeat: true),
       .value(
         "--on-existing", "ACTION", "What to do with a row whose record exists; replace when left out.",
@@ -37,6 +37,7 @@ extension Commands {
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
                   one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
       Assets      A column of --asset holds paths, from INPUT's directory on, or file URLs; the column itself is dropped.
+                  Only files in the directory of INPUT are taken, and those in that of --assets.
       Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
                   %F %T %R %D, or iso8601; UTC where there is no %z. For example --date "Release Date=%b %d %Y".
       """

@@ -61,7 +61,8 @@ private struct DatabaseFacts {
       "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
       "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
-      "lastSequence": .count(statistics.lastSequence), "assetCount": .count(statistics.assetCount),
+      "nameCount": .count(statistics.nameCount), "lastSequence": .count(statistics.lastSequence),
+      "assetCount": .count(statistics.assetCount),
       "assetByteCount": .count(statistics.assetByteCount),
       "zones": .array(
         zones.map {
@@ -88,6 +89,9 @@ private struct DatabaseFacts {
       "  file      \(Wording.bytes(statistics.fileByteCount)): \(Wording.bytes(liveByteCount)) live, "
         + "\(Wording.bytes(deadByteCount)) dead"
         + (preparedByteCount > 0 ? ", \(Wording.bytes(preparedByteCount)) prepared" : ""))
+    if statistics.nameCount > 1 {
+      try output.line("  names     \(Wording.count(statistics.nameCount)) (hard links): it is not compacted")
+    }
     try output.line(
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "
         + Wording.count(statistics.pageCount, "page"))

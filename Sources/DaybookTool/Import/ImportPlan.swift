@@ -20,7 +20,7 @@ struct ImportPlan {
   private let location: (latitude: Int, longitude: Int)?
   /// Columns whose files become assets.
   private let assets: [AssetColumn]
-  private let baseDirectory: String
+  private let options: ImportOptions
   private let index: [ColumnName: Int]
 
   /// - Throws: a usage error when an option names a column that is not there.
@@ -64,7 +64,7 @@ struct ImportPlan {
     self.columns = columns
     self.location = location
     self.assets = assets
-    baseDirectory = options.baseDirectory
+    self.options = options
     self.nameColumn = nameColumn
     index = Dictionary(names.enumerated().map { (ColumnName($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -161,7 +161,7 @@ struct ImportPlan {
 
   private func set(_ asset: AssetColumn, _ text: String, _ record: inout Record, _ line: Int) throws(ToolError) {
     let name = columns[asset.position].name
-    guard let value = try AssetColumn.asset(text, name, base: baseDirectory, line) else { return }
+    guard let value = try AssetColumn.asset(text, name, options, line) else { return }
     do throws(DatabaseError) { try record.set(.asset(value), forKey: asset.key) } catch {
       throw .badRow(line: line, "--asset: \(error.message)")
     }

@@ -70,7 +70,7 @@ struct ImportSurvey {
     }
     for asset in options.assets {
       guard let value = row[asset.column], value != .null else { continue }
-      _ = try AssetColumn.asset(ColumnKind.text(value), asset.column, base: options.baseDirectory, line)
+      _ = try AssetColumn.asset(ColumnKind.text(value), asset.column, options, line)
     }
     if let location = options.location {
       _ = try Coordinate.location(Coordinate(row[location.latitude]), Coordinate(row[location.longitude]), line)
@@ -90,7 +90,7 @@ struct ImportSurvey {
       if !kind.isSubset(of: columns[position].kinds) { columns[position].kinds.formUnion(kind) }
     }
     for asset in assets where !row.isEmpty(asset.position) {
-      _ = try AssetColumn.asset(row.text(asset.position), asset.key, base: options.baseDirectory, row.line)
+      _ = try AssetColumn.asset(row.text(asset.position), asset.key, options, row.line)
     }
     for date in dates where !row.isEmpty(date.position) {
       try check(row.text(date.position), date.pattern, columns[date.position].name, row.line)
