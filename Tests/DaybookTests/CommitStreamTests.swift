@@ -153,7 +153,7 @@ struct CommitStreamTests {
     var count = 0
     for await notice in stream {
       count += 1
-      let record = try? database.record(Record.ID("r\(notice.sequence - 1)"))
+      let record = try? await database.record(Record.ID("r\(notice.sequence - 1)"))
       let isClosed = failure { try database.record(Record.ID("x")) }?.code == .closed
       #expect(record != nil || isClosed)
     }
@@ -184,5 +184,48 @@ struct CommitStreamTests {
     try now { try database.close() }
     let notices = await collect(database.commits())
     #expect(notices.isEmpty)
+  }
+
+  @Test("two loops over one stream share its notices, and both end with the database")
+  func twoLoops() async throws {
+    let database = try Database.scratch()
+    let stream = database.commits()
+    let waiting = Locked(0)
+    let heard = Locked<[UInt64]>([])
+    let loops = (0..<2).map { _ in
+      Task {
+        var iterator = stream.makeAsyncIterator()
+        while true {
+          waiting.withLock { $0 += 1 }
+          guard let notice = await iterator.next() else { return }
+          heard.withLock { $0.append(notice.sequence) }
+        }
+      }
+    }
+    while waiting.withLock({ $0 }) < 2 { await Task.yield() }
+    for number in 0..<20 {
+      try now { try put(database, "r\(number)") }
+      while heard.withLock({ $0.count }) <= number { await Task.yield() }
+    }
+    try now { try database.close() }
+    for loop in loops { await loop.value }
+    #expect(heard.withLock { $0.sorted() } == Array(1...20))
+  }
+
+  @Test("a loop that is cancelled ends the stream for the other one, too")
+  func cancelledLoop() async throws {
+    let database = try Database.scratch()
+    let stream = database.commits()
+    let loops = (0..<2).map { _ in Task { for await _ in stream {} } }
+    await Task.yield()
+    loops[0].cancel()
+    for loop in loops { await loop.value }
+    // A stream of one's own goes on.
+    let other = database.commits()
+    try now {
+      try put(database, "a")
+      try database.close()
+    }
+    #expect(await collect(other).count == 1)
   }
 }

@@ -185,7 +185,8 @@ struct ReadmeTests {
       let library = try Zone.ID("Library")
       try await database.write { transaction in try transaction.save(Zone(library)) }
       try await asynchronous(database, library)
-      #expect(try database.record(Record.ID("alien", in: library)) != nil)
+      let alien = try await database.record(Record.ID("alien", in: library))
+      #expect(alien != nil)
     }
   }
 

@@ -88,6 +88,70 @@ struct SnapshotTests {
     #expect(value == 1)
   }
 
+  @Test("several threads read through one snapshot at once: it stays as new as it was while one of them reads")
+  func shared() throws {
+    let database = try Database.scratch {
+      $0.snapshotMemory = 64 << 10
+      $0.checkpoint = .init()
+    }
+    let count = 500
+    try database.write { transaction in
+      for number in 0..<count { try transaction.save(.fresh("r\(number)", ["n": .int(Int64(number))])) }
+    }
+    let box = SnapshotBox(try database.snapshot())
+    // One read begins and ends inside another one, and neither lets the writer have the version.
+    let read = try box.snapshot.reading { (view) throws(DatabaseError) in
+      let before = try view.record(Record.ID("r7"))
+      for _ in 0..<3 {
+        let inner = try box.snapshot.record(Record.ID("r7"))
+        #expect(inner == before)
+      }
+      for round in 0..<60 {
+        _ = failure {
+          try database.write { transaction in
+            for number in stride(from: round % 5, to: count, by: 5) {
+              try transaction.save(.fresh("r\(number)", ["n": -1]), policy: .changedKeys)
+            }
+          }
+        }
+      }
+      return try view.record(Record.ID("r7"))
+    }
+    #expect(read?["n"] == 7)
+  }
+
+  @Test("threads that read through one snapshot beside a writer read its moment, and never that it is too old")
+  func sharedByThreads() throws {
+    let database = try Database.scratch()
+    let count = 200
+    try database.write { transaction in
+      for number in 0..<count { try transaction.save(.fresh("r\(number)", ["n": .int(Int64(number))])) }
+    }
+    let box = SnapshotBox(try database.snapshot())
+    let bad = Locked<[String]>([])
+    let readers = (0..<3).compactMap { start in
+      BackgroundThread(name: "reader \(start)") {
+        for step in 0..<20_000 {
+          let number = (start * 7 + step * 13) % count
+          do {
+            let n: Int? = try box.snapshot.record(Record.ID("r\(number)"))?["n"]
+            if n != number { bad.withLock { $0.append("r\(number) is \(n ?? -2)") } }
+          } catch { bad.withLock { $0.append("\(error)") } }
+        }
+      }
+    }
+    for round in 0..<50 {
+      try database.write { transaction in
+        for number in stride(from: round % 10, to: count, by: 10) {
+          try transaction.save(.fresh("r\(number)", ["n": -1]), policy: .changedKeys)
+        }
+      }
+    }
+    for reader in readers { reader.join() }
+    #expect(readers.count == 3 && bad.withLock { $0.isEmpty }, "\(bad.withLock { $0.prefix(3) })")
+    try database.expectClean()
+  }
+
   @Test("after close a snapshot says closed, and may still be let go of")
   func closed() throws {
     let database = try Database.scratch()
@@ -117,6 +181,31 @@ struct SnapshotTests {
     }
     let again = try Database.open(on: disk, seed: 2)
     #expect(again.lastRecovery.wasClosed)
+  }
+
+  @Test("a snapshot knows its sequence also after it was revoked")
+  func sequenceAfterRevocation() throws {
+    let database = try Database.scratch {
+      $0.snapshotMemory = 64 << 10
+      $0.checkpoint = .init()
+    }
+    func churn(_ round: Int) throws {
+      try database.write { transaction in
+        for number in 0..<500 {
+          try transaction.save(.fresh("r\(number * 37 % 500)-\(round % 7)", ["n": .int(Int64(round))]), policy: .allKeys)
+        }
+      }
+    }
+    for round in 0..<7 { try churn(round) }
+    let snapshot = try database.snapshot()
+    let sequence = database.store.lastSequence
+    for round in 0..<40 {
+      try churn(round)
+      #expect(snapshot.sequence == sequence)
+    }
+    #expect(throws: DatabaseError.self) { try snapshot.zones() }
+    #expect(snapshot.sequence == sequence && database.store.lastSequence == sequence + 40)
+    try database.close()
   }
 
   @Test("a snapshot that holds back too much memory is too old, and says so")

@@ -81,20 +81,23 @@ struct ContainerAccount: Codable, Equatable {
 /// What a database of a container knows of it: its scope, the user, whether there is an account. Shared by the three.
 package final class ContainerRole: Sendable {
   package let scope: DatabaseScope
-  package let userRecordName: String
-  private let account: AccountState
+  /// A database keeps its container: whoever opens it again finds this one.
+  private let container: OpenContainer
 
-  init(_ scope: DatabaseScope, userRecordName: String, account: AccountState) {
+  init(_ scope: DatabaseScope, of container: OpenContainer) {
     self.scope = scope
-    self.userRecordName = userRecordName
-    self.account = account
+    self.container = container
   }
 
-  var status: AccountStatus { account.status }
+  package var userRecordName: String { container.userRecordName }
+  var status: AccountStatus { container.account.status }
+
+  /// The database of this role is gone, and its file closed.
+  func databaseIsClosed() { container.databaseIsClosed(scope) }
 
   /// Throws when there is no account to write with.
   func requireAccount() throws(DatabaseError) {
-    switch account.status {
+    switch status {
     case .available: return
     case .noAccount: throw DatabaseError(.notAuthenticated)
     case .restricted: throw DatabaseError(.managedAccountRestricted)
@@ -104,12 +107,24 @@ package final class ContainerRole: Sendable {
 }
 
 /// The status of the account, and who wants to hear of its changes.
+///
+/// Changes wait in a line, and one thread at a time hands them out, so that everybody hears them in the order in which they
+/// happened. They are not handed out under the lock: whoever hears of one may ask for the status at once.
 final class AccountState: Sendable {
+  private typealias Listener = AsyncStream<AccountStatus>.Continuation
+
+  private enum Step {
+    case status(AccountStatus, [Listener])
+    case finish([Listener])
+  }
+
   private struct State {
     var status: AccountStatus
-    var listeners: [Int: AsyncStream<AccountStatus>.Continuation] = [:]
+    var listeners: [Int: Listener] = [:]
     var nextNumber = 0
     var isFinished = false
+    var waiting: [Step] = []
+    var isDelivering = false
   }
 
   private let state: Locked<State>
@@ -118,13 +133,32 @@ final class AccountState: Sendable {
 
   var status: AccountStatus { state.withLock { $0.status } }
 
-  func set(_ status: AccountStatus) {
-    let listeners = state.withLock { state -> [AsyncStream<AccountStatus>.Continuation] in
-      if state.status == status { return [] }
+  /// Takes a new status; `deliver` tells the listeners.
+  func note(_ status: AccountStatus) {
+    state.withLock { state in
+      if state.status == status { return }
       state.status = status
-      return Array(state.listeners.values)
+      state.waiting.append(.status(status, Array(state.listeners.values)))
     }
-    for listener in listeners { listener.yield(status) }
+  }
+
+  /// Hands out what waits, unless another thread does so already.
+  func deliver() {
+    var step = state.withLock { state in
+      if state.isDelivering { return nil as Step? }
+      state.isDelivering = !state.waiting.isEmpty
+      return state.isDelivering ? state.waiting.removeFirst() : nil
+    }
+    while let present = step {
+      switch present {
+      case .status(let status, let listeners): for listener in listeners { listener.yield(status) }
+      case .finish(let listeners): for listener in listeners { listener.finish() }
+      }
+      step = state.withLock { state in
+        state.isDelivering = !state.waiting.isEmpty
+        return state.isDelivering ? state.waiting.removeFirst() : nil
+      }
+    }
   }
 
   func changes() -> AsyncStream<AccountStatus> {
@@ -143,11 +177,11 @@ final class AccountState: Sendable {
   private func remove(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
 
   func finish() {
-    let listeners = state.withLock { state -> [AsyncStream<AccountStatus>.Continuation] in
+    state.withLock { state in
       state.isFinished = true
-      defer { state.listeners = [:] }
-      return Array(state.listeners.values)
+      state.waiting.append(.finish(Array(state.listeners.values)))
+      state.listeners = [:]
     }
-    for listener in listeners { listener.finish() }
+    deliver()
   }
 }

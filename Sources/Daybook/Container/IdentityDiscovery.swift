@@ -54,6 +54,13 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
   /// Everybody in the file, in its order.
   /// - Throws: `ioFailed` when it cannot be read, `invalidArguments` when it is no such list.
   public func allIdentities() async throws -> [UserIdentity] {
+    try await Self.queues.read { try read() }
+  }
+
+  /// Reading waits for the disk, and the caller's thread does not.
+  private static let queues = WorkQueues()
+
+  private func read() throws(DatabaseError) -> [UserIdentity] {
     let data: Data
     do { data = try Data(contentsOf: fileURL) } catch {
       throw DatabaseError(.ioFailed, "The file of identities cannot be read.", facts: .init(path: fileURL.path), cause: error)

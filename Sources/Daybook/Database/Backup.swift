@@ -6,9 +6,12 @@ extension Database {
   ///
   /// The copy has the same identity: tokens and change tags go on in it, and once both have gone their own ways, tokens of
   /// one are refused by the other. Every commit is verified and written anew, under checksums of its own. Contents of assets
-  /// that live records name come along, each read and verified.
+  /// that live records name come along, each read and verified. Rights, owner and extended attributes of the file stay, as far
+  /// as the system lets them be given; the copy is never for more people than this database.
   /// - Parameters:
-  ///   - target: a path where nothing is. It names a database only when the whole copy is durable.
+  ///   - target: a path where nothing is. It names a database only when the whole copy is durable. Beside it nothing but
+  ///     leftovers of a backup may have the names with `.unfinished`; links and files of somebody else are left alone, and
+  ///     the backup is refused.
   ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
   ///     file system. That costs no space; but what rots in one rots in both. Else they are copied.
   ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
@@ -25,7 +28,9 @@ extension Database {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       let store = view.store
-      try Database.makeCopy(at: target, of: store.header, options: options, disk: disk) { copy in
+      let attributes: FileAttributes?
+      do throws(DiskFailure) { attributes = try store.fileAttributes(for: disk) } catch { throw DatabaseError(error) }
+      try Database.makeCopy(at: target, of: store.header, like: attributes, options: options, disk: disk) { copy in
         var copier = LogCopier(copy.store, options: copy.options, .backup)
         do throws(StoreError) {
           try store.forEachCommit(through: pin) { (sequence) throws(StoreError) in
@@ -50,9 +55,13 @@ extension Database {
 
   /// Makes a database under a temporary name, lets `fill` write into it, and renames it when it is closed and durable.
   /// After an error nothing is left; a leftover of a process that died is removed by the next copy to the same path.
+  /// - Parameter attributes: the rights and owners of the original; nil for those of a new file.
   static func makeCopy(
-    at target: String, of original: FileHeader?, options: Options, disk: any Disk, fill: (Database) throws -> Void
+    at given: String, of original: FileHeader?, like attributes: FileAttributes?, options: Options, disk: any Disk,
+    fill: (Database) throws -> Void
   ) throws(DatabaseError) {
+    let target: String
+    do { target = try disk.resolve(given) } catch { throw DatabaseError(error) }
     let temporary = target + ".unfinished"
     var options = options
     options.isReadOnly = false
@@ -66,7 +75,11 @@ extension Database {
         try Store.removeUnlocked(temporary, disk: disk)
         try AssetStore.removeAll(temporary + ".assets", on: disk)
       } catch { throw .disk(error) }
-      try Store.create(temporary, disk: disk, options: options.storeOptions, copying: original)
+      // Whoever makes it has to write it, also when nobody may write to the original.
+      var writable = attributes
+      writable?.mode |= 0o600
+      try Store.create(
+        temporary, disk: disk, options: options.storeOptions, copying: original, like: writable)
     } catch { throw DatabaseError(error, path: target) }
     let copy: Database
     do { copy = try open(at: temporary, options: options, disk: disk) } catch {
@@ -85,6 +98,7 @@ extension Database {
           try AssetStore.move(temporary + ".assets", to: target + ".assets", on: disk)
           hasMovedAssets = isNew
         }
+        if let attributes, attributes.mode & 0o600 != 0o600 { try disk.setAttributes(attributes, of: temporary) }
         try disk.renameWithoutReplacing(temporary, to: target)
         hasName = true
         try disk.syncDirectory(holding: target)

@@ -24,9 +24,6 @@ final class CommitHub: Sendable {
     state.withLock { $0.queued.append((commit, isComplete)) }
   }
 
-  /// The commit failed after its notice was queued.
-  func cancel(_ sequence: UInt64) { state.withLock { $0.queued.removeAll { $0.commit.sequence == sequence } } }
-
   /// Commits of other processes: what they did is not known here.
   func pass(_ sequences: ClosedRange<UInt64>) {
     state.withLock { state in for subscriber in state.subscribers.values { subscriber.miss(sequences) } }
@@ -85,7 +82,8 @@ final class CommitHub: Sendable {
     private struct State {
       var notices: [CommitNotice] = []
       var missed: (from: UInt64, to: UInt64)?
-      var waiting: CheckedContinuation<CommitNotice?, Never>?
+      /// Loops that wait, in the order in which they came: there may be several over one stream. Empty while there are notices.
+      var waiting: [CheckedContinuation<CommitNotice?, Never>] = []
       var isFinished = false
     }
     private let state = Locked(State())
@@ -107,10 +105,7 @@ final class CommitHub: Sendable {
     private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
       let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
         if state.isFinished { return nil }
-        if let waiting = state.waiting {
-          state.waiting = nil
-          return waiting
-        }
+        if !state.waiting.isEmpty { return state.waiting.removeFirst() }
         if state.missed != nil {
           state.missed!.to = sequences.upperBound
         } else if state.notices.count >= Subscriber.limit {
@@ -132,7 +127,7 @@ final class CommitHub: Sendable {
             return .some(.missed(from: missed.from, to: missed.to))
           }
           if state.isFinished { return .some(nil) }
-          state.waiting = continuation
+          state.waiting.append(continuation)
           return nil
         }
         if let ready { continuation.resume(returning: ready) }
@@ -142,10 +137,10 @@ final class CommitHub: Sendable {
     func finish() {
       let waiting = state.withLock { state in
         state.isFinished = true
-        defer { state.waiting = nil }
+        defer { state.waiting = [] }
         return state.waiting
       }
-      waiting?.resume(returning: nil)
+      for continuation in waiting { continuation.resume(returning: nil) }
     }
   }
 }

@@ -54,7 +54,10 @@ extension Database {
   }
 
   /// A page of the records of a zone, or of one type in it, in the order of their names.
-  /// - Parameter name: the name behind which the page begins; nil begins at the first.
+  /// - Parameters:
+  ///   - name: the name behind which the page begins; nil begins at the first.
+  ///   - limit: at least one.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
   public func records(
     in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
@@ -67,8 +70,10 @@ extension Database {
   /// The records that point at a record, by a field or as their parent, in the order of their names, each once.
   ///
   /// The target need not exist. Costs what it returns.
-  /// - Parameter name: the name behind which the page begins; nil begins at the first.
-  /// - Throws: `zoneNotFound`.
+  /// - Parameters:
+  ///   - name: the name behind which the page begins; nil begins at the first.
+  ///   - limit: at least one.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
   public func referencing(
     _ id: Record.ID, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
@@ -93,21 +98,24 @@ extension Database {
   /// One page of what changed in a zone since a token: each record once, in its present state, deletions as tombstones.
   ///
   /// Keep the token of the page after applying it; ask again while `moreComing`.
+  ///
+  /// A token that is newer than what is shown is no error: an older snapshot has not seen its commit yet, nor has a database
+  /// that reads beside a writer, takes turns or is suspended. The page is empty then and has the same token.
   /// - Parameters:
   ///   - token: what the last page returned; nil starts from the beginning.
-  ///   - limit: changes on the page; nil takes `Options.limits.changesPerPage`.
+  ///   - limit: changes on the page, at least one; nil takes `Options.limits.changesPerPage`.
   ///   - desiredKeys: fields to return; nil for all, empty for metadata only.
   /// - Throws: `zoneNotFound`, or `userDeletedZone` for a purged one; `changeTokenExpired` when the zone was re-created, the
   ///   changes were forgotten, or the token is of another database: start over with nil; `changeTokenForked` when it is of
-  ///   a copy that went its own way; `invalidArguments` when it is of another feed, and in ``Dialect/cloudKit`` for the
-  ///   default zone.
+  ///   a copy that went its own way, or of a commit that a crash took; `invalidArguments` when it is of another feed, for a
+  ///   limit below one, and in ``Dialect/cloudKit`` for the default zone.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {
     try requireFeed(of: zone)
     let limit = limit ?? options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in
-      try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
+      try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys, known: lastKnownCommit)
     }
   }
 
@@ -129,14 +137,17 @@ extension Database {
   /// How many changes of a zone come after a token. Costs a few page visits, whatever the number.
   public func changeCount(in zone: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
     try requireFeed(of: zone)
-    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
+    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token, known: lastKnownCommit) }
   }
 
   /// One page of which zones changed or were deleted since a token. The default zone never appears.
+  /// - Parameter limit: zones on the page, at least one; those that one commit changed stay together.
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) throws(DatabaseError) -> DatabaseChanges {
     try requireFeed()
     let limit = limit ?? options.limits.changesPerPage
-    return try reading { (view) throws(DatabaseError) in try view.databaseChanges(since: token, limit: limit) }
+    return try reading { (view) throws(DatabaseError) in
+      try view.databaseChanges(since: token, limit: limit, known: lastKnownCommit)
+    }
   }
 
   /// What the application keeps under a key; nil when there is nothing. Metadata is in no change feed.
@@ -150,7 +161,10 @@ extension Database {
   }
 
   /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer; then one `.missed` stands for
-  /// those that were dropped.
+  /// those that were dropped. The stream ends with the database.
+  ///
+  /// Whoever wants to hear of every commit asks for a stream of its own: several loops over one stream share it, each notice
+  /// goes to one of them, and with the task of one that is cancelled it ends for all.
   /// - Parameter origin: commits of this origin are left out, so that an observer need not see its own.
   public func commits(excluding origin: Origin? = nil) -> AsyncStream<CommitNotice> {
     hub.subscribe(excluding: origin)

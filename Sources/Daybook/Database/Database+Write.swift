@@ -86,11 +86,14 @@ extension Database {
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
     if context.mayDropAssets { noteDroppedAssets() }
     guard context.hasChanges else { return store.abort(context.store) }
-    // The notice is queued before the turn is given back, so that notices stand in the order of commits.
-    hub.enqueue(context.notice, isComplete: context.collectsNotice)
-    if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
-    do { return try store.commit(context.store) } catch {
-      hub.cancel(context.store.sequence)
+    do {
+      return try store.commit(context.store) {
+        // Before the turn is given back, so that notices stand in the order of commits, and none of a commit that failed: the
+        // next one has its sequence.
+        hub.enqueue(context.notice, isComplete: context.collectsNotice)
+        if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
+      }
+    } catch {
       context.forgetShapes()
       throw DatabaseError(error, path: path)
     }

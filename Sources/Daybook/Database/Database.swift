@@ -4,6 +4,7 @@
   import Foundation
 #endif
 import DaybookEngine
+import Synchronization
 
 /// A database of records in one file.
 ///
@@ -20,12 +21,13 @@ import DaybookEngine
 /// let dune = try database.record(Record.ID("dune"))
 /// ```
 public final class Database: Sendable {
-  /// Where the file is; `:memory:` for a database in memory.
+  /// Where the file is: an absolute path without symbolic links, whatever it was opened with; `:memory:` for a database in
+  /// memory.
   public let path: String
   /// The options it was opened with.
   public let options: Options
   /// The store of the file: another one after a compaction.
-  let stores: StoreSwitch
+  package let stores: StoreSwitch
   package var store: Store {
     @inline(__always) get { stores.store }
   }
@@ -34,10 +36,13 @@ public final class Database: Sendable {
   let library: AssetLibrary
   let services: RecordServices
   let queues = WorkQueues()
+  /// Others may have committed what is not shown here yet.
+  private let mayLag: Atomic<Bool>
   let compactor: Compactor?
 
   /// Opens the database at a path, and creates it when there is none.
   ///
+  /// A symbolic link is followed, also one that leads to nothing yet; files beside the database lie beside what it leads to.
   /// After a crash this recovers: a write that was not acknowledged is undone, everything acknowledged is there;
   /// ``statistics()`` tells what was found. Opening takes about a millisecond after a clean close.
   /// - Throws: `locked` when another process writes and does not let go in time, or this one has the file open already;
@@ -63,9 +68,12 @@ public final class Database: Sendable {
   }
 
   package static func open(
-    at path: String, options: Options, disk: any Disk
+    at given: String, options: Options, disk: any Disk
   ) throws(DatabaseError) -> Database {
     try options.validate()
+    // All other names derive from this one. A compaction renames: it must not replace a link by a file.
+    let path: String
+    do { path = try disk.resolve(given) } catch { throw DatabaseError(error) }
     let hub = CommitHub()
     var storeOptions = options.storeOptions
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
@@ -97,6 +105,7 @@ public final class Database: Sendable {
     self.path = path
     self.options = options
     self.hub = hub
+    mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
       store: AssetStore(path: path, disk: disk, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
@@ -116,17 +125,23 @@ public final class Database: Sendable {
   }
 
   deinit {
+    // A child after `fork` leaves all of it to its parent.
+    if (try? stores.checkProcess()) == nil { return }
     hub.finish()
     compactor?.stop()
+    library.store.close()
     // Errors of an unasked close have nobody to go to; what was acknowledged is safe either way.
     try? stores.close()
+    options.role?.databaseIsClosed()
   }
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
   public func close() throws(DatabaseError) {
+    try checkProcess()
     hub.finish()
     compactor?.stop()
+    library.store.close()
     do { try stores.close() } catch { throw DatabaseError(error, path: path) }
   }
 
@@ -136,15 +151,33 @@ public final class Database: Sendable {
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
   /// until ``resume()``. A compaction under way is given up.
   public func suspend() throws(DatabaseError) {
+    try checkProcess()
     compactor?.pause()
+    mayLag.store(true, ordering: .sequentiallyConsistent)
     do { try stores.suspend() } catch { throw DatabaseError(error, path: path) }
+    library.store.suspend()
   }
 
   /// Takes the locks again. What other processes have committed meanwhile is there when it returns.
   /// - Throws: `locked` when another process keeps the file; the database stays suspended.
   public func resume() throws(DatabaseError) {
     do { try stores.resume() } catch { throw DatabaseError(error, path: path) }
+    library.store.resume()
+    mayLag.store(options.mayLag, ordering: .sequentiallyConsistent)
     compactor?.goOn()
+  }
+
+  /// The last commit there is; nil where others may have made more than is shown here.
+  var lastKnownCommit: UInt64? {
+    guard !mayLag.load(ordering: .sequentiallyConsistent), let (store, pin) = try? stores.beginRead() else { return nil }
+    defer { store.endRead(pin) }
+    return pin.sequence
+  }
+
+  /// After `fork` a database belongs to the parent alone: in the child everything throws `closed`, and leaves the parent's
+  /// locks and log as they are. A child opens the file for itself.
+  private func checkProcess() throws(DatabaseError) {
+    do { try stores.checkProcess() } catch { throw DatabaseError(error, path: path) }
   }
 
   /// Makes every commit so far durable, also at ``Options/Durability/relaxed``.

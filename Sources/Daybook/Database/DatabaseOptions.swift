@@ -55,8 +55,13 @@ extension Database {
     public enum Lock: String, Sendable, Codable, CaseIterable {
       /// From open to close: the fastest.
       case whileOpen
-      /// For each transaction, so that several processes write in turn. Each commit is synced before the lock is given
-      /// back, at every durability; checkpoints are made within a transaction's hold, and nothing is compacted unasked.
+      /// For each transaction, so that several processes write in turn. Each commit is synced before it is shown and the
+      /// lock is given back, at every durability; checkpoints are made within a transaction's hold, and nothing is
+      /// compacted unasked.
+      ///
+      /// Each transaction sees all that was committed before it. Reads outside of one take no lock and look for nothing:
+      /// they show the others' commits from this database's next transaction on, an empty or failed one too, or from
+      /// ``Database/refresh(to:)`` on. ``Database/commits(excluding:)`` tells of them at the same moment.
       case perTransaction
     }
 
@@ -117,6 +122,7 @@ extension Database {
     package var hasBackgroundThread = true
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
+    package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
     /// Memory for what a replay gathers to apply it in the order of names; 0 applies each operation at once.
     package var replayByteCount = 64 << 20
     /// Log since the last checkpoint that makes `close` write one.
@@ -150,8 +156,12 @@ extension Database {
       options.snapshotMemoryByteCount = snapshotMemory
       options.startsBatchesOnFreshSector = padding
       options.locksPerTransaction = lock == .perTransaction && !isReadOnly
+      // Its commits are synced in any case. Shown before, one could be lost with its writer, and its number be given again by
+      // another in the same lineage: tokens of the one would be good for the other.
+      if options.locksPerTransaction, options.durability == .relaxed { options.durability = .full }
       options.hasBackgroundThread = hasBackgroundThread && lock == .whileOpen
       options.partByteCount = partByteCount
+      options.poisonsFreedMemory = poisonsFreedMemory
       options.replayByteCount = replayByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount
@@ -159,6 +169,9 @@ extension Database {
       options.random = random
       return options
     }
+
+    /// Whether others may write while the database is open.
+    var mayLag: Bool { isReadOnly || lock == .perTransaction }
 
     /// Texts of user and device go into every record they are in charge of, so they are limited.
     func validate() throws(DatabaseError) {

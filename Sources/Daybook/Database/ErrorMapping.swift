@@ -69,6 +69,10 @@ extension DatabaseError {
       self.init(.locked, "The database is suspended; resume it before writing.", facts: .init(path: path), cause: error)
     case .moved:
       self.init(.closed, "The file was replaced; open it again.", facts: .init(path: path), cause: error)
+    case .hardLinked(_, let count):
+      self.init(
+        .badDatabase, "Several names lead to the file (hard links); compacting it would leave them behind.",
+        facts: .init(path: path, found: "\(count) names"), cause: error)
     case .replaced:
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
     case .refused(let reason):
@@ -87,6 +91,8 @@ extension DatabaseError {
     case .tooLarge: self.init(.diskFull, "The file may not grow further.", facts: facts, cause: failure)
     case .exists: self.init(.ioFailed, "A file of this name exists already.", facts: facts, cause: failure)
     case .closed: self.init(.closed, facts: facts, cause: failure)
+    case .notRegular:
+      self.init(.ioFailed, "Something else than a file or folder of the database has its name.", facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

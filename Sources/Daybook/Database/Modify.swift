@@ -18,10 +18,11 @@ extension Database {
     atomically: Bool = true, origin: Origin? = nil
   ) throws(DatabaseError) -> ModifyResult {
     try checkRequest(records, ids)
-    let (records, unprepared) = prepared(records)
+    let (records, unprepared, holds) = prepared(records)
     do {
       return try write(origin: origin) { transaction in
-        try modify(transaction.context, records, ids, policy, atomically, unprepared)
+        transaction.context.preparedHolds = holds
+        return try modify(transaction.context, records, ids, policy, atomically, unprepared)
       }
     } catch let error as DatabaseError {
       throw error
@@ -49,7 +50,7 @@ extension Database {
     }
     var byteCount = 0
     for record in records {
-      byteCount += record.encodedByteCount
+      byteCount = byteCount.adding(record.encodedByteCount)
       if byteCount > options.limits.requestByteCount {
         throw DatabaseError(
           .limitExceeded, "A request has too many bytes; divide it.",
@@ -58,15 +59,20 @@ extension Database {
     }
   }
 
-  /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be.
-  func prepared(_ records: [Record]) -> (records: [Record], failures: [Int: DatabaseError]) {
-    guard records.contains(where: \.hasEditedAssets) else { return (records, [:]) }
+  /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be; and what keeps
+  /// contents that came from other databases with their records.
+  func prepared(
+    _ records: [Record]
+  ) -> (records: [Record], failures: [Int: DatabaseError], holds: [AssetDigest: AssetHold]) {
+    var holds: [AssetDigest: AssetHold] = [:]
+    for record in records { holdForeignAssets(of: record, in: &holds) }
+    guard records.contains(where: \.hasEditedAssets) else { return (records, [:], holds) }
     var result = records
     var failures: [Int: DatabaseError] = [:]
     for (index, record) in records.enumerated() where record.hasEditedAssets {
       do throws(DatabaseError) { result[index] = try prepare(record) } catch { failures[index] = error }
     }
-    return (result, failures)
+    return (result, failures, holds)
   }
 
   func modify(

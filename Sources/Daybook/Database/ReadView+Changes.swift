@@ -49,6 +49,37 @@ extension ReadView {
     }
   }
 
+  /// Whether a token is newer than this view, and may well be good later: then it is answered with nothing and itself.
+  ///
+  /// Without knowing all commits nobody can say whether its commit is yet to be seen, was lost in a crash, or belongs to a
+  /// copy. That shows, and the token is refused, when this history has a commit of that number with another lineage; or
+  /// before, when the token's lineage has ended here by another that came after it.
+  /// - Parameter known: the last commit there is, when the caller knows that: whatever comes behind it is of another history.
+  private func isNotSeenYet(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError)
+    -> Bool
+  {
+    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID, parts.sequence > sequence else {
+      return false
+    }
+    if let known = known(), parts.sequence > known { return false }
+    return try !hasEnded(parts.lineage)
+  }
+
+  /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
+  private func hasEnded(_ lineage: UInt64) throws(DatabaseError) -> Bool {
+    try mapped { () throws(PageFault) in
+      var cursor = reader.cursor(in: root(Roots.lineages))
+      var isValid = try cursor.first()
+      var isFound = false
+      while isValid {
+        if cursor.value.count == 8 { isFound = isFound || cursor.value.uint64(at: 0) == lineage }
+        isValid = try cursor.next()
+        if isFound { return isValid }
+      }
+      return false
+    }
+  }
+
   /// Refuses a token that does not belong to this history.
   private func validate(_ token: ChangeToken, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken.Parts {
     guard let parts = token.parts else {
@@ -95,11 +126,11 @@ extension ReadView {
   }
 
   func changes(
-    in id: Zone.ID, since token: ChangeToken?, limit: Int, desiredKeys: [String]?
+    in id: Zone.ID, since token: ChangeToken?, limit: Int, desiredKeys: [String]?, known: @autoclosure () -> UInt64?
   ) throws(DatabaseError) -> ZoneChanges {
-    guard limit > 0 else {
-      throw DatabaseError(.invalidArguments, "A page holds at least one change.", facts: .init(zone: id, limit: limit))
-    }
+    try PageLimit.require(limit, in: id)
+    // Before the zone is looked for: it may be what has not been seen yet.
+    if let token, try isNotSeenYet(token, zone: id, known: known()) { return ZoneChanges(token: token) }
     let zone = try existingZone(id)
     let key = ByteBuffer(capacity: 16)
     JournalKey.set(key, sequence: 0, ordinal: 0)
@@ -176,7 +207,8 @@ extension ReadView {
   }
 
   /// How many entries of a zone's journal come after a token.
-  func changeCount(in id: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
+  func changeCount(in id: Zone.ID, since token: ChangeToken?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Int {
+    if let token, try isNotSeenYet(token, zone: id, known: known()) { return 0 }
     let zone = try existingZone(id)
     guard let token else { return Int(clamping: zone.journal.count) }
     let parts = try validate(token, zone: id, epoch: zone.epoch)
@@ -194,10 +226,11 @@ extension ReadView {
     return tombstone
   }
 
-  func databaseChanges(since token: ChangeToken?, limit: Int) throws(DatabaseError) -> DatabaseChanges {
-    guard limit > 0 else {
-      throw DatabaseError(.invalidArguments, "A page holds at least one change.", facts: .init(limit: limit))
-    }
+  func databaseChanges(since token: ChangeToken?, limit: Int, known: @autoclosure () -> UInt64?) throws(DatabaseError)
+    -> DatabaseChanges
+  {
+    try PageLimit.require(limit)
+    if let token, try isNotSeenYet(token, zone: nil, known: known()) { return DatabaseChanges(token: token) }
     let key = ByteBuffer(capacity: 256)
     var start: UInt64 = 0
     if let token {

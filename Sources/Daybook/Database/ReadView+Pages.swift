@@ -5,7 +5,7 @@ extension ReadView {
   func page(
     in zone: Zone.ID, ofType type: String?, after name: String?, limit: Int
   ) throws(DatabaseError) -> [Record] {
-    guard limit > 0 else { return [] }
+    try PageLimit.require(limit, in: zone)
     var records: [Record] = []
     do {
       try forEachRecord(in: zone, type: type, after: name) { record in

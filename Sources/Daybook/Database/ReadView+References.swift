@@ -4,6 +4,7 @@ import DaybookEngine
 extension ReadView {
   /// The records that point at a target, by name, each once; from behind `name` on.
   func referencing(_ id: Record.ID, after name: String?, limit: Int) throws(DatabaseError) -> [Record] {
+    try PageLimit.require(limit, in: id.zone)
     let zone = try existingZone(id.zone)
     var records: [Record] = []
     var remaining = logEnd

@@ -6,7 +6,7 @@
 
 /// What codecs and the sync engine need of a database, be it a file here or a server elsewhere.
 ///
-/// Requirements are `async`, because a remote needs the network; ``Database`` satisfies them with synchronous methods.
+/// Requirements are `async`, because a remote needs the network; ``Database`` does them off the caller's thread.
 public protocol RecordDatabase: AnyObject, Sendable {
   /// How much one request and one record may be.
   var limits: Limits { get }
@@ -51,24 +51,22 @@ extension Database: RecordDatabase {
   /// How much one request and one record may be: `options.limits`.
   public var limits: Limits { options.limits }
 
+  // The requirements are matched word for word: a method with one parameter more is none of them, whatever its defaults.
+
   /// ``modify(saving:deleting:policy:atomically:origin:)`` without an origin, off the caller's thread.
+  @discardableResult
   public func modify(
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
   ) async throws -> ModifyResult {
-    try checkRequest(records, ids)
-    let (records, unprepared) = try await queues.read { [self] in prepared(records) }
-    return try await write { [self] transaction in
-      try modify(transaction.context, records, ids, policy, atomically, unprepared)
-    }
+    try await modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
   }
 
   /// ``asset(_:of:at:)``, off the caller's thread.
-  public func asset(_ key: String, of id: Record.ID) async throws -> URL {
-    try await queues.read { [self] in try asset(key, of: id, at: 0) }
-  }
+  public func asset(_ key: String, of id: Record.ID) async throws -> URL { try await asset(key, of: id, at: 0) }
 
   /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.
+  @discardableResult
   public func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
-    try await write { [self] transaction in try modifyZones(transaction, zones, ids) }
+    try await modifyZones(saving: zones, deleting: ids, origin: nil)
   }
 }

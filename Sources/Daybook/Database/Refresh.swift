@@ -9,8 +9,11 @@ extension Database {
     case visible
   }
 
-  /// Moves a read-only database on to what another process has committed since. Snapshots keep what they show.
-  /// - Returns: whether anything was new. A database that is open for writing is always up to date.
+  /// Moves a database on to what other processes have committed since: a read-only one, or one that takes turns
+  /// (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
+  /// - Throws: `locked` while the database is suspended: it has no lock that would keep others from cutting off what is looked
+  ///   at.
+  /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
     let before = store.lastSequence

@@ -40,7 +40,8 @@ extension Database {
   /// history; commits are numbered anew where some are lost. A record whose last change is lost comes over as it was
   /// before, and one whose deletion is lost is there: the report names the commits to think of. Contents of assets are
   /// copied and verified; a record whose asset is gone comes over, and reading that asset says so. What the disk cannot read
-  /// counts as damaged; the file is never mapped.
+  /// counts as damaged; the file is never mapped. Rights, owner and extended attributes of the file stay, as far as the system
+  /// lets them be given.
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when all is done.
   ///   - progress: called with the bytes read and all bytes; false stops with `operationCancelled`.
@@ -54,13 +55,17 @@ extension Database {
   }
 
   package static func salvage(
-    from source: String, to target: String, options: Options, disk: any Disk,
+    from given: String, to target: String, options: Options, disk: any Disk,
     progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) -> SalvageReport {
+    let source: String
+    do { source = try disk.resolve(given) } catch { throw DatabaseError(error) }
     let reader: SalvageReader
     do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(error, path: source) }
     var report = SalvageReport()
-    try makeCopy(at: target, of: nil, options: options, disk: disk) { database in
+    let attributes: FileAttributes
+    do { attributes = try disk.attributes(of: source) } catch { throw DatabaseError(error) }
+    try makeCopy(at: target, of: nil, like: attributes, options: options, disk: disk) { database in
       var copier = LogCopier(database.store, options: database.options, .salvage)
       do throws(StoreError) {
         try reader.forEachCommit { done in

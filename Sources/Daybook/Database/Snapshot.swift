@@ -8,31 +8,29 @@ import DaybookEngine
 /// The database at one moment. Whatever is written later, a snapshot reads the same.
 ///
 /// Cheap to take (about 10 ns); a long-lived one holds back memory and, past `Options.snapshotMemory`, throws
-/// `snapshotTooOld`. It may move to another thread, but one thread at a time reads through it.
+/// `snapshotTooOld`. It may move to another thread, and several may read through it at once.
 public struct Snapshot: ~Copyable, Sendable {
   private let database: Database
   /// The store that it reads: after a compaction another than the database's.
   private let store: Store
-  private let pin: Store.Pin
+  private let pin: Store.SnapshotPin
 
   init(_ database: Database) throws(DatabaseError) {
     self.database = database
-    do {
-      (store, pin) = try database.stores.beginRead()
-      store.rest(pin)
-    } catch { throw DatabaseError(error, path: database.path) }
+    do { (store, pin) = try database.stores.beginSnapshot() } catch { throw DatabaseError(error, path: database.path) }
   }
 
-  deinit { store.endRead(pin) }
+  deinit { store.end(pin) }
 
   /// The last commit that the snapshot holds.
   public var sequence: UInt64 { pin.sequence }
 
   /// Looks at the version while nobody can take it away.
   func reading<R>(_ body: (ReadView) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-    do { try store.resume(pin) } catch { throw DatabaseError(error, path: database.path) }
+    let version: Store.Pin
+    do { version = try store.resume(pin) } catch { throw DatabaseError(error, path: database.path) }
     defer { store.rest(pin) }
-    return try body(database.view(store, pin))
+    return try body(database.view(store, version))
   }
 
   /// The record with this ID; nil when there is none.
@@ -87,7 +85,7 @@ public struct Snapshot: ~Copyable, Sendable {
     try database.requireFeed(of: zone)
     let limit = limit ?? database.options.limits.changesPerPage
     return try reading { (view) throws(DatabaseError) in
-      try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
+      try view.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys, known: database.lastKnownCommit)
     }
   }
 
@@ -95,13 +93,17 @@ public struct Snapshot: ~Copyable, Sendable {
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) throws(DatabaseError) -> DatabaseChanges {
     try database.requireFeed()
     let limit = limit ?? database.options.limits.changesPerPage
-    return try reading { (view) throws(DatabaseError) in try view.databaseChanges(since: token, limit: limit) }
+    return try reading { (view) throws(DatabaseError) in
+      try view.databaseChanges(since: token, limit: limit, known: database.lastKnownCommit)
+    }
   }
 
   /// How many changes of a zone come after a token. Costs a few page visits, whatever the number.
   public func changeCount(in zone: Zone.ID, since token: ChangeToken?) throws(DatabaseError) -> Int {
     try database.requireFeed(of: zone)
-    return try reading { (view) throws(DatabaseError) in try view.changeCount(in: zone, since: token) }
+    return try reading { (view) throws(DatabaseError) in
+      try view.changeCount(in: zone, since: token, known: database.lastKnownCommit)
+    }
   }
 
   /// What the application keeps under a key; nil when there is nothing.

@@ -27,6 +27,8 @@ extension Database {
   public struct Statistics: Sendable, Hashable, Codable {
     /// Bytes of the file.
     public var fileByteCount: Int
+    /// Names that lead to the file. One with several (hard links) is not compacted: the new file could take only one of them.
+    public var nameCount: Int
     /// The last visible commit.
     public var lastSequence: UInt64
     /// The log's end, without zeros prepared behind it.
@@ -63,8 +65,9 @@ extension Database {
   /// Numbers about the database; costs one visit a zone, and one each content of an asset.
   public func statistics() throws(DatabaseError) -> Statistics {
     try reading { (view) throws(DatabaseError) in
-      let fileByteCount: Int
-      do throws(StoreError) { fileByteCount = try view.store.fileByteCount() } catch {
+      let fileByteCount, nameCount: Int
+      do throws(StoreError) { (fileByteCount, nameCount) = (try view.store.fileByteCount(), try view.store.nameCount()) } catch
+      {
         throw DatabaseError(error, path: path)
       }
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
@@ -73,7 +76,7 @@ extension Database {
       var recordCount = 0
       for zone in zones { recordCount += try view.recordCount(in: zone.id, ofType: nil) }
       return Statistics(
-        fileByteCount: fileByteCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
+        fileByteCount: fileByteCount, nameCount: nameCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
         pageCount: Int(clamping: pin.pageCount), liveByteCount: pin.liveByteCount, recordCount: recordCount,
         zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
         lastRecovery: lastRecovery)

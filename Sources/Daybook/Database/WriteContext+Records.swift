@@ -21,7 +21,10 @@ extension WriteContext {
     // By the body's own bytes: making the identity costs an allocation, for each question asked.
     let (zone, entry) = try record.body.withBytes { (bytes) throws(DatabaseError) in
       let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
-      return (zone, try view.entry(key: RecordBody.nameBytes(of: bytes), in: zone))
+      let name = RecordBody.nameBytes(of: bytes)
+      let entry = try view.entry(key: name, in: zone)
+      if entry == nil, NameRules.isOfSystem(name) { try refuseNewName(of: record) }
+      return (zone, entry)
     }
     var server: RecordBody?
     if let entry { server = try view.body(at: entry.place) }
@@ -47,12 +50,27 @@ extension WriteContext {
         throw error
       }
     }
-    if !isKnownShape(saved.body) {
-      // What is new is declared before the save, so the save moves behind the declaration.
+    if isKnownShape(saved.body) {
+      try finish(operation, saved, of: record, over: server, in: zone)
+    } else {
+      // What is new is declared before the save, so the save moves behind the declaration. When the save is refused after
+      // all, nothing has been learned from it.
       store.cancelOperation(operation)
-      try declareShape(of: saved)
-      (operation, saved) = try encode(record, onto: server, policy, stamp)
+      try undoing { () throws(DatabaseError) in
+        try declareShape(of: saved)
+        (operation, saved) = try encode(record, onto: server, policy, stamp)
+        try finish(operation, saved, of: record, over: server, in: try view.existingZone(record.id.zone))
+      }
     }
+    note(.savedRecord(record.id))
+    return saved
+  }
+
+  /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
+  /// - Parameter record: what was asked to be saved; its assets may lie in another database.
+  private func finish(
+    _ operation: Int, _ saved: Record, of record: Record, over server: RecordBody?, in zone: ZoneTrees
+  ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
       do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
         store.cancelOperation(operation)
@@ -64,19 +82,17 @@ extension WriteContext {
       mayDropAssets = true
       do throws(DatabaseError) {
         try saved.body.withBytes { (bytes) throws(DatabaseError) in
-          try secureAssets(namedIn: bytes, replacing: server)
+          try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
         }
       } catch {
         store.cancelOperation(operation)
         throw error.adding { facts in
-          facts.zone = record.id.zone
-          facts.name = record.id.name
+          facts.zone = saved.id.zone
+          facts.name = saved.id.name
         }
       }
     }
     try end(operation, OperationKind.saveRecord)
-    note(.savedRecord(record.id))
-    return saved
   }
 
   /// Puts the merged body behind what is written; the operation is not sealed yet. After an error nothing of it is left.
@@ -87,7 +103,9 @@ extension WriteContext {
     do throws(DatabaseError) {
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
-        services: database.services, into: store.payload)
+        services: database.services,
+        room: .init(byteCount: store.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
+        into: store.payload)
     } catch {
       store.cancelOperation(operation)
       throw error
@@ -135,6 +153,14 @@ extension WriteContext {
       conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))
   }
 
+  /// Names that begin with an underscore are a server's to give. What a server made, which its change tag tells, and the
+  /// record of the container's user are stored under theirs.
+  private func refuseNewName(of record: Record) throws(DatabaseError) {
+    if record.body.tag != 0 { return }
+    if let role = database.options.role, UTF8Order.equal(role.userRecordName, record.id.name) { return }
+    throw NameRules.faultOfSystemName(record.id.name).adding { $0.zone = record.id.zone }
+  }
+
   private func tooLarge(_ record: Record) -> DatabaseError {
     // The longest value is most likely what the caller wants to hear of.
     var longest: (key: String, byteCount: Int) = ("", 0)
@@ -152,18 +178,16 @@ extension WriteContext {
         limit: limits.recordByteCount))
   }
 
-  /// A tag that no other save of this or a diverged database has, not even one that went back: somebody may still hold
-  /// the record that it returned. The lineage and a count, mixed; sequence and ordinal would be given again.
+  /// A tag that nobody else gives, not even for a save that went back: somebody may still hold the record that it returned.
   private func changeTag() -> UInt64 {
-    var tag: UInt64
-    repeat {
-      database.writer.tagCount &+= 1
-      tag = lineage ^ (database.writer.tagCount &* 0x9E37_79B9_7F4A_7C15)
-      tag = (tag ^ (tag >> 32)) &* 0xD6E8_FEB8_6659_FD93
-      tag ^= tag >> 32
-      // Zero means "never saved", all ones "the tag of another server".
-    } while tag == 0 || tag == .max
-    return tag
+    let base: UInt64
+    if let known = tagBase {
+      base = known
+    } else {
+      base = database.writer.tags.base(sequence: store.sequence, date: date.timeIntervalSinceReferenceDate)
+      tagBase = base
+    }
+    return database.writer.tags.next(base)
   }
 
   func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {

@@ -27,9 +27,13 @@ extension WriteContext {
     body.withBytes { database.writer.shapes.insert(KnownShapes.shape(of: $0, body.layout)) }
   }
 
-  /// Writes the declaration of a schema's types, as far as they are new.
+  /// Writes the declaration of a schema's types, as far as they are new: all of it, or nothing when a part is refused.
   func declare(_ schema: Schema) throws(DatabaseError) {
     precondition(!isEnded, "a transaction is used inside its closure only")
+    try undoing { () throws(DatabaseError) in try declareTypes(of: schema) }
+  }
+
+  private func declareTypes(of schema: Schema) throws(DatabaseError) {
     let key = ByteBuffer(capacity: 512)
     for type in schema.types {
       if let fault = NameRules.faultOfType(type.name, isNew: false) { throw fault }
@@ -42,8 +46,10 @@ extension WriteContext {
         isMissing = try view.mapped { () throws(PageFault) in
           try SchemaTree.kinds(of: nil, type: name, reader, root, key) == nil
         }
+        // A key may be named several times; what all of it comes to is what is looked at.
+        var named: [String: KindBits] = [:]
         for field in type.fields {
-          if let fault = NameRules.faultOfKey(field.key) { throw fault }
+          if let fault = NameRules.faultOfKey(field.key) { throw fault.adding { $0.recordType = type.name } }
           var bits = KindBits(rawValue: 0)
           for kind in field.kinds {
             guard let kind = FieldKind(name: kind.rawValue) else { continue }
@@ -58,8 +64,10 @@ extension WriteContext {
             let known = try view.mapped { () throws(PageFault) in
               try SchemaTree.kinds(of: fieldKey, type: name, reader, root, key)
             }
-            if let known, known.contains(bits) { return }
-            try refuse(bits, known, key: field.key, type: type.name)
+            let before = named[field.key].map { $0.union(known ?? KindBits(rawValue: 0)) } ?? known
+            named[field.key] = (before ?? KindBits(rawValue: 0)).union(bits)
+            if let before, before.contains(bits) { return }
+            try refuse(bits, before, key: field.key, type: type.name)
             SchemaTree.append(fieldKey, bits, to: declaration)
             isMissing = true
           }

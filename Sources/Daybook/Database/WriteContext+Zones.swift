@@ -54,6 +54,13 @@ extension WriteContext {
       throw DatabaseError(
         .invalidArguments, "A metadata key has 1 to 1,024 bytes of UTF-8.", facts: .init(size: byteCount, limit: 1024))
     }
+    // Before anything of it is copied.
+    let wholeByteCount = (value?.count ?? 0).adding(2 + byteCount)
+    guard wholeByteCount <= store.maximumPayloadByteCount else {
+      throw DatabaseError(
+        .limitExceeded, "The metadata are too large.",
+        facts: .init(key: key, size: wholeByteCount, limit: store.maximumPayloadByteCount))
+    }
     if value == nil, try view.metadata(forKey: key) == nil { return }
     try start()
     let operation = store.beginOperation()

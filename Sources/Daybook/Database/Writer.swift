@@ -13,8 +13,8 @@ final class Writer: @unchecked Sendable {
   /// The lineage of this open and the commit that wrote it down. A commit that failed left its sequence to the next
   /// one, which draws again.
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
-  /// Counts the change tags that were given, those of transactions that went back among them.
-  @safe @exclusivity(unchecked) var tagCount: UInt64 = 0
+  /// Change tags that this open gives.
+  @safe @exclusivity(unchecked) var tags: ChangeTagSource
   /// The last commit when the database was opened.
   private let openSequence: UInt64
   /// The store and the takeover that `lineage` has been compared with.
@@ -28,6 +28,7 @@ final class Writer: @unchecked Sendable {
 
   init(options: Database.Options, openSequence: UInt64) {
     self.openSequence = openSequence
+    tags = ChangeTagSource(random: options.random)
     userID = options.userID.map { Array($0.utf8) }
     deviceID = options.deviceID.map { Array($0.utf8) }
   }
@@ -38,8 +39,9 @@ final class Writer: @unchecked Sendable {
     store.takeover.count != knownTakeoverCount || knownStore !== store
   }
 
-  /// Another process has written: an open that has lasted since before the present lineage began adopts that one; after a
-  /// recovery that discarded or rewrote anything a new one is drawn.
+  /// Another process has written: an open that has lasted since before the present lineage began adopts that one. A new one
+  /// is drawn after a recovery that discarded or rewrote anything, and where another file has taken the name: it may be an
+  /// older copy, whose next commit would have the number and the lineage of one that was lost with the file before it.
   /// - Returns: the commits that were others'.
   func adopt(_ transaction: StoreTransaction) throws(LogFault) -> ClosedRange<UInt64>? {
     let store = transaction.store
@@ -84,6 +86,8 @@ final class WriteContext {
   /// How many operations `start` wrote.
   private var preambleCount: UInt32 = 0
   private(set) var lineage: UInt64
+  /// Where this transaction's change tags begin.
+  @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
   @safe @exclusivity(unchecked) var isEnded = false
   let collectsNotice: Bool
@@ -99,6 +103,8 @@ final class WriteContext {
   /// What keeps the contents that this transaction names from going before it has ended.
   @safe @exclusivity(unchecked) var holds: [AssetHold] = []
   @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
+  /// Contents of other databases that were taken over before the turn, with the records that name them.
+  @safe @exclusivity(unchecked) var preparedHolds: [AssetDigest: AssetHold] = [:]
   /// Records were replaced or deleted, or may yet go back, whose assets nobody may name any more after it.
   @safe @exclusivity(unchecked) var mayDropAssets = false
 
@@ -200,6 +206,13 @@ final class WriteContext {
 }
 
 extension WriteContext {
+  /// A savepoint around work of the database's own: when it throws, nothing of it is left.
+  func undoing<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    do { return try savepoint { try body() } } catch let error as DatabaseError {
+      throw error
+    } catch { throw DatabaseError(.internalError, cause: error) }
+  }
+
   /// The transaction goes back, or a part of it.
   func forgetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
 }

@@ -134,6 +134,8 @@ enum JournalKey {
 struct ZoneTrees {
   static let rootCount = 6
   static let restByteCount = 32
+  /// No zone has more; what is computed with a count out of a forged file does not overflow.
+  private static let maximumLiveByteCount: UInt64 = 1 << 50
 
   var byName = TreeRoot.empty
   var journal = TreeRoot.empty
@@ -168,7 +170,7 @@ struct ZoneTrees {
     isDeleted = rest[12] != 0
     deletionReason = rest[13]
     lastSequence = rest.uint64(at: 16)
-    liveByteCount = Int(clamping: rest.uint64(at: 24))
+    liveByteCount = Int(clamping: min(rest.uint64(at: 24), ZoneTrees.maximumLiveByteCount))
   }
 
   /// Writes the cell, with the trees that are small enough inside it.

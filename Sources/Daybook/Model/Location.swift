@@ -48,6 +48,28 @@ public struct Location: Hashable, Codable, Sendable {
     self.timestamp = timestamp
   }
 
+  /// The parts in a row, the date as its number.
+  private var numbers: [Double?] {
+    [
+      latitude, longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed,
+      timestamp?.timeIntervalSinceReferenceDate,
+    ]
+  }
+
+  /// Whether all parts are the same; NaN equals itself.
+  public static func == (first: Location, second: Location) -> Bool {
+    ExactNumber.same(first.latitude, second.latitude) && ExactNumber.same(first.longitude, second.longitude)
+      && zip(first.numbers, second.numbers).allSatisfy { ExactNumber.same($0, $1) }
+  }
+
+  /// Hashes all parts.
+  public func hash(into hasher: inout Hasher) {
+    for number in numbers {
+      hasher.combine(number != nil)
+      if let number { ExactNumber.combine(number, into: &hasher) }
+    }
+  }
+
   /// The great-circle distance in metres, on a sphere; within 0.6 % of the distance on the ellipsoid.
   public func distance(to other: Location) -> Double {
     // The haversine: exact for small distances, where the law of cosines loses its digits.

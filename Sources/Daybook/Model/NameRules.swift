@@ -10,7 +10,22 @@ enum NameRules {
   static let maximumZoneCharacterCount = 255
   static let maximumZoneByteCount = 1020
 
-  /// ASCII without control characters, 1 to 255 characters, no leading underscore.
+  /// The rule for names of one's own: none that only a server gives.
+  static func faultOfNewRecordName(_ name: String) -> DatabaseError? {
+    if let fault = faultOfRecordName(name) { return fault }
+    return name.utf8.first == UInt8(ascii: "_") ? faultOfSystemName(name) : nil
+  }
+
+  /// A server's names, like those of users' records, begin with an underscore.
+  @inline(__always)
+  static func isOfSystem(_ name: ByteView) -> Bool { name.count > 0 && name[0] == UInt8(ascii: "_") }
+
+  static func faultOfSystemName(_ name: String) -> DatabaseError {
+    DatabaseError(
+      .invalidArguments, "The name of a new record must not begin with an underscore.", facts: .init(name: name))
+  }
+
+  /// The rule for all names, also for those that come from elsewhere: ASCII without control characters, 1 to 255 characters.
   static func faultOfRecordName(_ name: String) -> DatabaseError? {
     let byteCount = name.utf8.count
     if byteCount == 0 {
@@ -20,10 +35,6 @@ enum NameRules {
       return DatabaseError(
         .invalidArguments, "A record name has more than 255 characters.",
         facts: .init(size: byteCount, limit: maximumByteCount))
-    }
-    if name.utf8.first == UInt8(ascii: "_") {
-      return DatabaseError(
-        .invalidArguments, "A record name must not begin with an underscore.", facts: .init(name: name))
     }
     if !isPrintableASCII(name) {
       return DatabaseError(

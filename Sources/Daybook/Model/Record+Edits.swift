@@ -17,11 +17,11 @@ extension Record {
     if draft != nil {
       let place = position(of: key)
       if place.isFound {
-        let (isRemoval, isOfNamespace) = withEdits { edits in
-          (edits[place.index].kind == nil, edits[place.index].isEncrypted == isEncrypted)
+        let (isFinal, isOfNamespace) = withEdits { edits in
+          (edits[place.index].kind != nil || edits[place.index].isOfBoth, edits[place.index].isEncrypted == isEncrypted)
         }
         if isOfNamespace { return withEdits { $0[place.index].value } }
-        if !isRemoval { return nil }
+        if isFinal { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
@@ -82,10 +82,12 @@ extension Record {
   /// Sets, or remembers why not.
   @usableFromInline
   mutating func assign(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) {
+    let isRemoval = value == nil
     do throws(DatabaseError) {
       try store(value, forKey: key, isEncrypted: isEncrypted)
     } catch {
-      refuse(key, isEncrypted, error)
+      // A key that no record has can be set by mistake and taken back.
+      if isRemoval { ownDraft().forgive(key, isEncrypted) } else { refuse(key, isEncrypted, error) }
     }
   }
 
@@ -105,7 +107,7 @@ extension Record {
       let edits = draft.edits
       let isRemoval = edits[place.index].kind == nil
       if edits[place.index].isEncrypted == isEncrypted { return !isRemoval }
-      if !isRemoval { return false }
+      if !isRemoval || edits[place.index].isOfBoth { return false }
     }
     return body.fieldCount > 0 && body.mark(forKey: key)?.isEncrypted == isEncrypted
   }
@@ -139,7 +141,7 @@ extension Record {
             visit(key, .edit(isEncrypted: edit.isEncrypted, value))
             continue
           }
-          if edit.isEncrypted == field.mark.isEncrypted { continue }
+          if edit.isEncrypted == field.mark.isEncrypted || edit.isOfBoth { continue }
         }
         visit(key, .stored(field.mark, field.value))
       }
@@ -166,10 +168,10 @@ extension Record {
   }
 
   func changedKeys(isEncrypted: Bool) -> Set<String> {
-    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted }.map(\.key))
+    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted || $0.isOfBoth && $0.isRemoval }.map(\.key))
   }
 
   func removedKeys(isEncrypted: Bool) -> Set<String> {
-    Set(edits.lazy.filter { $0.isEncrypted == isEncrypted && $0.isRemoval }.map(\.key))
+    Set(edits.lazy.filter { ($0.isEncrypted == isEncrypted || $0.isOfBoth) && $0.isRemoval }.map(\.key))
   }
 }

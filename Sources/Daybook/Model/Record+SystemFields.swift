@@ -22,8 +22,8 @@ extension Record {
     buffer.append(Self.archiveMark)
     body.withBytes { view in
       buffer.append(view[0])
-      // Without fields there are no references.
-      buffer.append(view[1] & ~RecordBody.Flags.references)
+      // Without fields there are neither references nor assets.
+      buffer.append(view[1] & ~RecordBody.Flags.ofFields)
       buffer.append(view.slice(2..<30))
       // No previous version: a place in one log means nothing elsewhere.
       buffer.append(zeros: 12)
@@ -38,12 +38,15 @@ extension Record {
   ///
   /// - Throws: `invalidArguments` when the data is not what `systemFields` gave, or was damaged since.
   public init(systemFields data: Data) throws(DatabaseError) {
-    let bytes = [UInt8](data)
+    var bytes = [UInt8](data)
+    let markCount = Self.archiveMark.count
+    let isWhole = UTF8Order.withView(of: bytes) { view in
+      view.count > markCount + 4 && view.uint32(at: view.count - 4) == ShortChecksum.of(view.prefix(view.count - 4))
+    }
+    guard isWhole, bytes.starts(with: Self.archiveMark) else { throw Self.notAnArchive(nil) }
+    // Archives of records with assets were once written with the flag that tells of them.
+    bytes[markCount + 1] &= ~RecordBody.Flags.ofFields
     let body: Result<RecordBody, DatabaseError> = UTF8Order.withView(of: bytes) { view in
-      let markCount = Self.archiveMark.count
-      guard view.count > markCount + 4, bytes.starts(with: Self.archiveMark),
-        view.uint32(at: view.count - 4) == ShortChecksum.of(view.prefix(view.count - 4))
-      else { return .failure(Self.notAnArchive(nil)) }
       do throws(BodyFault) {
         let body = try RecordBody(copying: view.slice(markCount..<view.count - 4))
         // Nobody archives values; a forged archive does not bring some along.

@@ -90,7 +90,7 @@ extension Record {
     body.withZoneKey { zoneKey in
       var total = 0
       forEachField { key, source in
-        total += RecordBody.tableStride + key.utf8.count
+        total = total.adding(RecordBody.tableStride + key.utf8.count)
         switch source {
         case .stored(let mark, let bytes):
           total += bytes.count
@@ -98,7 +98,7 @@ extension Record {
             total -= body.value(mark, bytes, key: key)?.inlineByteCount ?? 0
           }
         case .edit(_, let value):
-          total += ValueCoding.byteCount(of: value, zoneKey: zoneKey)
+          total = total.adding(ValueCoding.byteCount(of: value, zoneKey: zoneKey))
         }
       }
       return total
@@ -108,10 +108,10 @@ extension Record {
 
 extension Record.Value {
   /// The bytes of assets that lie in the record.
-  fileprivate var inlineByteCount: Int {
+  var inlineByteCount: Int {
     switch self {
     case .asset(let asset): asset.data?.count ?? 0
-    case .assets(let list): list.reduce(0) { $0 + ($1.data?.count ?? 0) }
+    case .assets(let list): list.reduce(0) { $0.adding($1.data?.count ?? 0) }
     default: 0
     }
   }

@@ -80,6 +80,8 @@ import DaybookEngine
     /// A plain field is a reference or a list of them; an empty list counts.
     static let references: UInt8 = 128
     static let all: UInt8 = 255
+    /// Those that tell of fields: a body without any has none of them.
+    static let ofFields: UInt8 = assets | references
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
   }

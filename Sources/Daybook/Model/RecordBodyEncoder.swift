@@ -52,13 +52,16 @@ package enum RecordBodyEncoder {
   ///   - server: the stored version of the same record; nil inserts.
   ///   - services: of the database that will store it; seals encrypted values when it can. Values that another database
   ///     sealed are opened and sealed anew.
+  ///   - room: how much there may be of it.
   /// - Throws: `invalidArguments` when the record remembers a refusal, `assetNotAvailable` when an asset was not
-  ///   stored first, `valueTooLarge`, or what the cipher throws. Then the buffer is as it was.
+  ///   stored first, `limitExceeded`, or what the cipher throws. Then the buffer is as it was.
   package static func encode(
     _ record: Record, onto server: RecordBody? = nil, writing extent: Extent = .changedKeys, stamp: Stamp,
-    services: RecordServices? = nil, into buffer: ByteBuffer
+    services: RecordServices? = nil, room: Room = Room(), into buffer: ByteBuffer
   ) throws(DatabaseError) {
     try record.validateForSave()
+    var room = room
+    room.start = buffer.count
     let base = server ?? record.body
     var writer = ByteWriter(buffer)
     let start = writer.offset
@@ -69,7 +72,7 @@ package enum RecordBodyEncoder {
       appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
       if base.fieldCount == 0, server == nil {
         // A new record: the edits are the fields.
-        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+        hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
         return
       }
       try record.body.withBytes { (localView) throws(DatabaseError) in
@@ -78,7 +81,7 @@ package enum RecordBodyEncoder {
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
         var rows = record.withEdits { merge(&lower, &upper, $0) }
         try sealAnew(&rows, of: record, isLocal: server == nil, services)
-        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
       }
     }
     if hasReferences { writer.set(bits: RecordBody.Flags.references, at: start + 1) }
@@ -93,6 +96,15 @@ package enum RecordBodyEncoder {
     case edit(Int)
     /// An encrypted value in the form in which this database stores it.
     case sealed(FieldMark, key: ByteView, value: [UInt8])
+
+    /// The bytes of a value that is encoded already.
+    var byteCount: Int {
+      switch self {
+      case .stored(let field): field.value.count
+      case .edit: 0
+      case .sealed(_, _, let value): value.count
+      }
+    }
   }
 
   private static func merge(
@@ -115,7 +127,7 @@ package enum RecordBodyEncoder {
       if order <= 0 {
         if !edits[editIndex].isRemoval {
           rows.append(.edit(editIndex))
-        } else if order == 0, field.mark.isEncrypted != edits[editIndex].isEncrypted {
+        } else if order == 0, field.mark.isEncrypted != edits[editIndex].isEncrypted, !edits[editIndex].isOfBoth {
           // The removal of a plain value leaves an encrypted one alone, and the other way round.
           rows.append(.stored(field))
         }
@@ -219,16 +231,16 @@ package enum RecordBodyEncoder {
   /// references among them.
   private static func appendEdits(
     of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
-    into writer: inout ByteWriter
+    _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try record.withEdits { (edits) throws(DatabaseError) in
-      try appendAll(edits, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+      try appendAll(edits, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
     }
   }
 
   private static func appendAll(
     _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
-    into writer: inout ByteWriter
+    _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     var fieldCount = 0
     var hasReferences = false
@@ -245,6 +257,7 @@ package enum RecordBodyEncoder {
     let values = writer.offset
     var entry = table
     for index in edits.indices where edits[index].kind != nil {
+      if room.isShort(for: edits[index].value, at: writer.offset) { try room.measure(record, edits) }
       try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
@@ -255,16 +268,16 @@ package enum RecordBodyEncoder {
   /// The fields of a merge. True when there are references among them.
   private static func appendFields(
     _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
-    into writer: inout ByteWriter
+    _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try record.withEdits { (edits) throws(DatabaseError) in
-      try appendAll(rows, edits, of: record, zoneKey: zoneKey, services, &namesAssets, into: &writer)
+      try appendAll(rows, edits, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
     }
   }
 
   private static func appendAll(
     _ rows: [Row], _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?,
-    _ namesAssets: inout Bool, into writer: inout ByteWriter
+    _ namesAssets: inout Bool, _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
     let table = writer.offset
@@ -296,12 +309,18 @@ package enum RecordBodyEncoder {
     let values = writer.offset
     var entry = table
     for row in rows {
+      if room.isShort(for: row.byteCount, at: writer.offset) {
+        try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding($1.byteCount) })
+      }
       switch row {
       case .stored(let field):
         writer.append(field.value)
         if AssetNames.areIn(field) { namesAssets = true }
       case .sealed(_, _, let value): writer.append(value)
       case .edit(let index):
+        if room.isShort(for: edits[index].value, at: writer.offset) {
+          try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding($1.byteCount) })
+        }
         try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       }
       try setEnd(from: values, at: entry, in: writer)
@@ -406,9 +425,10 @@ extension RecordBody {
       while let field = cursor.next() {
         if wanted.contains(field.key.array) { fields.append(field) }
       }
-      if !fields.contains(where: { $0.mark.isReference }) {
-        buffer.set(uint16: view.uint16(at: 0) & ~(UInt16(Flags.references) << 8), at: 0)
-      }
+      var gone = Flags.ofFields
+      if fields.contains(where: { $0.mark.isReference }) { gone &= ~Flags.references }
+      if fields.contains(where: { AssetNames.areIn($0) }) { gone &= ~Flags.assets }
+      buffer.set(uint16: view.uint16(at: 0) & ~(UInt16(gone) << 8), at: 0)
       buffer.append(uint16: UInt16(fields.count))
       var end: UInt32 = 0
       for field in fields {

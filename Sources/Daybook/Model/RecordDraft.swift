@@ -71,7 +71,7 @@ import DaybookEngine
   /// Puts an edit in its place; the newer one of a key wins.
   @inline(__always)
   func put(_ edit: FieldEdit, at place: Position) {
-    put(edit.key, head: edit.head, edit.isEncrypted, edit.kind, edit.value, at: place)
+    put(edit.key, head: edit.head, edit.isEncrypted, edit.kind, edit.value, at: place, isOfBoth: edit.isOfBoth)
   }
 
   /// The same of its parts. They are put into their places one by one: made elsewhere first, an edit is copied and
@@ -80,14 +80,17 @@ import DaybookEngine
   @inline(__always)
   func put(
     _ key: String, head: UInt64, _ isEncrypted: Bool, _ kind: FieldKind?, _ value: consuming Record.Value?,
-    at place: Position
+    at place: Position, isOfBoth: Bool = false
   ) {
+    var isOfBoth = isOfBoth
     precondition(place.index >= 0 && place.index <= count, "the place of an edit comes from a search")
     // Safe: the line above; what is moved out of a place is moved in elsewhere or replaced, and there is room for one more.
     let target: UnsafeMutablePointer<FieldEdit>
     if place.isFound {
       precondition(place.index < count, "an edit that was found is there")
       unsafe target = base + place.index
+      // What was stored under the key before its first edit may be of either namespace.
+      unsafe isOfBoth = isOfBoth || target.pointee.isOfBoth || target.pointee.isEncrypted != isEncrypted
       unsafe target.deinitialize(count: 1)
     } else {
       if count == capacity { grow() }
@@ -95,10 +98,11 @@ import DaybookEngine
       if place.index < count { unsafe (target + 1).moveInitialize(from: target, count: count &- place.index) }
       count &+= 1
     }
-    // Safe: all five properties of an edit, so that it is whole afterwards.
+    // Safe: all six properties of an edit, so that it is whole afterwards.
     unsafe target.pointer(to: \.key).unsafelyUnwrapped.initialize(to: key)
     unsafe target.pointer(to: \.head).unsafelyUnwrapped.initialize(to: head)
     unsafe target.pointer(to: \.isEncrypted).unsafelyUnwrapped.initialize(to: isEncrypted)
+    unsafe target.pointer(to: \.isOfBoth).unsafelyUnwrapped.initialize(to: isOfBoth)
     unsafe target.pointer(to: \.kind).unsafelyUnwrapped.initialize(to: kind)
     unsafe target.pointer(to: \.value).unsafelyUnwrapped.initialize(to: value)
   }

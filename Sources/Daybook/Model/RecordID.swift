@@ -11,7 +11,7 @@ extension Record {
   ///
   /// Ordered by zone, then by the bytes of the name, which is the order of dumps.
   public struct ID: Hashable, Comparable, Sendable {
-    /// The name: 1 to 255 printable ASCII characters, not beginning with an underscore.
+    /// The name: 1 to 255 printable ASCII characters. Only names that a server gave begin with an underscore.
     public let name: String
     /// The zone that the record lives in.
     public let zone: Zone.ID
@@ -21,6 +21,16 @@ extension Record {
     /// - Throws: `invalidArguments` when the name is empty, longer than 255, not printable ASCII, or begins with an
     ///   underscore.
     public init(_ name: String, in zone: Zone.ID = .default) throws(DatabaseError) {
+      if let fault = NameRules.faultOfNewRecordName(name) { throw fault }
+      self.init(unchecked: name, in: zone)
+    }
+
+    /// The identity of a record that somebody else has named: a server gives names that begin with an underscore, like
+    /// `_a1b2…` to the records of users. It can be referred to, and stored as it came; a new record of one's own with such a
+    /// name is refused when it is saved.
+    ///
+    /// - Throws: `invalidArguments` when the name is empty, longer than 255, or not printable ASCII.
+    public init(existing name: String, in zone: Zone.ID = .default) throws(DatabaseError) {
       if let fault = NameRules.faultOfRecordName(name) { throw fault }
       self.init(unchecked: name, in: zone)
     }
@@ -61,13 +71,13 @@ extension Record.ID: CustomStringConvertible {
 extension Record.ID: Codable {
   private enum CodingKeys: String, CodingKey { case name, zone }
 
-  /// Decodes and checks as `init` does; a refused name is a `DecodingError` with the `DatabaseError` underneath.
+  /// Decodes and checks as `init(existing:in:)` does, because it comes from elsewhere; a refused name is a `DecodingError` with the `DatabaseError` underneath.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let name = try container.decode(String.self, forKey: .name)
     let zone = try container.decodeIfPresent(Zone.ID.self, forKey: .zone) ?? .default
     do throws(DatabaseError) {
-      try self.init(name, in: zone)
+      try self.init(existing: name, in: zone)
     } catch {
       throw DecodingError.dataCorrupted(
         .init(codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))

@@ -13,7 +13,7 @@ extension Record {
   /// empty and still has its kind.
   ///
   /// Equality is that of indexes and predicates: text by UTF-8 bytes; integers and doubles by their exact numeric
-  /// value, so `.int(1) == .double(1)`.
+  /// value, so `.int(1) == .double(1)`. NaN, which a record refuses, also in dates and places, equals itself.
   public enum Value: Sendable {
     /// Text.
     case string(String)
@@ -144,21 +144,21 @@ extension Record.Value: Hashable {
     switch (first, second) {
     case (.string(let a), .string(let b)): UTF8Order.equal(a, b)
     case (.int(let a), .int(let b)): a == b
-    case (.double(let a), .double(let b)): same(a, b)
+    case (.double(let a), .double(let b)): ExactNumber.same(a, b)
     case (.int(let a), .double(let b)): same(a, b)
     case (.double(let a), .int(let b)): same(b, a)
     case (.bytes(let a), .bytes(let b)): a == b
-    case (.date(let a), .date(let b)): a == b
+    case (.date(let a), .date(let b)): ExactNumber.same(a, b)
     case (.location(let a), .location(let b)): a == b
     case (.asset(let a), .asset(let b)): a == b
     case (.reference(let a), .reference(let b)): a == b
     case (.strings(let a), .strings(let b)): a.elementsEqual(b) { UTF8Order.equal($0, $1) }
     case (.ints(let a), .ints(let b)): a == b
-    case (.doubles(let a), .doubles(let b)): a.elementsEqual(b) { same($0, $1) }
+    case (.doubles(let a), .doubles(let b)): a.elementsEqual(b) { ExactNumber.same($0, $1) }
     case (.ints(let a), .doubles(let b)): a.elementsEqual(b) { same($0, $1) }
     case (.doubles(let a), .ints(let b)): b.elementsEqual(a) { same($0, $1) }
     case (.bytesList(let a), .bytesList(let b)): a == b
-    case (.dates(let a), .dates(let b)): a == b
+    case (.dates(let a), .dates(let b)): a.elementsEqual(b) { ExactNumber.same($0, $1) }
     case (.locations(let a), .locations(let b)): a == b
     case (.assets(let a), .assets(let b)): a == b
     case (.references(let a), .references(let b)): a == b
@@ -176,7 +176,7 @@ extension Record.Value: Hashable {
     case .int(let number): hasher.combine(number)
     case .double(let number): Self.combine(number, into: &hasher)
     case .bytes(let bytes): hasher.combine(bytes)
-    case .date(let date): hasher.combine(date)
+    case .date(let date): ExactNumber.combine(date, into: &hasher)
     case .location(let place): hasher.combine(place)
     case .asset(let asset): hasher.combine(asset)
     case .reference(let reference): hasher.combine(reference)
@@ -184,16 +184,11 @@ extension Record.Value: Hashable {
     case .ints(let numbers): for number in numbers { hasher.combine(number) }
     case .doubles(let numbers): for number in numbers { Self.combine(number, into: &hasher) }
     case .bytesList(let list): hasher.combine(list)
-    case .dates(let dates): hasher.combine(dates)
+    case .dates(let dates): for date in dates { ExactNumber.combine(date, into: &hasher) }
     case .locations(let places): hasher.combine(places)
     case .assets(let assets): hasher.combine(assets)
     case .references(let references): hasher.combine(references)
     }
-  }
-
-  /// NaN is refused by records, but a value on its own must still equal itself.
-  private static func same(_ first: Double, _ second: Double) -> Bool {
-    first == second || (first.isNaN && second.isNaN)
   }
 
   /// Exact: 2^53 + 1 is not the double 2^53.
@@ -202,10 +197,33 @@ extension Record.Value: Hashable {
   private static func combine(_ number: Double, into hasher: inout Hasher) {
     if let whole = Int64(exactly: number) {
       hasher.combine(whole)
-    } else if number.isNaN {
-      hasher.combine(Double.nan.bitPattern)
     } else {
-      hasher.combine(number)
+      ExactNumber.combine(number, into: &hasher)
     }
+  }
+}
+
+/// Equality of the numbers in values, dates and places: NaN is refused by records, but a value on its own must still equal
+/// itself, or it could not be found in a set. −0 equals 0, and infinities equal themselves, as always.
+enum ExactNumber {
+  static func same(_ first: Double, _ second: Double) -> Bool {
+    first == second || (first.isNaN && second.isNaN)
+  }
+
+  static func same(_ first: Double?, _ second: Double?) -> Bool {
+    guard let first, let second else { return first == nil && second == nil }
+    return same(first, second)
+  }
+
+  static func same(_ first: Date, _ second: Date) -> Bool {
+    same(first.timeIntervalSinceReferenceDate, second.timeIntervalSinceReferenceDate)
+  }
+
+  static func combine(_ number: Double, into hasher: inout Hasher) {
+    hasher.combine(number.isNaN ? Double.nan : number)
+  }
+
+  static func combine(_ date: Date, into hasher: inout Hasher) {
+    combine(date.timeIntervalSinceReferenceDate, into: &hasher)
   }
 }

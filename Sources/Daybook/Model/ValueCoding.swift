@@ -309,14 +309,14 @@ package enum ValueCoding {
     case .location(let place): byteCount(of: place)
     case .asset(let asset): byteCount(of: asset)
     case .reference(let reference): byteCount(of: reference, zoneKey: zoneKey)
-    case .strings(let list): list.reduce(4) { $0 + counted($1.utf8.count) }
-    case .ints(let list): list.reduce(4) { $0 + varintByteCount(ZigZag.encode($1)) }
+    case .strings(let list): list.reduce(4) { $0.adding(counted($1.utf8.count)) }
+    case .ints(let list): list.reduce(4) { $0.adding(varintByteCount(ZigZag.encode($1))) }
     case .doubles(let list): 4 + 8 * list.count
-    case .bytesList(let list): list.reduce(4) { $0 + counted($1.count) }
+    case .bytesList(let list): list.reduce(4) { $0.adding(counted($1.count)) }
     case .dates(let list): 4 + 8 * list.count
-    case .locations(let list): list.reduce(4) { $0 + counted(byteCount(of: $1)) }
-    case .assets(let list): list.reduce(4) { $0 + counted(byteCount(of: $1)) }
-    case .references(let list): list.reduce(4) { $0 + counted(byteCount(of: $1, zoneKey: zoneKey)) }
+    case .locations(let list): list.reduce(4) { $0.adding(counted(byteCount(of: $1))) }
+    case .assets(let list): list.reduce(4) { $0.adding(counted(byteCount(of: $1))) }
+    case .references(let list): list.reduce(4) { $0.adding(counted(byteCount(of: $1, zoneKey: zoneKey))) }
     }
   }
 

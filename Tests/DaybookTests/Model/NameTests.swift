@@ -13,10 +13,11 @@ struct NameTests {
 
   @Test(
     "a bad record name is refused",
-    arguments: ["", "_x", "é", "e\u{301}", "a\u{0}b", "a\nb", "\u{7F}", "سلام", "👍", String(repeating: "x", count: 256)])
+    arguments: ["", "é", "e\u{301}", "a\u{0}b", "a\nb", "\u{7F}", "سلام", "👍", String(repeating: "x", count: 256)])
   func badRecordName(_ name: String) throws {
     let error = try #require(throws: DatabaseError.self) { _ = try Record.ID(name) }
     #expect(error.code == .invalidArguments)
+    #expect(throws: DatabaseError.self) { _ = try Record.ID(existing: name) }
     let zone = #"{"name":"_defaultZone","owner":"__defaultOwner__"}"#
     let text = try String(decoding: JSONEncoder().encode([name]), as: UTF8.self).dropFirst().dropLast()
     #expect(throws: DecodingError.self) {
@@ -58,6 +59,28 @@ struct NameTests {
     try record.validateForSave()
     record[key] = "x"
     #expect(record.keys.isEmpty && record.changedKeys.isEmpty)
+    #expect(throws: DatabaseError.self) { try record.validateForSave() }
+  }
+
+  @Test(
+    "a bad or reserved key that was set by mistake and removed again leaves no trace",
+    arguments: ["recordName", "parent", "_a", "é", ""])
+  func takenBack(_ key: String) throws {
+    var record = try Record(type: "Movie", id: Record.ID("a"))
+    record["title"] = "Dune"
+    let before = record
+    record[key] = "x"
+    record[key] = nil as String?
+    record.encryptedValues[key] = "x"
+    record.encryptedValues[key] = nil as Record.Value?
+    try record.validateForSave()
+    #expect(record == before && record.changedKeys == ["title"] && record.removedKeys.isEmpty)
+    let database = try Database.scratch()
+    let saved = try database.write { [record] in try $0.save(record) }
+    #expect(saved.keys == ["title"])
+    // Another mistake is not forgiven with it.
+    record["creationDate"] = 1
+    record[key] = nil as String?
     #expect(throws: DatabaseError.self) { try record.validateForSave() }
   }
 

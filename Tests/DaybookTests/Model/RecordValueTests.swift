@@ -226,6 +226,42 @@ struct RecordValueTests {
     #expect(Asset(data: Data([1])) == Asset(data: Data([1])))
     #expect(Asset(data: Data([1])) != Asset(data: Data([2])))
   }
+
+  /// Values that hold a NaN somewhere.
+  static let strange: [Record.Value] = [
+    .double(.nan), .doubles([1, .nan]), .date(Date(timeIntervalSinceReferenceDate: .nan)),
+    .dates([Date(timeIntervalSinceReferenceDate: .nan)]), .location(Location(latitude: .nan, longitude: 0)),
+    .location(Location(latitude: 0, longitude: .nan)), .location(Location(latitude: 0, longitude: 0, altitude: .nan)),
+    .location(Location(latitude: 0, longitude: 0, timestamp: Date(timeIntervalSinceReferenceDate: .nan))),
+    .locations([Location(latitude: 0, longitude: 0, speed: .nan)]),
+  ]
+
+  @Test("a value with a NaN anywhere equals itself, is found in a set, and is refused when set", arguments: 0..<9)
+  func equalsItself(_ index: Int) throws {
+    // By number: the description of a date that is none is not to be relied upon.
+    let value = Self.strange[index]
+    #expect(value == value && Set([value]).contains(value) && Set([value, value]).count == 1)
+    var record = try Record(type: "Note")
+    let error = #expect(throws: DatabaseError.self) { try record.set(value, forKey: "k") }
+    #expect(error?.code == .invalidArguments && error?.facts.key == "k")
+    #expect(record.keys.isEmpty)
+  }
+
+  @Test("dates and places take infinities, and −0 as 0", arguments: [Double.infinity, -.infinity, -0.0])
+  func extremes(_ number: Double) throws {
+    var record = try Record(type: "Note")
+    let date = Date(timeIntervalSinceReferenceDate: number)
+    let place = Location(latitude: number, longitude: number, altitude: number, timestamp: date)
+    try record.set(.date(date), forKey: "date")
+    try record.set(.location(place), forKey: "place")
+    #expect(record["date"] == date && record["place"] == place)
+    let stored: Date? = record["date"]
+    #expect(number != 0 || stored?.timeIntervalSinceReferenceDate.sign == .plus)
+    let (a, b) = (Location(latitude: 0, longitude: -0.0), Location(latitude: -0.0, longitude: 0))
+    #expect(a == b && a.hashValue == b.hashValue)
+    #expect(Location(latitude: 1, longitude: 2) != Location(latitude: 1, longitude: 2, speed: 3))
+    #expect(Location(latitude: 1, longitude: 2, course: 3) != Location(latitude: 1, longitude: 2, speed: 3))
+  }
 }
 
 extension Record.Key where T == String { static var title: Self { .init("title") } }

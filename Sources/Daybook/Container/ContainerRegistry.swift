@@ -1,0 +1,95 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// The containers that are open in this process. While one is being opened or closed, others who want it wait; nobody waits
+/// for another one.
+///
+/// Always true: who has the last opening of a container is decided in the same step that keeps others from opening it. In two
+/// steps, the next one would find its files locked.
+final class ContainerRegistry: @unchecked Sendable {
+  static let shared = ContainerRegistry()
+
+  private struct Entry {
+    weak var container: OpenContainer?
+    /// Somebody opens or closes it.
+    var isBusy: Bool
+  }
+
+  let monitor = Monitor()
+  // Guarded by the monitor.
+  private var entries: [String: Entry] = [:]
+
+  /// One opening more of a container.
+  func open(
+    _ id: String, in directory: String, options: Database.Options, disk: any Disk
+  ) throws(DatabaseError) -> Container {
+    let key = Self.key(id, directory, disk)
+    let known = claim(key)
+    do throws(DatabaseError) {
+      let container: OpenContainer
+      if let known {
+        container = known
+      } else {
+        container = try OpenContainer(id, in: directory, key: key, options: options, disk: disk)
+      }
+      let databases = try container.openDatabases(monitor)
+      settle(key) {
+        container.openingCount += 1
+        return Entry(container: container, isBusy: false)
+      }
+      return Container(container, databases)
+    } catch {
+      settle(key) { known.map { Entry(container: $0, isBusy: false) } }
+      throw error
+    }
+  }
+
+  /// Waits until nobody else is busy with a container, and is busy with it. Returns what is open of it.
+  private func claim(_ key: String) -> OpenContainer? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while entries[key]?.isBusy == true { monitor.wait() }
+    let known = entries[key]?.container
+    entries[key] = Entry(container: known, isBusy: true)
+    return known
+  }
+
+  private func settle(_ key: String, _ entry: () -> Entry?) {
+    monitor.withLock {
+      entries[key] = entry()
+      monitor.broadcast()
+    }
+  }
+
+  /// One opening less. With the last one the databases are closed; whoever wants them meanwhile waits, and opens them anew.
+  func close(_ container: OpenContainer) throws(DatabaseError) {
+    let isLast = monitor.withLock {
+      while entries[container.key]?.isBusy == true { monitor.wait() }
+      container.openingCount -= 1
+      let isLast = container.openingCount == 0 && !container.hasLostOpening
+      if isLast { entries[container.key]?.isBusy = true }
+      return isLast
+    }
+    guard isLast else { return }
+    defer { settle(container.key) { nil } }
+    try container.closeDatabases(monitor)
+  }
+
+  /// An opening that nobody closed has gone.
+  func lose(_ container: OpenContainer) {
+    monitor.withLock {
+      container.openingCount -= 1
+      container.hasLostOpening = true
+    }
+  }
+
+  private static func key(_ id: String, _ directory: String, _ disk: any Disk) -> String {
+    // Another way to write the directory finds the files locked: safe, if not as kind.
+    let path = disk is SystemDisk ? URL(filePath: directory).standardizedFileURL.path : "\(ObjectIdentifier(disk)) \(directory)"
+    return path + "/" + id
+  }
+}

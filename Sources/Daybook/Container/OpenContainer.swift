@@ -1,0 +1,156 @@
+import DaybookEngine
+
+/// What all who have a container open in this process share: the user, the account, and the databases that are open.
+///
+///     Container ──► Database ──► ContainerRole ──► OpenContainer ┄┄► Database
+///         └───────────────────────────────────────────┘    (weak)
+///
+/// A container is one opening; it keeps its databases, and each database keeps this object. So whoever holds a database only
+/// is found by the next one who opens the container, and what nobody holds closes by itself.
+///
+/// Always true: a scope is in `openScopes` from before its file is opened until it has been closed.
+package final class OpenContainer: @unchecked Sendable {
+  struct Databases {
+    let `private`: Database
+    let `public`: Database
+    let shared: Database
+  }
+
+  private struct Weak {
+    weak var database: Database?
+  }
+
+  let id: String
+  let directory: String
+  let key: String
+  let userRecordName: String
+  let account: AccountState
+  /// Those of the first opening.
+  private let options: Database.Options
+  private let disk: any Disk
+  /// The account's file and its status change together.
+  private let accountTurn = Locked(())
+
+  // Guarded by the monitor of the registry.
+  private var databases: [DatabaseScope: Weak] = [:]
+  private var openScopes: Set<DatabaseScope> = []
+  /// Openings that have not been closed or lost.
+  var openingCount = 0
+  /// Somebody let go of a container without closing it, and may still have its databases.
+  var hasLostOpening = false
+
+  /// Reads who the user is, and decides it when nobody has been here before.
+  init(
+    _ id: String, in directory: String, key: String, options: Database.Options, disk: any Disk
+  ) throws(DatabaseError) {
+    let path = ContainerName.accountPath(id, in: directory)
+    var known = try ContainerAccount.read(path, disk: disk)
+    if known == nil, !options.isReadOnly {
+      let digits = [options.random(), options.random()].map { number in
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+      }
+      let new = ContainerAccount(container: id, userRecordName: "user-" + digits.joined(), status: .available)
+      try new.write(path, replaces: false, disk: disk)
+      known = try ContainerAccount.read(path, disk: disk)
+    }
+    guard let known else {
+      throw DatabaseError(.badContainer, "There is no such container in the directory.", facts: .init(path: path, name: id))
+    }
+    guard UTF8Order.equal(known.container, id) else {
+      throw DatabaseError(
+        .badContainer, "The directory has this container under another spelling.",
+        facts: .init(path: path, expected: known.container, found: id))
+    }
+    self.id = id
+    self.directory = directory
+    self.key = key
+    self.disk = disk
+    userRecordName = known.userRecordName
+    account = AccountState(known.status)
+    var options = options
+    if options.userID == nil { options.userID = known.userRecordName }
+    self.options = options
+  }
+
+  deinit { account.finish() }
+
+  // MARK: databases
+
+  /// The three databases; those that are not open any more are opened. One caller at a time.
+  func openDatabases(_ monitor: Monitor) throws(DatabaseError) -> Databases {
+    Databases(
+      private: try database(.private, monitor), public: try database(.public, monitor),
+      shared: try database(.shared, monitor))
+  }
+
+  private func database(_ scope: DatabaseScope, _ monitor: Monitor) throws(DatabaseError) -> Database {
+    if let known = claim(scope, monitor) { return known }
+    var options = options
+    options.role = ContainerRole(scope, of: self)
+    do throws(DatabaseError) {
+      let new = try Database.open(at: ContainerName.path(of: scope, id, in: directory), options: options, disk: disk)
+      monitor.withLock { databases[scope] = Weak(database: new) }
+      return new
+    } catch {
+      monitor.withLock { _ = openScopes.remove(scope) }
+      throw error
+    }
+  }
+
+  /// The open database of a scope; nil when there is none, and then the scope is the caller's to open.
+  private func claim(_ scope: DatabaseScope, _ monitor: Monitor) -> Database? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while openScopes.contains(scope) {
+      if let known = databases[scope]?.database { return known }
+      // Its last reference has just gone, and its file is being closed.
+      monitor.wait()
+    }
+    openScopes.insert(scope)
+    return nil
+  }
+
+  /// A database that nobody holds any more has closed its file.
+  func databaseIsClosed(_ scope: DatabaseScope) {
+    ContainerRegistry.shared.monitor.withLock {
+      openScopes.remove(scope)
+      ContainerRegistry.shared.monitor.broadcast()
+    }
+  }
+
+  /// Closes what is open. One caller at a time.
+  func closeDatabases(_ monitor: Monitor) throws(DatabaseError) {
+    account.finish()
+    var first: DatabaseError?
+    // References are let go of outside the monitor: the last one closes the database, which tells the monitor.
+    let open = monitor.withLock { DatabaseScope.allCases.compactMap { databases[$0]?.database } }
+    for database in open {
+      do throws(DatabaseError) { try database.close() } catch { first = first ?? error }
+    }
+    if let first { throw first }
+  }
+
+  // MARK: the account
+
+  func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) {
+    let path = ContainerName.accountPath(id, in: directory)
+    if options.isReadOnly { throw DatabaseError(.readOnly, facts: .init(path: path)) }
+    try accountTurn.withLock { _ throws(DatabaseError) in
+      try ContainerAccount(container: id, userRecordName: userRecordName, status: status)
+        .write(path, replaces: true, disk: disk)
+      account.note(status)
+    }
+    account.deliver()
+  }
+
+  func refreshAccountStatus() throws(DatabaseError) -> AccountStatus {
+    try accountTurn.withLock { _ throws(DatabaseError) in
+      if let known = try ContainerAccount.read(ContainerName.accountPath(id, in: directory), disk: disk) {
+        account.note(known.status)
+      }
+    }
+    account.deliver()
+    return account.status
+  }
+}

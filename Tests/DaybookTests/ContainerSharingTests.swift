@@ -1,0 +1,141 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+/// One process opens a container many times, from many threads, and lets go of it in any order.
+@Suite("containers that are shared", .timeLimit(.minutes(5)))
+struct ContainerSharingTests {
+  private static let id = "com.example.Notes"
+
+  private func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) -> [String] {
+    let failures = Locked<[String]>([])
+    let threads = (0..<count).compactMap { number in
+      BackgroundThread(name: "opener \(number)", stackByteCount: 4 << 20) {
+        do { try body(number) } catch { failures.withLock { $0.append("\(error)") } }
+      }
+    }
+    #expect(threads.count == count)
+    for thread in threads { thread.join() }
+    return failures.withLock { $0 }
+  }
+
+  private func options() -> Database.Options {
+    var options = Database.Options()
+    options.durability = .relaxed
+    options.lockTimeout = .milliseconds(10)
+    return options
+  }
+
+  @Test("threads that open and close are never told that it is locked")
+  func openAndClose() throws {
+    let folder = try TemporaryFolder()
+    let options = options()
+    let failures = inThreads(3) { _ in
+      for _ in 0..<200 { try Container.open(Self.id, in: folder.path, options: options).close() }
+    }
+    #expect(failures.isEmpty, "\(failures)")
+  }
+
+  @Test("threads that open, write and close always write into an open database, and all that they wrote is there")
+  func openWriteClose() throws {
+    let folder = try TemporaryFolder()
+    let options = options()
+    let failures = inThreads(4) { number in
+      for round in 0..<50 {
+        let container = try Container.open(Self.id, in: folder.path, options: options)
+        if round % 3 == number % 3 {
+          try container.privateDatabase.write { try $0.save(.fresh("r\(number)-\(round)")) }
+        }
+        // Some are closed, some are let go of.
+        if round % 5 != 0 { try container.close() }
+      }
+    }
+    #expect(failures.isEmpty, "\(failures)")
+    let container = try Container.open(Self.id, in: folder.path, options: options)
+    let expected = (0..<4).reduce(0) { sum, number in sum + (0..<50).filter { $0 % 3 == number % 3 }.count }
+    #expect(try container.privateDatabase.recordCount(in: .default) == expected)
+    try container.privateDatabase.expectClean()
+    try container.close()
+  }
+
+  @Test("a database that is all that was kept of a container keeps it: the next opening finds the same")
+  func databaseKeepsContainer() throws {
+    let folder = try TemporaryFolder()
+    let database = try Container.open(Self.id, in: folder.path, options: options()).privateDatabase
+    try database.put("a")
+    let again = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(again.privateDatabase === database)
+    try again.publicDatabase.put("b")
+    // Others do not close what somebody still holds.
+    try again.close()
+    try database.put("c")
+    #expect(try database.recordCount(in: .default) == 2)
+    try again.setAccountStatus(.noAccount)
+    #expect(database.accountStatus() == .noAccount)
+  }
+
+  @Test("what nobody holds any more is closed, and opens again")
+  func nobody() throws {
+    let folder = try TemporaryFolder()
+    for number in 0..<5 {
+      let database = try Container.open(Self.id, in: folder.path, options: options()).sharedDatabase
+      #expect(try database.recordCount(in: .default) == 0)
+      let container = try Container.open(Self.id, in: folder.path, options: options())
+      try container.privateDatabase.put("r\(number)")
+    }
+    // The files are free: whoever opens them by themselves may.
+    let path = folder.file("\(Self.id).private.daybook")
+    let alone = try Database.open(at: path, options: options())
+    #expect(try alone.recordCount(in: .default) == 5)
+    try alone.close()
+  }
+
+  @Test("closing twice closes one's own opening, not that of somebody else")
+  func closingTwice() throws {
+    let folder = try TemporaryFolder()
+    let first = try Container.open(Self.id, in: folder.path, options: options())
+    let second = try Container.open(Self.id, in: folder.path, options: options())
+    try first.close()
+    try first.close()
+    try second.privateDatabase.put("a")
+    try second.close()
+    #expect(failure { try second.privateDatabase.put("b") }?.code == .closed)
+    try second.close()
+    let third = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(third.privateDatabase !== second.privateDatabase)
+    #expect(try third.privateDatabase.recordCount(in: .default) == 1)
+    try third.close()
+  }
+
+  @Test("changes of the account arrive in the order in which they happened, the last one last, for everybody")
+  func accountOrder() async throws {
+    let folder = try TemporaryFolder()
+    let container = try Container.open(Self.id, in: folder.path, options: options())
+    let heard = (0..<2).map { _ in
+      let stream = container.accountStatusChanges()
+      return Task {
+        var list: [AccountStatus] = []
+        for await status in stream { list.append(status) }
+        return list
+      }
+    }
+    let all = AccountStatus.allCases
+    let failures = inThreads(3) { number in
+      for round in 0..<60 { try container.setAccountStatus(all[(number * 2 + round) % all.count]) }
+    }
+    #expect(failures.isEmpty, "\(failures)")
+    let last = container.accountStatus()
+    try container.close()
+    for task in heard {
+      let list = await task.value
+      #expect(list.last == last)
+      #expect(!list.isEmpty)
+    }
+    let again = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(again.accountStatus() == last, "what was told last is what is kept")
+    try again.close()
+  }
+}
