@@ -13,6 +13,11 @@
 #                      at least COUNT crashes of random runs: settings, operations, failing calls, kills, power losses
 #     Scripts/crash.sh tails SEED COUNT
 #                      at least COUNT damaged ends of logs: what is torn, what is rotten, and what is lost
+#     Scripts/crash.sh processes SEED COUNT
+#                      one to three processes on one disk, under random schedules that change at calls of the disk: at least COUNT
+#                      points where another could go on and images of crashes
+#     Scripts/crash.sh processes exhaustive [--length N] [--from N] [--to M]
+#                      two processes, every pair of scripts of at most N (1) steps, every place where one hands over and back
 #
 # Prints each finding as the smallest run that still fails, with its seed, and the counts last. The exit status is 1 when there
 # is a finding. The same seed finds the same on every machine.
@@ -20,10 +25,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-} in
-  exhaustive | sum | tails) arguments=("$@") ;;
+  exhaustive | sum | tails | processes) arguments=("$@") ;;
   [0-9]*) arguments=(swarm "$@") ;;
   *)
-    sed -n '2,20s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,25s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -26,6 +26,8 @@ skip-directory-sync-in-recovery  CreateTests            recovery does not sync t
 skip-recovery-sync               CrashTests             recovery does not sync what it wrote
 skip-recovery-rewrite            StoreFailureTests      recovery takes frames for durable because it can read them
 show-unproven-frames             StoreOpeningTests      a reader alone shows frames that nobody made durable
+sync-without-rewrite             HandOverTests          a reader alone trusts a sync behind another's failed one
+publish-before-repair            HandOverTests          a takeover shows what a dead writer left before it is durable
 read-beyond-proof                StoreOpeningTests      a reader beside a writer shows what is not proven durable
 accept-file-header-checksum      RecoveryTests          the first page of the file is not verified
 accept-frame-header-checksum     RecoveryTests          headers of frames are not verified
@@ -40,6 +42,9 @@ call-rot-torn                    RecoveryTests          damaged acknowledged com
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
 reuse-pinned-page                StoreThread|StoreModel a page that a snapshot holds is used for something else
+forget-the-pin                   CheckpointPages        a checkpoint does not keep the pages whose addresses it has
+skip-copy-verification           CheckpointPages        bytes that rotted are sealed anew by whoever copies their page
+forget-damaged-page              Checkpoint|Recovery    a checkpoint says nothing of a page that failed its check
 change-published-page            StoreModelTests        a page that readers see is changed in place
 change-published-delta           LeafDelta              so is a delta that readers see
 write-leaf-without-delta         LeafDelta|StoreModel   a checkpoint writes the leaf and forgets its delta
@@ -75,6 +80,11 @@ cascade-one-level                CascadeTests           what belongs to a victim
 keep-old-references              ReferenceTests         a record still points where it pointed before
 replay-first-of-key              ReplayTests            replay keeps the first value of a key, not the last
 replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
+mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
+link-not-resolved                FilePathTests          a compaction replaces a symbolic link by a file
+lock-not-taken                   StoreOpening|TurnTests a reader does not say that it reads
+replay-under-lock                StoreOpening|TurnTests a reader keeps writers out while it replays
+standard-descriptor              PlatformTests|Disks    a database file gets the number of standard error
 accept-missing-targets           ReferenceTests         a parent that is not there is accepted
 END
 }

@@ -11,14 +11,15 @@ struct Main {
     case "sum": sum(arguments)
     case "swarm": swarm(arguments)
     case "tails": tails(arguments)
+    case "processes": Processes.run(arguments)
     default: usage()
     }
   }
 
-  private static func usage() -> Never {
+  static func usage() -> Never {
     say(
       "usage: exhaustive [--length N] [--from N] [--to M] [--state FILE] [--nested-every N] | sum FILE … | swarm SEED COUNT"
-        + " | tails SEED COUNT")
+        + " | tails SEED COUNT | processes SEED COUNT | processes exhaustive [--length N]")
     exit(2)
   }
 
@@ -122,7 +123,7 @@ struct Main {
     exit(findingCount == 0 ? 0 : 1)
   }
 
-  private static func seedAndCount(_ arguments: ArraySlice<String>) -> (seed: UInt64, count: Int) {
+  static func seedAndCount(_ arguments: ArraySlice<String>) -> (seed: UInt64, count: Int) {
     let numbers = arguments.compactMap { UInt64($0) }
     guard numbers.count == 2, arguments.count == 2 else { usage() }
     return (numbers[0], Int(clamping: numbers[1]))
@@ -178,4 +179,4 @@ private struct Progress {
 }
 
 /// A line, at once: `print` would keep it back from a pipe, and somebody watches the progress.
-private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

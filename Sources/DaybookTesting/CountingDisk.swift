@@ -18,6 +18,9 @@ package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
     CountingFile(try disk.create(path, byteCount: byteCount), counts)
   }
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    CountingFile(try disk.createPrivate(path, byteCount: byteCount), counts)
+  }
   package func syncDirectory(holding path: String) throws(DiskFailure) {
     counts.directorySyncs.wrappingAdd(1, ordering: .relaxed)
     try disk.syncDirectory(holding: path)

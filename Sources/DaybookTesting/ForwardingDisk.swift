@@ -26,6 +26,9 @@ extension ForwardingFile {
     try file.copyRange(of: (source as? any ForwardingFile)?.file ?? source, at: offset, count: count)
   }
   package func makeReadOnly() throws(DiskFailure) { try file.makeReadOnly() }
+  package func linkCount() throws(DiskFailure) -> Int { try file.linkCount() }
+  package func attributes() throws(DiskFailure) -> FileAttributes { try file.attributes() }
+  package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) { try file.setAttributes(attributes) }
   package var base: UnsafeRawPointer { unsafe file.base }
   package func map(through end: Int) throws(DiskFailure) { try file.map(through: end) }
   package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
@@ -41,6 +44,15 @@ extension ForwardingDisk {
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
     try disk.create(path, byteCount: byteCount)
   }
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    try disk.createPrivate(path, byteCount: byteCount)
+  }
+  package func makePrivateDirectory(_ path: String) throws(DiskFailure) { try disk.makePrivateDirectory(path) }
+  package func attributes(of path: String) throws(DiskFailure) -> FileAttributes { try disk.attributes(of: path) }
+  package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
+    try disk.setAttributes(attributes, of: path)
+  }
+  package func resolve(_ path: String) throws(DiskFailure) -> String { try disk.resolve(path) }
   package func exists(_ path: String) throws(DiskFailure) -> Bool { try disk.exists(path) }
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? { try disk.identity(of: path) }
   package func rename(_ source: String, to target: String) throws(DiskFailure) { try disk.rename(source, to: target) }
@@ -56,6 +68,9 @@ extension ForwardingDisk {
   package func removeDirectory(_ path: String) throws(DiskFailure) { try disk.removeDirectory(path) }
   package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
     try disk.entries(of: directory)
+  }
+  package func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try disk.entriesBehindNoLink(of: directory)
   }
   package func syncDirectory(holding path: String) throws(DiskFailure) { try disk.syncDirectory(holding: path) }
 }

@@ -121,6 +121,7 @@ package enum FuzzForging {
         })
     }
     options.hasBackgroundThread = false
+    options.poisonsFreedMemory = true
     options.lockTimeout = .zero
     options.userID = "u"
     options.checkpoint.minimumLogByteCount = 16 << 10

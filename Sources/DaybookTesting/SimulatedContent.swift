@@ -24,6 +24,8 @@ import DaybookEngine
   private var hashes = SectorHashes()
   /// Write-back errors so far; a description that has seen fewer has one to report.
   var writeBackErrorCount = 0
+  /// Not part of what a crash may take: a file has them before it has bytes.
+  var attributes = FileAttributes.ofNewFile
   var locks = LockTable()
 
   init(identity: FileIdentity, memory: SimulatedMemory, sectorByteCount: Int) {
@@ -84,8 +86,8 @@ import DaybookEngine
 
   /// A sync that fails: the disk takes some sectors and gives up the others, which are no longer pending. Either the
   /// cache keeps their new bytes, as ext4 does, or it drops them and shows the old ones.
-  func failSync(losingPages: Bool, _ generator: inout SeededGenerator) {
-    writeBackErrorCount += 1
+  func failSync(losingPages: Bool, tellsEveryDescription: Bool = true, _ generator: inout SeededGenerator) {
+    if tellsEveryDescription { writeBackErrorCount += 1 }
     let sectors = dirty.members
     let certain = sectors.randomElement(using: &generator)
     dirty.removeAll()

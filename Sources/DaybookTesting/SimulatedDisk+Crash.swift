@@ -160,6 +160,7 @@ struct ContentCopies {
     let inode = content.identity.inode
     if let known = copies[inode] { return known }
     let made = make(FileIdentity(device: device, inode: inode), SimulatedMemory(capacity: content.capacity))
+    made.attributes = content.attributes
     copies[inode] = made
     return made
   }

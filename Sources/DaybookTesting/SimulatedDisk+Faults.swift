@@ -54,11 +54,13 @@ package struct SimulatedFault: Sendable {
   package var leavesPartOfWrite: Bool
   /// Only calls on this path; nil for all.
   package var path: String?
+  /// Whether a failed sync is told to each description that was open then, or to the one that asked and to nobody else.
+  package var tellsEveryDescription: Bool
 
   package init(
     _ operations: Set<DiskFailure.Operation> = SimulatedCall.countedOperations, call: Int,
     code: Int32 = ErrorNumber.inputOutput, repeats: Bool = false, syncLoss: SyncLoss = .keepsPages,
-    leavesPartOfWrite: Bool = true, path: String? = nil
+    leavesPartOfWrite: Bool = true, path: String? = nil, tellsEveryDescription: Bool = true
   ) {
     self.operations = operations
     self.call = call
@@ -67,6 +69,7 @@ package struct SimulatedFault: Sendable {
     self.syncLoss = syncLoss
     self.leavesPartOfWrite = leavesPartOfWrite
     self.path = path
+    self.tellsEveryDescription = tellsEveryDescription
   }
 }
 

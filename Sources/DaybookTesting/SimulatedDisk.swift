@@ -26,6 +26,8 @@ package final class SimulatedDisk: Disk {
     /// Directories that programs made. All others are there without being made, and are no matter here.
     var directories: Set<String> = []
     var durableDirectories: Set<String> = []
+    /// Of directories that were given any; as if they arrived with the names.
+    var directoryAttributes: [String: FileAttributes] = [:]
     /// Changes of names that no directory sync has covered, in the order they were made.
     var pendingChanges: [NameChange] = []
     var inodeCount: UInt64 = 0
@@ -80,7 +82,7 @@ package final class SimulatedDisk: Disk {
       }
       state.descriptionCount += 1
       return SimulatedFile(
-        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode != .readOnly)
+        disk: self, path: path, content: content, description: state.descriptionCount, isWritable: mode.mayWrite)
     }
   }
 
@@ -103,6 +105,8 @@ package final class SimulatedDisk: Disk {
           names: moves.files.map { ($0.source, nil) } + moves.files.map { ($0.target, $0.content) })
         change.made = moves.directories.map(\.target)
         change.gone = moves.directories.map(\.source)
+        let attributes = moves.directories.map { ($0.target, state.directoryAttributes.removeValue(forKey: $0.source)) }
+        for (target, attributes) in attributes { state.directoryAttributes[target] = attributes }
         return state.change(change)
       }
       guard let content = state.names[source] else {
@@ -131,6 +135,36 @@ package final class SimulatedDisk: Disk {
   }
 
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
+
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    let file = try open(path, .createNew)
+    state.withLock { $0.names[path]?.attributes = FileAttributes(mode: 0o600) }
+    return file
+  }
+
+  package func makePrivateDirectory(_ path: String) throws(DiskFailure) {
+    try makeDirectory(path)
+    state.withLock { $0.directoryAttributes[path] = FileAttributes(mode: 0o700) }
+  }
+
+  /// Numbers that nobody is bound by, for tests to ask.
+  package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
+    let call = SimulatedCall(.status, path)
+    return try perform(call) { (state) throws(DiskFailure) in
+      if let content = state.names[path] { return content.attributes }
+      guard state.directories.contains(path) else { throw call.failure(code: ErrorNumber.notFound) }
+      return state.directoryAttributes[path] ?? .ofNewDirectory
+    }
+  }
+
+  package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
+    let call = SimulatedCall(.protect, path)
+    try perform(call) { (state) throws(DiskFailure) in
+      if let content = state.names[path] { return content.attributes = attributes }
+      guard state.directories.contains(path) else { throw call.failure(code: ErrorNumber.notFound) }
+      state.directoryAttributes[path] = attributes
+    }
+  }
 
   package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { false }
 

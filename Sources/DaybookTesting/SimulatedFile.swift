@@ -123,9 +123,10 @@ import Synchronization
       call,
       onFailure: { (state, effect) in
         guard case .failed(let fault) = effect else { return }
-        content.failSync(losingPages: fault.syncLoss == .dropsPages, &state.generator)
+        let tells = fault.tellsEveryDescription
+        content.failSync(losingPages: fault.syncLoss == .dropsPages, tellsEveryDescription: tells, &state.generator)
         // This very call reports the error to this description.
-        seenErrorCount = content.writeBackErrorCount
+        if tells { seenErrorCount = content.writeBackErrorCount }
       },
       { (state) throws(DiskFailure) in
         if state.ignoresSyncs { return }
@@ -151,6 +152,18 @@ import Synchronization
   /// Not simulated: the library never writes to a file that it has protected.
   func makeReadOnly() throws(DiskFailure) {
     try perform(SimulatedCall(.protect, path)) { (_) throws(DiskFailure) in }
+  }
+
+  func linkCount() throws(DiskFailure) -> Int {
+    try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in state.names.values.count { $0 === content } }
+  }
+
+  func attributes() throws(DiskFailure) -> FileAttributes {
+    try perform(SimulatedCall(.status, path)) { (_) throws(DiskFailure) in content.attributes }
+  }
+
+  func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
+    try perform(SimulatedCall(.protect, path)) { (_) throws(DiskFailure) in content.attributes = attributes }
   }
 
   /// Stricter than a real disk, which would crash the process at the first touch behind the end instead.

@@ -233,7 +233,7 @@ import DaybookEngine
       })
   }
 
-  private static func record(_ name: String, _ zone: Zone.ID, _ entry: CrashState.Entry) throws -> Record {
+  static func record(_ name: String, _ zone: Zone.ID, _ entry: CrashState.Entry) throws -> Record {
     var record = try Record(type: "Note", id: Record.ID(name, in: zone))
     record["n"] = entry.number
     record["b"] = CrashState.content(of: entry)

@@ -70,6 +70,15 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The same, as who cannot look at contents of assets sees it.
+  var withoutAssets: CrashState {
+    var state = self
+    for (name, zone) in zones {
+      for (record, entry) in zone.records where entry.asset != nil { state.zones[name]?.records[record]?.asset = nil }
+    }
+    return state
+  }
+
   // MARK: the real one
 
   /// The content of an asset: larger than a sector, so that power loss can cut it.
@@ -81,6 +90,8 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     guard let asset = record["a"] as Asset? else { return nil }
     let content: Data
     do { content = try asset.content() } catch {
+      // A disk that fails says nothing about what is on it.
+      if error.code == .ioFailed || error.code == .diskFull { throw error }
       throw CrashDeviation("\(record.id) names an asset that is not there: \(error)")
     }
     guard let number = (0..<8).first(where: { assetContent($0) == content }) else {
@@ -104,7 +115,15 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
 
   /// What a database shows: records, their values, and a feed from the beginning that names each once.
   static func read(_ database: Database) throws -> (sequence: Int, state: CrashState) {
-    let snapshot = try database.snapshot()
+    try read(try database.snapshot())
+  }
+
+  /// - Parameters:
+  ///   - withAssets: off where another process may just be collecting what an older version names.
+  ///   - look: called with each record.
+  static func read(
+    _ snapshot: borrowing Snapshot, withAssets: Bool = true, _ look: (Record) throws -> Void = { _ in }
+  ) throws -> (sequence: Int, state: CrashState) {
     var state = CrashState()
     for zone in try snapshot.zones() where zone.id != .default {
       var found = ZoneState()
@@ -113,7 +132,9 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
           throw CrashDeviation("\(record.id) lacks its values")
         }
         let owner = (record["o"] as Record.Reference?)?.id.name
-        let entry = Entry(number: number, byteCount: bytes.count, asset: try asset(of: record), owner: owner)
+        let asset = withAssets ? try asset(of: record) : nil
+        let entry = Entry(number: number, byteCount: bytes.count, asset: asset, owner: owner)
+        try look(record)
         guard bytes == content(of: entry) else { throw CrashDeviation("\(record.id) has other bytes than it was saved with") }
         found.records[record.id.name] = entry
       }

@@ -41,6 +41,7 @@ import DaybookEngine
     options.maximumLogBudgetByteCount = options.minimumLogBudgetByteCount
     options.closeCheckpointByteCount = 4 << 10
     options.partByteCount = 700
+    options.poisonsFreedMemory = true
     options.reserveByteCount = seed % 4 == 1 ? 600 : 0
     options.startsBatchesOnFreshSector = seed % 3 == 0
     let generator = Locked(SeededGenerator(seed: seed &* 31 &+ open))

@@ -1,0 +1,133 @@
+import DaybookEngine
+
+package struct ProcessCounts: Sendable, CustomStringConvertible {
+  package var runs = 0
+  package var points = 0
+  package var handOvers = 0
+  package var moments = 0
+  package var images = 0
+  package var duplicates = 0
+  package var thorough = 0
+
+  package init() {}
+
+  /// What a search is measured by.
+  package var total: Int { points + images }
+
+  package var description: String {
+    "\(runs) runs: \(points) points, \(handOvers) hand-overs; at \(moments) of them \(images) images of crashes, "
+      + "\(duplicates) of them duplicates, \(thorough) checked to the last byte"
+  }
+
+  package static func += (left: inout ProcessCounts, right: ProcessCounts) {
+    left.runs += right.runs
+    left.points += right.points
+    left.handOvers += right.handOvers
+    left.moments += right.moments
+    left.images += right.images
+    left.duplicates += right.duplicates
+    left.thorough += right.thorough
+  }
+}
+
+/// A broken promise, with all that is needed to see it again.
+package struct ProcessFinding: Sendable, CustomStringConvertible {
+  package var message: String
+  package var settings: ProcessSettings
+  package var scripts: [[ProcessStep]]
+  package var handOvers: [HandOver]
+  /// The point and the way of the crash; nil when the running processes themselves are wrong.
+  package var crash: (point: Int, choice: CrashChoice)?
+
+  package var stepCount: Int { scripts.reduce(0) { $0 + $1.count } }
+
+  package var description: String {
+    var lines = ["finding: \(message)", "  seed \(settings.seed), sectors of \(settings.sectorByteCount)"]
+    if settings.cutsTransfers { lines[1] += ", short transfers" }
+    if let loss = settings.powerLoss { lines[1] += ", the power fails before call \(loss)" }
+    for (index, member) in settings.members.enumerated() {
+      lines.append("  actor \(index): \(member)")
+      for step in scripts[index] { lines.append("    \(step)") }
+    }
+    for handOver in handOvers { lines.append("  \(handOver)") }
+    lines.append(
+      crash.map { "  everybody's power fails before call \($0.point): \($0.choice)" }
+        ?? "  no crash: the running processes are wrong")
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// How closely to look at the crashes of a run.
+struct ProcessDepth: Sendable {
+  /// One call in so many that change the disk; none for 0.
+  var momentsOneIn = 6
+  var crashesPerMoment = 3
+  var thoroughEvery: UInt64 = 10
+}
+
+/// One run with its crashes: each image that was not seen before is made and opened.
+final class ProcessExplorer {
+  private(set) var counts = ProcessCounts()
+  /// Those of the newest run, those that were asked for among them.
+  private(set) var lastHandOvers: [HandOver] = []
+  private var seen: [UInt64: Int] = [:]
+  private var crash: (message: String, point: Int, choice: CrashChoice)?
+
+  func explore(
+    _ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule, _ depth: ProcessDepth, checksTags: Bool
+  ) -> ProcessFinding? {
+    seen.removeAll(keepingCapacity: true)
+    crash = nil
+    let run = ProcessRun(settings, scripts, schedule)
+    run.checksTags = checksTags
+    run.momentsOneIn = max(1, depth.momentsOneIn)
+    if depth.momentsOneIn > 0 {
+      run.onMoment = { [unowned self] run, point in examine(run, point, depth) }
+    }
+    run.play()
+    counts.runs += 1
+    counts.points += run.scheduler.pointCount
+    lastHandOvers = run.scheduler.handOvers
+    counts.handOvers += lastHandOvers.count
+    guard let message = run.finding else { return nil }
+    return ProcessFinding(
+      message: message, settings: settings, scripts: scripts, handOvers: lastHandOvers,
+      crash: crash.map { ($0.point, $0.choice) })
+  }
+
+  private func examine(_ run: ProcessRun, _ point: Int, _ depth: ProcessDepth) {
+    guard run.finding == nil else { return }
+    var generator = SeededGenerator(seed: run.settings.seed &* 65_537 &+ UInt64(point))
+    let moment = CrashMoment(run.disk)
+    let pending = moment.pending
+    counts.moments += 1
+    let count = min(depth.crashesPerMoment, 2 + pending.unitCount * 2 + pending.nameCount)
+    for index in 0..<count {
+      var choice = CrashChoice.random(pending, &generator)
+      if index == 0 {
+        // Half of the time nothing arrives, which asks most of the promises.
+        choice = CrashChoice(units: [], names: [], seed: choice.seed)
+        choice.size = .old
+        choice.isKill = Bool.random(using: &generator)
+      }
+      do { try examine(run, moment, choice, depth) } catch {
+        crash = ("\(error)", point, choice)
+        return run.fail("\(error)")
+      }
+    }
+  }
+
+  private func examine(_ run: ProcessRun, _ moment: CrashMoment, _ choice: CrashChoice, _ depth: ProcessDepth) throws {
+    counts.images += 1
+    let fingerprint = moment.fingerprint(of: choice)
+    let verifier = ProcessVerifier(run, isKill: choice.isKill)
+    if !choice.isKill, let found = seen[fingerprint] {
+      counts.duplicates += 1
+      return try run.history.check(found, floor: verifier.floor) { "the file" }
+    }
+    let isThorough = fingerprint >> 8 % depth.thoroughEvery == 0
+    if isThorough { counts.thorough += 1 }
+    let found = try verifier.verify(moment.image(of: choice), variant: fingerprint >> 16, isThorough: isThorough)
+    if !choice.isKill { seen[fingerprint] = found }
+  }
+}

@@ -1,0 +1,175 @@
+import Daybook
+import DaybookEngine
+
+/// Several processes at work on one simulated disk, under one schedule, and what they have been promised so far.
+///
+/// Always true: while `onMoment` is called everybody stands still before a call of the disk, and `history` says what a crash
+/// there may leave.
+final class ProcessRun: @unchecked Sendable {
+  static let path = "a.daybook"
+  static func copyPath(_ actor: Int) -> String { "b\(actor).daybook" }
+
+  let settings: ProcessSettings
+  let scripts: [[ProcessStep]]
+  let scheduler: Scheduler
+  let history = ProcessHistory()
+  private(set) var disk: SimulatedDisk
+  private(set) var finding: String?
+  private(set) var isPowerOut = false
+  /// Commits that copies show: of those that were made to the end.
+  var copies: [Int: Int] = [:]
+  /// A collection takes contents from under readers in other processes: that is what its grace time is for.
+  let readsAssets: Bool
+  var checksTags = false
+  /// Called with the number of the point; the last time after all have ended.
+  var onMoment: ((ProcessRun, Int) -> Void)?
+  /// One call that changes the disk in so many is a moment.
+  var momentsOneIn = 1
+  private var actors: [ProcessActor] = []
+  private var disks: [ProcessDisk] = []
+  private var openCount: UInt64 = 0
+  private var pastFailureCount = 0
+  private var hasBeenFull = false
+  private var lossCount: UInt64 = 0
+  private var momentGenerator: SeededGenerator
+
+  init(_ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule) {
+    self.settings = settings
+    self.scripts = scripts
+    scheduler = Scheduler(schedule)
+    disk = SimulatedDisk(seed: settings.seed, sectorByteCount: settings.sectorByteCount, maximumFileByteCount: 2 << 20)
+    if settings.cutsTransfers { disk.cutTransfers() }
+    readsAssets = !scripts.joined().contains { $0.action == .collect }
+    momentGenerator = SeededGenerator(seed: settings.seed &+ 0xCA11)
+  }
+
+  private static let abandoned = Locked<[ProcessRun]>([])
+
+  /// Plays all scripts to their ends and then looks at what is left; `finding` says what went wrong.
+  func play() {
+    scheduler.wantsLookBefore = { [unowned self] call in isMoment(before: call) }
+    scheduler.look = { [unowned self] in onMoment?(self, scheduler.pointCount) }
+    scheduler.changeWorld = { [unowned self] in restorePower() }
+    actors = settings.members.indices.map { ProcessActor($0, settings.members[$0], scripts[$0], self) }
+    let bodies = actors.map { actor in { @Sendable in actor.play() } }
+    guard scheduler.run(bodies) else {
+      // Its threads may go on some time, and look at what is here.
+      ProcessRun.abandoned.withLock { $0.append(self) }
+      return fail("somebody waits for what never comes")
+    }
+    if finding == nil { finish() }
+    for actor in actors { actor.leave() }
+    disk.stop()
+  }
+
+  func fail(_ message: String) {
+    finding = finding ?? message
+    // Whoever waits is let go by the errors of a dead disk.
+    for disk in disks { disk.die() }
+  }
+
+  // MARK: for the actors
+
+  func makeDisk(for actor: Int) -> ProcessDisk {
+    let made = ProcessDisk(disk, actor: actor, scheduler: scheduler)
+    if actor == 0 {
+      made.ignoresSyncs = settings.mistake == .ignoresSyncs
+      made.ignoresLocks = settings.mistake == .ignoresLocks
+    }
+    made.onFailure = { [unowned self] in if hasDroppedPages { history.forgetPresent() } }
+    disks.append(made)
+    return made
+  }
+
+  func nextOpen() -> UInt64 {
+    openCount += 1
+    return openCount
+  }
+
+  func limit(_ byteCount: Int?) {
+    hasBeenFull = hasBeenFull || byteCount != nil
+    let used = disk.paths.reduce(0) { $0 + (disk.bytes(of: $1)?.count ?? 0) }
+    disk.limit(toByteCount: byteCount.map { used + $0 })
+  }
+
+  /// Calls have failed: errors of the disk have a reason.
+  var hasFailures: Bool { hasBeenFull || disks.contains { $0.failureCount > 0 } }
+
+  /// What was in the cache may be gone.
+  var hasDroppedPages: Bool {
+    hasFailures && scripts.joined().contains { if case .fail(let fault) = $0.action { fault.dropsPages } else { false } }
+  }
+
+  // MARK: moments
+
+  private func isMoment(before call: SimulatedCall) -> Bool {
+    if scheduler.hasRunInCircles { fail("so many calls: somebody runs in circles") }
+    if hasDroppedPages { history.forgetPresent() }
+    if let loss = settings.powerLoss, scheduler.pointCount == loss {
+      isPowerOut = true
+      for disk in disks { disk.die() }
+    }
+    guard finding == nil, onMoment != nil, call.isCounted, !isPowerOut else { return false }
+    return Int.random(in: 0..<momentsOneIn, using: &momentGenerator) == 0
+  }
+
+  private func restorePower() {
+    isPowerOut = false
+    lossCount += 1
+    let before = disk
+    disk = before.crashed(seed: settings.seed &+ lossCount)
+    before.stop()
+    if settings.cutsTransfers { disk.cutTransfers() }
+    disks.removeAll { !($0.failureCount > 0) }
+    history.forgetPresent()
+    copies.removeAll()
+  }
+
+  // MARK: the end
+
+  private func finish() {
+    if isPowerOut { restorePower() }
+    disk.limit(toByteCount: nil)
+    do {
+      for actor in actors { try actor.finish() }
+      for actor in actors where actor.member.role != .follower { try actor.close() }
+      onMoment?(self, scheduler.pointCount + 1)
+      if finding != nil { return }
+      for actor in actors { try actor.followToTheEnd() }
+      try lookAtTheEnd()
+    } catch { fail("in the end: \(error)") }
+  }
+
+  private func lookAtTheEnd() throws {
+    guard history.wasCreated else { return }
+    let last = ProcessDisk(disk, actor: 0, scheduler: scheduler)
+    defer { last.die() }
+    let writer = ProcessSettings.Member(role: .keeper)
+    let database: Database
+    let options = settings.options(writer, open: nextOpen())
+    do { database = try Database.open(at: Self.path, options: options, disk: last) } catch {
+      throw CrashDeviation("everybody has closed, and open throws \(error)")
+    }
+    if database.lastRecovery.lostSequences != nil { throw CrashDeviation("open takes a crash for rot") }
+    let (sequence, state) = try CrashState.read(database)
+    try history.check(sequence, state, floor: history.present) { "the file" }
+    let report = try database.check(.deep)
+    if !report.isClean { throw CrashDeviation("the check finds \(report.findings)") }
+    try database.compact()
+    let (_, compacted) = try CrashState.read(database)
+    if compacted != state { throw CrashDeviation("compacted, the file shows \(compacted), expected \(state)") }
+    try database.close()
+  }
+
+  /// The commit that a copy shows, which has to be one that stands on `floor`.
+  func readCopy(_ path: String, on disk: SimulatedDisk, floor: Int) throws -> Int {
+    let reader = ProcessSettings.Member(role: .follower)
+    let copy: Database
+    do { copy = try Database.open(at: path, options: settings.options(reader, open: 900), disk: disk) } catch {
+      throw CrashDeviation("opening the copy \(path) throws \(error)")
+    }
+    let (sequence, state) = try CrashState.read(copy)
+    guard copy.lastRecovery.wasClosed else { throw CrashDeviation("the copy \(path) does not look closed") }
+    return try history.check(sequence, state, floor: floor) { "the copy \(path)" }
+  }
+}

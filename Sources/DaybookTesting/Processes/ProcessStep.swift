@@ -1,0 +1,179 @@
+import DaybookEngine
+
+/// What the application of one process does, one step at a time. A script is a list of these, decided before the run starts, so
+/// that a failing one can be shrunk by leaving steps out. The number stays a step's name when others go.
+package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
+  package var number: Int
+  package var action: ProcessAction
+  package var description: String { "step \(number): \(action)" }
+}
+
+package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
+  /// Transactions, by the operations of the crash searches: saves with assets and owners, deletes, parts, forgetting.
+  case commit(CrashOperation)
+  /// A transaction with two savepoints, of which the first goes back.
+  case savepoints(zone: Int, count: Int)
+  /// A transaction that changes its mind.
+  case abort(zone: Int, count: Int)
+  case checkpoint
+  /// What the background thread would do.
+  case note, zeros
+  case sync, compact, backup, collect
+  case refresh
+  /// Looks at everything.
+  case read
+  /// Takes a snapshot, and looks whether it still shows the same.
+  case hold, look
+  case suspend, resume
+  case close
+  /// The process ends at its n-th call from here.
+  case dieSoon(calls: Int)
+  /// The n-th such call of this process from here fails.
+  case fail(ProcessFault)
+  /// So much room is left on the disk; nil for as much as anybody wants.
+  case limit(Int?)
+
+  package var description: String {
+    switch self {
+    case .commit(let operation): "\(operation)"
+    case .savepoints(let zone, let count): "save \(count) records in z\(zone), of which half go back"
+    case .abort(let zone, let count): "abort after \(count) records in z\(zone)"
+    case .checkpoint: "checkpoint"
+    case .note: "note"
+    case .zeros: "zeros"
+    case .sync: "sync"
+    case .compact: "compact"
+    case .backup: "backup"
+    case .collect: "collect assets"
+    case .refresh: "refresh"
+    case .read: "read"
+    case .hold: "take a snapshot"
+    case .look: "look at the snapshot"
+    case .suspend: "suspend"
+    case .resume: "resume"
+    case .close: "close"
+    case .dieSoon(let calls): "be killed at call \(calls) from here"
+    case .fail(let fault): "\(fault)"
+    case .limit(let byteCount): byteCount.map { "\($0) bytes are left on the disk" } ?? "there is room on the disk"
+    }
+  }
+
+  /// Whether a process that only reads may do it.
+  var isForReaders: Bool {
+    switch self {
+    case .refresh, .read, .hold, .look, .suspend, .resume, .close, .dieSoon, .limit: true
+    case .fail(let fault): fault.operation != .sync
+    default: false
+    }
+  }
+}
+
+package struct ProcessFault: Sendable, Hashable, CustomStringConvertible {
+  package var operation: DiskFailure.Operation
+  package var call: Int
+  package var code: Int32
+  package var repeats = false
+  /// What becomes of the pages of a failed sync.
+  package var dropsPages = false
+  /// Whether other descriptions are told of it.
+  package var tellsEverybody = true
+
+  var fault: SimulatedFault {
+    SimulatedFault(
+      [operation], call: call, code: code, repeats: repeats, syncLoss: dropsPages ? .dropsPages : .keepsPages,
+      tellsEveryDescription: tellsEverybody)
+  }
+
+  package var description: String {
+    var text = "\(operation.rawValue) \(call) from here fails with \(code)"
+    if repeats { text += ", and all after it" }
+    guard operation == .sync else { return text }
+    text += dropsPages ? ", the cache drops what it lost" : ", the cache keeps what it lost"
+    return text + (tellsEverybody ? "" : ", and only its caller is told")
+  }
+}
+
+extension ProcessStep {
+  /// - Parameter isTroubled: whether processes die, fail and come back much more often than they do else.
+  static func random(
+    _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, _ generator: inout SeededGenerator
+  ) -> ProcessStep {
+    while true {
+      let isTrouble = isTroubled && Int.random(in: 0..<5, using: &generator) < 2
+      let action = isTrouble ? ProcessAction.randomTrouble(&generator) : .random(&generator)
+      if role != .follower || action.isForReaders { return ProcessStep(number: number, action: action) }
+    }
+  }
+}
+
+extension ProcessAction {
+  fileprivate static func randomTrouble(_ generator: inout SeededGenerator) -> ProcessAction {
+    switch Int.random(in: 0..<12, using: &generator) {
+    case 0..<4: return .dieSoon(calls: Int.random(in: 1..<16, using: &generator))
+    case 4..<7:
+      var fault = ProcessFault.random(&generator)
+      fault.operation = .sync
+      fault.call = Int.random(in: 1..<3, using: &generator)
+      return .fail(fault)
+    case 7: return .close
+    case 8: return .compact
+    case 9: return .checkpoint
+    case 10: return .suspend
+    default: return .refresh
+    }
+  }
+
+  fileprivate static func random(_ generator: inout SeededGenerator) -> ProcessAction {
+    func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+    let zone = number(0..<2)
+    switch number(0..<100) {
+    case 0..<24:
+      return .commit(
+        .save(zone: zone, record: number(0..<5), byteCount: number(0..<6) == 0 ? number(0..<3000) : number(0..<90)))
+    case 24..<30:
+      return .commit(.saveMany(zone: zone, count: number(0..<9) == 0 ? 130 : number(2..<10), byteCount: number(20..<260)))
+    case 30..<33: return .commit(.saveAsset(zone: zone, record: number(0..<5), content: number(0..<3)))
+    case 33..<35: return .commit(.saveOwned(zone: zone, record: number(0..<5), owner: number(0..<5)))
+    case 35..<40: return .commit(.delete(zone: zone, record: number(0..<5)))
+    case 40: return .commit(.deleteZone(zone))
+    case 41: return .commit(.forgetDeletions)
+    case 42..<45: return .savepoints(zone: zone, count: number(2..<8))
+    case 45..<47: return .abort(zone: zone, count: number(1..<9))
+    case 47..<52: return .checkpoint
+    case 52..<54: return .note
+    case 54: return .zeros
+    case 55..<57: return .sync
+    case 57..<60: return .compact
+    case 60: return .backup
+    case 61: return .collect
+    case 62..<69: return .refresh
+    case 69..<75: return .read
+    case 75..<77: return .hold
+    case 77..<79: return .look
+    case 79..<82: return .suspend
+    case 82..<85: return .resume
+    case 85..<89: return .close
+    case 89..<93: return .dieSoon(calls: number(1..<25))
+    case 93..<98: return .fail(.random(&generator))
+    case 98: return .limit(number(0..<20_000))
+    default: return .limit(nil)
+    }
+  }
+}
+
+extension ProcessFault {
+  static func random(_ generator: inout SeededGenerator) -> ProcessFault {
+    let all: [DiskFailure.Operation] = [
+      .sync, .sync, .sync, .sync, .sync, .write, .write, .syncDirectory, .rename, .truncate, .lock, .status, .open, .create,
+      .map, .read, .remove,
+    ]
+    let operation = all.randomElement(using: &generator) ?? .sync
+    var fault = ProcessFault(
+      operation: operation, call: Int.random(in: 1..<5, using: &generator),
+      code: Bool.random(using: &generator) ? ErrorNumber.noSpace : ErrorNumber.inputOutput)
+    fault.repeats = Int.random(in: 0..<5, using: &generator) == 0
+    fault.dropsPages = Bool.random(using: &generator)
+    fault.tellsEverybody = Bool.random(using: &generator)
+    return fault
+  }
+}

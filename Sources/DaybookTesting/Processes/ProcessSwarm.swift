@@ -1,0 +1,58 @@
+import DaybookEngine
+
+/// Random processes with random scripts under random schedules, and a few crashes of each run.
+package final class ProcessSwarm {
+  package private(set) var counts = ProcessCounts()
+  private let mistake: ProcessSettings.Mistake?
+  private let checksTags: Bool
+  private let depth = ProcessDepth()
+
+  /// - Parameter checksTags: whether each change tag must stand for one version.
+  package init(mistake: ProcessSettings.Mistake? = nil, checksTags: Bool = false) {
+    self.mistake = mistake
+    self.checksTags = checksTags
+  }
+
+  /// What a seed stands for.
+  package static func draw(seed: UInt64) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
+    var generator = SeededGenerator(seed: seed)
+    let settings = ProcessSettings.random(seed: seed, &generator)
+    let isTroubled = Bool.random(using: &generator)
+    let scripts = settings.members.map { member in
+      (1...Int.random(in: 3..<16, using: &generator)).map {
+        ProcessStep.random($0, member.role, isTroubled: isTroubled, &generator)
+      }
+    }
+    let oneIn = [2, 4, 10, 30, 100].randomElement(using: &generator) ?? 10
+    return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
+  }
+
+  /// One run without crashes: who went on where, and a number for what it left on the disk.
+  package static func play(
+    _ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule
+  ) -> (handOvers: [HandOver], fingerprint: UInt64) {
+    let run = ProcessRun(settings, scripts, schedule)
+    run.play()
+    return (run.scheduler.handOvers, run.disk.fingerprint)
+  }
+
+  /// One run: the same seed is the same run, the same crashes and the same finding.
+  package func run(seed: UInt64, isShrunk: Bool = true) -> ProcessFinding? {
+    var (settings, scripts, schedule) = Self.draw(seed: seed)
+    settings.mistake = mistake
+    let explorer = ProcessExplorer()
+    defer { counts += explorer.counts }
+    guard let finding = explorer.explore(settings, scripts, schedule, depth, checksTags: checksTags) else { return nil }
+    return isShrunk ? Self.shrink(finding, checksTags: checksTags) : finding
+  }
+
+  static func shrink(_ finding: ProcessFinding, checksTags: Bool) -> ProcessFinding {
+    // Calls move when steps go, and with them the luck: more crashes make up for it, where any are needed.
+    var depth = ProcessDepth()
+    depth.momentsOneIn = finding.crash == nil ? 0 : 1
+    depth.crashesPerMoment = 6
+    return ProcessShrinker.shrink(finding) { settings, scripts, handOvers in
+      ProcessExplorer().explore(settings, scripts, .handOvers(handOvers), depth, checksTags: checksTags)
+    }
+  }
+}

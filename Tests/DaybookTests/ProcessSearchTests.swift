@@ -1,0 +1,38 @@
+import DaybookTesting
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// The searches of `Scripts/crash.sh processes`, a small part of each: several processes on one simulated disk, under every
+// schedule that a seed may draw. A finding is printed as the smallest run that still fails.
+
+@Suite("process searches")
+struct ProcessSearchTests {
+  @Test("a schedule is played again as it was drawn, call by call")
+  func repeats() {
+    for seed in 1...6 as ClosedRange<UInt64> {
+      let (settings, scripts, schedule) = ProcessSwarm.draw(seed: seed)
+      let first = ProcessSwarm.play(settings, scripts, schedule)
+      let second = ProcessSwarm.play(settings, scripts, schedule)
+      #expect(first.handOvers == second.handOvers && first.fingerprint == second.fingerprint)
+      // A list of hand-overs is as good as the seed that drew them.
+      let listed = ProcessSwarm.play(settings, scripts, .handOvers(first.handOvers))
+      #expect(listed.handOvers == first.handOvers && listed.fingerprint == first.fingerprint)
+    }
+  }
+
+  @Test("a process whose syncs do nothing is found out")
+  func ignoredSyncs() throws {
+    let swarm = ProcessSwarm(mistake: .ignoresSyncs)
+    let finding = try #require((1...40 as ClosedRange<UInt64>).lazy.compactMap { swarm.run(seed: $0) }.first)
+    #expect(finding.stepCount <= 4, "\(finding)")
+  }
+
+  @Test("a process that is granted locks which others hold is found out")
+  func ignoredLocks() throws {
+    let swarm = ProcessSwarm(mistake: .ignoresLocks)
+    let finding = try #require((1...200 as ClosedRange<UInt64>).lazy.compactMap { swarm.run(seed: $0) }.first)
+    #expect(finding.stepCount <= 12, "\(finding)")
+  }
+}
