@@ -123,7 +123,7 @@ struct BufferedTests {
         let hasStruck = readCount(disk) >= call
         disk.removeFaults()
         #expect(thrown == (hasStruck ? "disk" : nil), "\(name), read \(call)")
-        let isDead = store.store.isDead.load(ordering: .acquiring)
+        let isDead = store.store.log.isDead.load(ordering: .acquiring)
         #expect(!isDead)
         #expect(store.store.source.firstFault.withLock { $0 } == nil, "\(name), read \(call) is taken for damage")
         try work(store)

@@ -28,9 +28,7 @@ struct CheckpointPagesTests {
   }
 
   private func reclaim(_ store: KeyValueStore) {
-    store.store.takeTurn()
-    store.store.reclaim()
-    store.store.giveTurn()
+    store.store.withTurnForBackground { hold in store.store.versions.reclaim(hold) }
   }
 
   @Test("pages of a checkpoint that found no room are nothing to the next one: their memory is others' by then")
@@ -129,7 +127,7 @@ struct CheckpointPagesTests {
       if let delta = level.first(where: { LeafDelta.isDelta($0) }) { return LeafDelta(delta).leaf }
       var children: [UInt64] = []
       for reference in level {
-        let page = try store.store.source.page(reference, end: store.store.tail.offset)
+        let page = try store.store.source.page(reference, end: store.store.log.tail.offset)
         if page.isBranch { children += (-1..<page.cellCount).map { page.child($0) } }
       }
       level = children

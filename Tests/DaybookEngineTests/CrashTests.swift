@@ -44,7 +44,7 @@ final class CrashWorkload: @unchecked Sendable {
         guard try store.contents() == model else { throw Deviation("a reopened store holds something else") }
       }
     }
-    checkpointCount = store.store.tail.newestCheckpoint == 0 ? 0 : 1
+    checkpointCount = store.store.log.tail.newestCheckpoint == 0 ? 0 : 1
     try store.close()
   }
 
@@ -63,11 +63,11 @@ final class CrashWorkload: @unchecked Sendable {
       model = before
       throw error
     }
-    if store.store.tail.sequence == UInt64(history.count - 1) {
+    if store.store.log.tail.sequence == UInt64(history.count - 1) {
       acknowledged = history.count - 1
     } else {
       // The rolls of the dice made no operation that counts.
-      throw Deviation("\(history.count - 1) commits were made, the store counts \(store.store.tail.sequence)")
+      throw Deviation("\(history.count - 1) commits were made, the store counts \(store.store.log.tail.sequence)")
     }
   }
 

@@ -106,7 +106,7 @@ private final class Explorer: @unchecked Sendable {
         steps.removeFirst()
         return
       }
-      if "WCK".contains(step), store.store.isTurnTaken { return }
+      if "WCK".contains(step), store.store.turn.isTaken { return }
       // A compaction's last step waits for the end of a checkpoint.
       if step == "K", letter == "C", !hasCompacted { return }
       do { try next() } catch { failure = error }

@@ -47,7 +47,7 @@ struct ReaderSlotTests {
     let all = try (0..<200).map { _ in try store.store.beginSnapshot() }
     #expect(Set(all.map(\.index)).count == 200)
     for snapshot in all { store.store.end(snapshot) }
-    #expect(!store.store.hasReaders)
+    #expect(!store.store.versions.haveReaders)
     try store.close()
   }
 
@@ -81,7 +81,7 @@ struct ReaderSlotTests {
     store.store.rest(snapshot)
     try store.put("a", [2])
     func revoke() -> Bool {
-      store.store.slots.snapshots.revokeOldest(below: .max, of: store.store.syncMonitor.withLock { store.store.liveStates })
+      store.store.slots.snapshots.revokeOldest(below: .max, of: store.store.versions.live)
     }
     #expect(!revoke())
     store.store.rest(snapshot)
@@ -108,7 +108,7 @@ struct ReaderSlotTests {
         for number in 0..<2000 {
           try store.write { transaction in
             try transaction.put("key \(number % 5)", [1])
-            store.store.reclaim()
+            transaction.transaction.withTurn { hold in store.store.versions.reclaim(hold) }
           }
         }
       } else {

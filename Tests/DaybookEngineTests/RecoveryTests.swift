@@ -342,7 +342,7 @@ struct RecoveryTests {
       try transaction.put(key.view, key.view)
       _ = try store.store.commit(transaction.transaction)
     }
-    let commits = store.store.tail.offset
+    let commits = store.store.log.tail.offset
     try store.store.checkpoint()
     let frames = try frames(of: disk.bytes(of: path) ?? [])
     let checkpoint = try #require(frames.last { $0.kind == .checkpoint })

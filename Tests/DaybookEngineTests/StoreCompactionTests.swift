@@ -46,7 +46,7 @@ struct StoreCompactionTests {
     #expect(store.store.header.generation == generation + 1)
     try Self.expectSound(store)
     let live = try store.store.beginRead().liveByteCount
-    #expect(Int(store.store.tail.offset) < live * 3 / 2 + 32 << 10)
+    #expect(Int(store.store.log.tail.offset) < live * 3 / 2 + 32 << 10)
     try store.put("after", [1])
     #expect(try store.snapshot().sequence == before.sequence + 1)
     try store.close()
@@ -253,7 +253,7 @@ struct StoreCompactionTests {
           return counts.copied
         }
         let source = store.store
-        let (isFree, mustWait) = source.turn.withLock { (!source.isTurnTaken, source.mustWaitForCompaction) }
+        let (isFree, mustWait) = source.turn.monitor.withLock { (!source.turn.isTaken, source.mustWaitForCompaction) }
         if isFree, copied % 3 == 0 {
           if mustWait { counts.withLock { $0.hadToWait = true } } else { self.commit(copied) }
         }
@@ -287,7 +287,7 @@ struct StoreCompactionTests {
     let keyValues = try KeyValueStore("a", disk: disk, options: options)
     for number in 0..<300 { try keyValues.put("key \(number)", [1]) }
     let store = keyValues.store
-    store.turn.withLock { store.commitLimit = 0 }
+    store.turn.monitor.withLock { store.commitLimit = 0 }
     let states = Locked((hasWritten: false, hasCheckpoint: false))
     let writer = BackgroundThread(name: "writer") {
       try? keyValues.put("key", [2])
@@ -304,9 +304,9 @@ struct StoreCompactionTests {
       patience -= 1
     }
     #expect(states.withLock { $0.hasCheckpoint && !$0.hasWritten })
-    store.turn.withLock {
+    store.turn.monitor.withLock {
       store.commitLimit = .max
-      store.turn.broadcast()
+      store.turn.monitor.broadcast()
     }
     writer?.join()
     checkpoint?.join()
@@ -324,15 +324,17 @@ struct StoreCompactionTests {
     for number in 0..<300 { try keyValues.put("key \(number)", [1]) }
     let store = keyValues.store
     let hasCheckpoint = Locked(false)
-    store.takeTurn()
+    let hold = store.takeTurn()
     let writers = (0..<6).map { number in
       BackgroundThread(name: "writer") { try? keyValues.put("key \(number)", [2]) }
     }
-    while store.turn.withLock({ store.waitingWriterCount < writers.count }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+    while store.turn.monitor.withLock({ store.turn.waitingWriterCount < writers.count }) {
+      SystemClock.sleep(nanoseconds: 1_000_000)
+    }
     // Now all of them sleep, and not only wait awake.
     SystemClock.sleep(nanoseconds: 50_000_000)
-    store.turn.withLock { store.commitLimit = 0 }
-    store.giveTurn()
+    store.turn.monitor.withLock { store.commitLimit = 0 }
+    store.turn.give(hold)
     let checkpoint = BackgroundThread(name: "checkpoint") {
       try? store.checkpoint()
       hasCheckpoint.withLock { $0 = true }
@@ -343,9 +345,9 @@ struct StoreCompactionTests {
       patience -= 1
     }
     #expect(hasCheckpoint.withLock { $0 })
-    store.turn.withLock {
+    store.turn.monitor.withLock {
       store.commitLimit = .max
-      store.turn.broadcast()
+      store.turn.monitor.broadcast()
     }
     for writer in writers { writer?.join() }
     checkpoint?.join()

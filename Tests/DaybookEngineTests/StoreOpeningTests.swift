@@ -173,7 +173,7 @@ struct StoreOpeningTests {
     // A frame that is being written.
     let file = try disk.open(path, .readWrite)
     try filler(1, 50).withView { (view: ByteView) throws(DiskFailure) in
-      try file.write(view, at: Int(store.store.tail.offset))
+      try file.write(view, at: Int(store.store.log.tail.offset))
     }
     #expect(try shown()["b"] == [2])
   }

@@ -145,7 +145,7 @@ struct StoreThreadTests {
           // One writer frees while the other's sync publishes.
           try store.write { transaction in
             try transaction.put("key \(transaction.transaction.sequence % 7)", [1])
-            store.store.reclaim()
+            transaction.transaction.withTurn { hold in store.store.versions.reclaim(hold) }
           }
         }
       } else {
@@ -179,7 +179,7 @@ struct StoreThreadTests {
     let pin = try store.store.beginRead()
     for number in 0..<10_000 { try store.put("key \(number * 31 % 500)", filler(number, 10)) }
     #expect(store.store.editor.pages.usedPageCount < 1500)
-    #expect(store.store.tail.newestCheckpoint != 0)
+    #expect(store.store.log.tail.newestCheckpoint != 0)
     #expect(try store.contents(pin) == before)
     store.store.endRead(pin)
     try store.store.checkpoint()

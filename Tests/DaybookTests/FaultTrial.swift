@@ -289,7 +289,7 @@ final class FaultTrial {
       if try database.holdings() != acknowledged { throw FaultDeviation("a failed read leaves something behind") }
     } catch let error as DatabaseError {
       // What was shown before it was durable can go when the system drops the pages of a failed sync. It is noticed.
-      let mayBeGone = isRelaxed && fault.syncLoss == .dropsPages && database.store.isDead.load(ordering: .acquiring)
+      let mayBeGone = isRelaxed && fault.syncLoss == .dropsPages && database.store.log.isDead.load(ordering: .acquiring)
       if !mayBeGone || error.code != .corrupted { throw FaultDeviation("reads do not go on: \(error)") }
     }
   }
@@ -309,7 +309,7 @@ final class FaultTrial {
       if let database, error.code != .outcomeUnknown { try expectHonest(database) }
       disk.removeFaults()
     }
-    if let database, database.store.isDead.load(ordering: .acquiring) {
+    if let database, database.store.log.isDead.load(ordering: .acquiring) {
       deathCount += 1
       self.database = nil
       // A dead database gives its file back and has nothing to add, but for commits that returned before they were durable.

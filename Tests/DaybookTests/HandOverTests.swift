@@ -35,8 +35,9 @@ struct HandOverTests {
     let context = WriteContext(database, transaction, origin: nil)
     try context.setMetadata(Data(repeating: 1, count: 5000), forKey: "died")
     _ = try transaction.store.commit(transaction)
-    transaction.store.die(DiskFailure(.sync, path: path, kind: .other, code: 5))
-    transaction.store.releaseFileLock()
+    let store = transaction.store
+    try? store.log.orDie { () throws(DiskFailure) in throw DiskFailure(.sync, path: path, kind: .other, code: 5) }
+    store.withTurnForBackground { hold in _ = store.releaseFileLock(hold) }
   }
 
   private static func expectKept(_ number: Int, on disk: SimulatedDisk) throws {

@@ -107,13 +107,13 @@ struct PassedCheckpointTests {
     }
     try Self.save(a, stride(from: 0, to: 10, by: 1))
     try makeCheckpoint(a)
-    let own = a.store.tail.newestCheckpoint
+    let own = a.store.log.tail.newestCheckpoint
     #expect(own != 0)
     try Self.save(b, stride(from: 10, to: 20, by: 1))
     try makeCheckpoint(b)
-    #expect(b.store.tail.newestCheckpoint != own)
+    #expect(b.store.log.tail.newestCheckpoint != own)
     try Self.save(a, stride(from: 20, to: 30, by: 1))
-    #expect(a.store.tail.newestCheckpoint == own)
+    #expect(a.store.log.tail.newestCheckpoint == own)
     try b.close()
     try a.close()
   }

@@ -231,8 +231,10 @@ struct TurnTests {
       try context.setMetadata(Data([1]), forKey: "died")
       let ticket = try transaction.store.commit(transaction)
       if syncs { try transaction.store.syncThrough(ticket.frameNumber) }
-      transaction.store.die(DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5))
-      transaction.store.releaseFileLock()
+      try? transaction.store.log.orDie { () throws(DiskFailure) in
+        throw DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5)
+      }
+      transaction.store.withTurnForBackground { hold in _ = transaction.store.releaseFileLock(hold) }
       try Self.increment(a)
       #expect(try a.record(Self.counter)?["n"] == 3)
       #expect(try a.metadata(forKey: "died") == Data([1]))
@@ -261,8 +263,10 @@ struct TurnTests {
     try context.setMetadata(Data([1]), forKey: "died")
     let ticket = try transaction.store.commit(transaction)
     try transaction.store.syncThrough(ticket.frameNumber)
-    transaction.store.die(DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5))
-    transaction.store.releaseFileLock()
+    try? transaction.store.log.orDie { () throws(DiskFailure) in
+      throw DiskFailure(.sync, path: "a.daybook", kind: .other, code: 5)
+    }
+    transaction.store.withTurnForBackground { hold in _ = transaction.store.releaseFileLock(hold) }
     #expect(try a.refresh())
     #expect(try a.metadata(forKey: "died") == Data([1]))
     try a.close()

@@ -15,6 +15,10 @@ import Synchronization
 ///
 /// Guarded by the store's `syncMonitor`.
 struct GroupCommit {
+  /// Somebody leads a sync.
+  private(set) var isSyncing = false
+  /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
+  var hasSyncedDirectory = false
   /// The group that the present sync covers, 0 or 1; between two syncs, the one that the last covered.
   private(set) var covered = 0
   /// The last frame that the present sync covers; all, as long as its leader waits for companions.
@@ -44,6 +48,7 @@ struct GroupCommit {
 
   /// A thread begins to lead a sync: the group of the next becomes that of this one.
   mutating func begin(commitCount: UInt64) -> Patience? {
+    isSyncing = true
     covered = 1 - covered
     coveredThrough = .max
     guard commitCount < commitsWithCompanions, lastSyncNanoseconds >= GroupCommit.shortestSyncNanoseconds else { return nil }
@@ -73,24 +78,29 @@ struct GroupCommit {
     return commitCount - commitsWhenSyncing
   }
 
+  /// The sync has failed.
+  mutating func fail() { isSyncing = false }
+
   /// The sync has ended, and so many commits go on, which may come back.
   mutating func end(commitCount: UInt64, companionCount: UInt64, nanoseconds: UInt64) {
+    isSyncing = false
+    hasSyncedDirectory = true
     commitsWithCompanions = commitCount + companionCount
     lastSyncNanoseconds = nanoseconds
   }
 }
 
 extension Store {
-  func isDurable(_ number: UInt64) -> Bool { durableThrough.load(ordering: .acquiring) >= number }
+  func isDurable(_ number: UInt64) -> Bool { log.isDurable(number) }
 
   /// Waits until a frame is durable, and syncs where nobody else does.
   func syncThrough(_ number: UInt64) throws(StoreError) {
     var newestShown: UInt64?
     var lastGroup: Int?
     syncMonitor.lock()
-    while durableNumber < number {
-      if isDead.load(ordering: .acquiring) { break }
-      if isSyncing {
+    while !log.isDurable(number) {
+      if !log.isAlive { break }
+      if groupCommit.isSyncing {
         let group = groupCommit.group(ofFrame: number)
         lastGroup = group
         syncMonitor.wait(at: group)
@@ -98,12 +108,12 @@ extension Store {
         newestShown = syncForGroup() ?? newestShown
       }
     }
-    let isDurable = durableNumber >= number
+    let isDurable = log.isDurable(number)
     // Whoever was woken to lead hands that on where it does not.
-    if !isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
+    if !groupCommit.isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }
     // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
-    if isDurable { newestShown = publishPending(regardless: false) ?? newestShown }
+    if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
     syncMonitor.unlock()
     if let newestShown { options.onPublish?(newestShown) }
     // Also when another description's sync failed meanwhile: a failed sync is final, wherever it happens.
@@ -112,7 +122,6 @@ extension Store {
 
   /// Leads a sync. Called with `syncMonitor` locked, and lets go of it meanwhile. Returns the sequence that became visible.
   private func syncForGroup() -> UInt64? {
-    isSyncing = true
     if options.durability != .relaxed {
       commitSyncs.add()
       if let patience = groupCommit.begin(commitCount: commitCount.load(ordering: .acquiring)) {
@@ -125,32 +134,26 @@ extension Store {
       _ = groupCommit.begin(commitCount: .max)
     }
     let commits = commitCount.load(ordering: .acquiring)
-    let targetOffset = writtenOffset.load(ordering: .acquiring)
-    let target = writtenNumber.load(ordering: .acquiring)
+    let targetOffset = log.writtenOffset.load(ordering: .acquiring)
+    let target = log.writtenNumber.load(ordering: .acquiring)
     let companionCount = groupCommit.cover(through: target, commitCount: commits)
-    let needsDirectory = !hasSyncedDirectory
+    let needsDirectory = !groupCommit.hasSyncedDirectory
     syncMonitor.unlock()
     let start = SystemClock.monotonicNanoseconds()
-    var failure: DiskFailure?
-    do {
-      if needsDirectory, !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
-      if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
-    } catch let diskFailure { failure = diskFailure }
-    if let failure, !isMutant("retry-failed-sync") { die(failure) }
+    let hasWorked = syncCommits(needsDirectory: needsDirectory)
     let duration = SystemClock.monotonicNanoseconds() - start
     syncMonitor.lock()
-    isSyncing = false
     var shown: UInt64?
-    if failure == nil && !isDead.load(ordering: .acquiring) {
-      hasSyncedDirectory = true
-      syncedOffset.store(targetOffset, ordering: .releasing)
-      durableNumber = max(durableNumber, target)
-      durableThrough.store(durableNumber, ordering: .releasing)
-      shown = publishPending(regardless: options.durability == .relaxed)
+    let isAlive = log.isAlive
+    if hasWorked && isAlive {
+      log.noteSync(through: target, offset: targetOffset)
+      shown = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(
         commitCount: commitCount.load(ordering: .acquiring), companionCount: companionCount, nanoseconds: duration)
+    } else {
+      groupCommit.fail()
     }
-    let (covered, isAlive) = (groupCommit.covered, !isDead.load(ordering: .acquiring))
+    let covered = groupCommit.covered
     // Woken under the lock, they would all fall asleep again in front of it.
     syncMonitor.unlock()
     // First the one that leads the next sync.
@@ -158,6 +161,16 @@ extension Store {
     syncMonitor.broadcast(at: covered)
     syncMonitor.lock()
     return shown
+  }
+
+  /// False when the sync has failed, which is the end of this writer.
+  private func syncCommits(needsDirectory: Bool) -> Bool {
+    func sync() throws(DiskFailure) {
+      if needsDirectory, !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
+      if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
+    }
+    if isMutant("retry-failed-sync") { return (try? sync()) != nil }
+    return (try? log.orDie(sync)) != nil
   }
 
   /// Awake: falling asleep and waking up takes as long as they do to come.

@@ -30,8 +30,8 @@
   /// have the disk.
   package func rest() throws(StoreError) {
     if transaction.editor.createdByteCount > pageByteLimit {
-      try transaction.spill { (pages) throws(StoreError) in
-        let isMore = try store.appendPages(&pages)
+      try transaction.spill { (pages, hold) throws(StoreError) in
+        let isMore = try store.appendPages(&pages, hold)
         try letOthersHaveTheDisk()
         return isMore
       }
@@ -45,7 +45,10 @@
   }
 
   private func letOthersHaveTheDisk() throws(StoreError) {
-    try pace.rest(writtenThrough: store.tail.offset) { () throws(StoreError) in try store.syncInBackground() }
+    try pace.rest(writtenThrough: store.log.tail.offset) { () throws(StoreError) in
+      // Without acknowledging anything.
+      try store.log.sync(store.backgroundFile)
+    }
   }
 
   package func finish() throws(StoreError) {
@@ -53,16 +56,6 @@
   }
 
   package func abort() { store.abort(transaction) }
-}
-
-extension Store {
-  /// Syncs what was appended, without acknowledging it.
-  func syncInBackground() throws(StoreError) {
-    do { try backgroundFile.sync(.full) } catch {
-      die(error)
-      throw .outcomeUnknown(error)
-    }
-  }
 }
 
 /// How fast background work may write, and whether it goes on.

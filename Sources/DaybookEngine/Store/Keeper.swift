@@ -74,13 +74,13 @@ final class Keeper: @unchecked Sendable {
         let time = SystemClock.monotonicNanoseconds()
         if time - lastSync >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
           lastSync = time
-          try? store.syncThrough(store.writtenNumber.load(ordering: .acquiring))
+          try? store.syncWritten()
         } else {
           ask(.sync)
         }
       }
       if now.contains(.note) {
-        let number = store.writtenNumber.load(ordering: .acquiring)
+        let number = store.log.writtenNumber.load(ordering: .acquiring)
         if number == lastNumber {
           store.appendNote()
           store.askForCompaction()
@@ -94,22 +94,16 @@ final class Keeper: @unchecked Sendable {
 }
 
 extension Store {
-  private static let smallFrameByteCount: UInt64 = 64 << 10
-
-  /// Tells the keeper what a commit has made necessary. Called with the turn.
+  /// Tells the keeper what a commit has made necessary.
   @inline(__always)
-  func askKeeper(afterCommit header: FrameHeader) {
+  func askKeeper(afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
     guard let keeper else { return }
     if options.durability == .relaxed {
       keeper.ask([.sync, .note])
     } else {
       keeper.ask(.note)
       // A large append writes its own space; zeros before it would be written twice.
-      if zerosEnd.load(ordering: .relaxed) < tail.offset + Store.smallFrameByteCount,
-        header.payloadByteCount < Store.smallFrameByteCount
-      {
-        keeper.ask(.zeros)
-      }
+      if log.needsZeros, header.payloadByteCount < LogWriter.smallFrameByteCount { keeper.ask(.zeros) }
     }
     if wantsCheckpoint { keeper.ask(.checkpoint) }
   }
@@ -119,9 +113,9 @@ extension Store {
 
   /// The file is much larger than what lives in it.
   package var isCompactionDue: Bool {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    return isUsable && Int(tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit && hasOnlyName
+    withTurnForBackground { _ in
+      isUsable && Int(log.tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit && hasOnlyName
+    }
   }
 
   /// Bytes of the file that the newest version needs.
@@ -135,87 +129,50 @@ extension Store {
   }
 
   var unsyncedByteCount: Int {
-    max(0, Int(writtenOffset.load(ordering: .acquiring)) - Int(syncedOffset.load(ordering: .acquiring)))
+    max(0, Int(log.writtenOffset.load(ordering: .acquiring)) - Int(log.syncedOffset.load(ordering: .acquiring)))
   }
 
   /// Whether the thread that commits has to make the checkpoint: where there is no other for it, and where the other has
-  /// not come to it and the budget is used up, on a machine with too much to do. Called with the turn.
-  var needsCheckpointNow: Bool {
+  /// not come to it and the budget is used up, on a machine with too much to do.
+  func needsCheckpointNow(_: borrowing Turn.Hold) -> Bool {
     if !options.hasBackgroundThread { return true }
-    return replayByteCount > logBudgetByteCount && !turn.withLock { isCheckpointing }
+    return replayByteCount > logBudgetByteCount && !turn.monitor.withLock { isCheckpointing }
   }
 
   /// A checkpoint, if it is time for one.
   func tryCheckpoint() {
-    takeTurnForBackground()
     // The file lock stays as long as it takes: a checkpoint is made under one hold.
-    let isTime = isUsable && holdsFileLock && wantsCheckpoint
-    if isTime { turn.withLock { fileLockKeeperCount += 1 } }
-    giveTurn()
-    defer { if isTime { turn.withLock { fileLockKeeperCount -= 1 } } }
+    let isTime = withTurnForBackground { _ in
+      let isTime = isUsable && fileLock.isHeld && wantsCheckpoint
+      if isTime { turn.monitor.withLock { fileLock.keeperCount += 1 } }
+      return isTime
+    }
+    guard isTime else { return }
     // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
     // writer by now, and every later call says so.
-    if isTime { try? checkpoint() }
+    try? checkpoint()
+    turn.monitor.withLock { fileLock.keeperCount -= 1 }
   }
 
-  /// Writes zeros ahead of the log, so that durable commits change neither the file's size nor its extents.
+  /// Writes zeros ahead of the log.
   package func prepareZeros() {
-    guard tryTurn(isUrgent: true) else { return }
-    let wanted = min(max(tail.offset / 2, 128 << 10), 2 << 20)
-    let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
-    guard start < tail.offset + Store.smallFrameByteCount * 2, isUsable else {
-      giveTurn()
-      return
-    }
-    let claim = start..<start + wanted
-    claimedZeros = claim
-    giveTurn()
-    let zeros = ByteBuffer(capacity: Int(wanted))
-    zeros.append(zeros: Int(wanted))
-    var isWritten = true
-    do { try backgroundFile.write(zeros.view, at: Int(start)) } catch { isWritten = false }
-    turn.withLock {
-      claimedZeros = nil
-      if isWritten { zerosEnd.store(claim.upperBound, ordering: .relaxed) }
-      turn.broadcast()
-    }
-    guard isWritten else { return }
-    do { try backgroundFile.sync(.full) } catch { die(error) }
+    if let claim = withTurnForBackground({ hold in isUsable ? log.claimZeros(hold) : nil }) { log.writeZeros(claim) }
   }
 
-  private var isUsable: Bool { !isDead.load(ordering: .acquiring) && !isClosed.load(ordering: .acquiring) }
-
-  /// An append that reaches space where zeros are being written waits for them. Called with the turn.
-  func waitForZeros(through end: UInt64) {
-    turn.lock()
-    while let claim = claimedZeros, end > claim.lowerBound { turn.wait() }
-    turn.unlock()
-  }
+  private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
 
   /// A frame without truth whose `durableThrough` covers all that is durable.
   package func appendNote() {
-    guard tryTurn(isUrgent: false) else {
+    guard let hold = turn.tryTake() else {
       keeper?.ask(.note)
       return
     }
-    defer { giveTurn() }
     // A note is a courtesy: without room for it the next frame says the same.
-    if isUsable { try? writeNote() }
+    if isUsable { try? log.appendNote(hold) }
+    turn.give(hold)
   }
 
   func writeNoteNow() throws(StoreError) {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    try writeNote()
-  }
-
-  /// A note, where the last frame does not cover the frames up to `number` (those that carry truth), and they are durable.
-  /// Called with the turn.
-  func writeNote(covering number: UInt64? = nil) throws(StoreError) {
-    let number = number ?? tail.lastTruthNumber
-    guard number > tail.provenThrough, durableThrough.load(ordering: .acquiring) >= number else { return }
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
-    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
+    try withTurnForBackground { (hold) throws(StoreError) in try log.appendNote(hold) }
   }
 }

@@ -104,29 +104,10 @@ final class Entrance: Sendable {
   let word = Atomic<UInt>(0)
 }
 
-extension Store {
-  /// From here on those who come through the entrance find this store, and not the one before it.
-  func take(_ entrance: Entrance, from older: Store?) {
-    // Both locks: in between, the older one would free what the entrance still leads to.
-    older?.syncMonitor.lock()
-    syncMonitor.lock()
-    older?.entrance = nil
-    self.entrance = entrance
-    entrance.word.store(newestWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
-    syncMonitor.unlock()
-    older?.syncMonitor.unlock()
-  }
-
-  /// Makes a state the newest. Called with `syncMonitor`.
-  func show(_ state: StateReference) {
-    newestWord.store(state.word, ordering: .sequentiallyConsistent)
-    entrance?.word.store(state.word, ordering: .sequentiallyConsistent)
-    shownSequence.store(state.record.sequence, ordering: .releasing)
-  }
-
-  /// Whether anybody reads a version of this store right now. Its readers' slots are those of the stores before and after it.
-  var hasReaders: Bool {
+extension Versions {
+  /// Whether anybody reads one of them right now. Their readers' slots are those of the stores before and after theirs.
+  var haveReaders: Bool {
     let words = slots.readWords()
-    return syncMonitor.withLock { liveStates.contains { words.contains($0.key) } }
+    return monitor.withLock { live.contains { words.contains($0.key) } }
   }
 }

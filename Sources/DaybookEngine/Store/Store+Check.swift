@@ -235,7 +235,7 @@ extension Store {
       path: path, header: header, options: readOnly, disk: disk, file: file, backgroundFile: backgroundFile,
       applier: applier, plan: plan)
     // The files belong to this store; the copy must not give them back.
-    copy.isClosed.store(true, ordering: .releasing)
+    copy.life.isClosed.store(true, ordering: .releasing)
     try copy.replay(plan, log: log, through: pin.sequence)
     try body(copy.head.roots, TreeReader(source: copy.source, end: plan.readableEnd))
   }

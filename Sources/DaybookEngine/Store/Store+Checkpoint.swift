@@ -23,24 +23,22 @@ extension Store {
     holdCheckpoints()
     defer { allowCheckpoints() }
     // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
-    if !isClosing && isClosed.load(ordering: .sequentiallyConsistent) { return }
+    if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return }
     try tellOfDamagedPage()
     var failure: StoreError?
     do { if try !writeVersion() { return } } catch { failure = error }
     // Only now, because our own pin has held the written pages.
-    takeTurnForBackground()
-    reclaim()
-    // What waits for a commit that is not durable yet comes free with the next transaction.
-    reclaimThreshold = Store.minimumReclaimByteCount
-    let unused = editor.pages.detachUnused(moreThan: options.checkpointMemoryByteCount / 2)
-    giveTurn()
+    let unused = withTurnForBackground { hold in
+      versions.reclaimSoon(hold)
+      return editor.pages.detachUnused(moreThan: options.checkpointMemoryByteCount / 2)
+    }
     PageSlabs.release(unused)
     if let failure { throw failure }
   }
 
   /// False when there is nothing to write.
   private func writeVersion() throws(StoreError) -> Bool {
-    guard let (slot, state) = slots.claim(newestWord) else { return false }
+    guard let (slot, state) = slots.claim(versions.newestWord) else { return false }
     let version = state.record
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
     guard version.position.offset > freeze.offset else { return false }
@@ -49,7 +47,7 @@ extension Store {
     } catch {
       // What got into the file stays there, and its memory comes free all the same: on a full disk that is what the next
       // checkpoint need not write again. The frame that names any of it comes after a sync.
-      if !isDead.load(ordering: .acquiring), !pages.written.isEmpty { try? exchange(&pages) }
+      if log.isAlive, !pages.written.isEmpty { try? exchange(&pages) }
       throw error
     }
     try exchange(&pages)
@@ -74,33 +72,30 @@ extension Store {
 
   private func syncPages() throws(StoreError) {
     if isMutant("publish-checkpoint-early") { return }
-    do { try backgroundFile.sync(.full) } catch {
-      die(error)
-      throw .outcomeUnknown(error)
-    }
+    try log.sync(backgroundFile)
     hasUnsyncedPages = false
   }
 
   /// Waits until no checkpoint is under way, and keeps others from beginning.
   func holdCheckpoints() {
-    turn.lock()
-    while isCheckpointing { turn.wait() }
+    turn.monitor.lock()
+    while isCheckpointing { turn.monitor.wait() }
     isCheckpointing = true
-    turn.unlock()
+    turn.monitor.unlock()
   }
 
   func allowCheckpoints() {
-    turn.withLock {
+    turn.monitor.withLock {
       isCheckpointing = false
-      turn.broadcast()
+      turn.monitor.broadcast()
     }
   }
 
   /// Waits until no checkpoint is under way.
   func waitForCheckpoint() {
-    turn.lock()
-    while isCheckpointing { turn.wait() }
-    turn.unlock()
+    turn.monitor.lock()
+    while isCheckpointing { turn.monitor.wait() }
+    turn.monitor.unlock()
   }
 
   /// A page failed its check: a note says so, and the next open for writing rebuilds the trees from the log. Until then
@@ -108,32 +103,39 @@ extension Store {
   /// checkpoint takes what was said before it for mended.
   func tellOfDamagedPage() throws(StoreError) {
     guard let fault = damagedPage, !options.isReadOnly else { return }
-    takeTurnForBackground()
-    defer { giveTurn() }
-    if hasToldOfDamagedPage { return }
-    try writeNote(of: fault)
+    try withTurnForBackground { (hold) throws(StoreError) in
+      if !hasToldOfDamagedPage { try appendNote(of: fault, hold) }
+    }
   }
 
   private var damagedPage: PageFault? { source.firstFault.withLock { $0 } }
 
-  /// Called with the turn.
-  private func writeNote(of fault: PageFault) throws(StoreError) {
+  private func appendNote(of fault: PageFault, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     frame.append(uint64: fault.offset)
-    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
+    _ = try log.append(
+      .note, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
     hasToldOfDamagedPage = true
   }
 
   /// One frame of pages within one turn; false when there are none left.
   private func writePages(_ pages: inout CheckpointPages, atMost limit: Int) throws(StoreError) -> Bool {
-    waitForBackgroundTurn()
-    defer { giveTurn() }
-    return try appendPages(&pages, atMost: limit)
+    let hold = takePoliteTurn()
+    let isMore: Bool
+    do { isMore = try appendPages(&pages, atMost: limit, hold) } catch {
+      turn.give(hold)
+      throw error
+    }
+    turn.give(hold)
+    return isMore
   }
 
-  /// One frame of pages. Called with the turn.
-  func appendPages(_ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame) throws(StoreError) -> Bool {
+  /// One frame of pages; false when there are none left.
+  func appendPages(
+    _ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame, _ hold: borrowing Turn.Hold
+  ) throws(StoreError) -> Bool {
+    let tail = log.tail
     let frame = ByteBuffer(capacity: FrameHeader.byteCount + (limit + 2) * Page.byteCount)
     frame.append(zeros: FrameHeader.byteCount)
     // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
@@ -159,7 +161,7 @@ extension Store {
     }
     guard pages.written.count > firstWritten else { return false }
     do {
-      _ = try append(.pages, frame, sequence: tail.sequence, through: backgroundFile)
+      _ = try log.append(.pages, frame, sequence: tail.sequence, through: backgroundFile, hold)
     } catch {
       pages.takeBack(from: firstWritten)
       throw error
@@ -178,81 +180,78 @@ extension Store {
           reference: isDirty ? DirtyPage(root.reference).fileOffset : root.reference, count: root.count,
           pageCount: root.pageCount)
       })
-    waitForBackgroundTurn()
-    // Where nothing but these pages came after the version, replay begins behind them: an open that had to walk over the
-    // pages of 100,000 zones took 31 ms, and 3 behind them (`daybook-bench large-zones`).
-    if hasPages, tail.position.commitOffset == version.position.commitOffset { contents.freeze = tail.position }
-    let frame = ByteBuffer(capacity: 512)
-    frame.append(zeros: FrameHeader.byteCount)
-    contents.append(to: frame, header: header)
-    let checkpoint: FrameHeader
-    do {
-      checkpoint = try append(.checkpoint, frame, sequence: tail.sequence, through: backgroundFile)
-    } catch {
-      giveTurn()
-      throw error
+    let checkpoint = try turn.holding(takePoliteTurn()) { (hold) throws(StoreError) in
+      // Where nothing but these pages came after the version, replay begins behind them: an open that had to walk over the
+      // pages of 100,000 zones took 31 ms, and 3 behind them (`daybook-bench large-zones`).
+      let place = log.tail.position
+      if hasPages, place.commitOffset == version.position.commitOffset { contents.freeze = place }
+      let frame = ByteBuffer(capacity: 512)
+      frame.append(zeros: FrameHeader.byteCount)
+      contents.append(to: frame, header: header)
+      let checkpoint = try log.append(.checkpoint, frame, sequence: place.sequence, through: backgroundFile, hold)
+      if let damagedPage, !isMutant("forget-damaged-page") {
+        // Without room for it, `close` and the next checkpoint try again.
+        hasToldOfDamagedPage = false
+        try? appendNote(of: damagedPage, hold)
+      }
+      return checkpoint
     }
-    if let damagedPage, !isMutant("forget-damaged-page") {
-      // Without room for it, `close` and the next checkpoint try again.
-      hasToldOfDamagedPage = false
-      try? writeNote(of: damagedPage)
+    try log.sync(backgroundFile)
+    withTurnForBackground { hold in
+      log.name(checkpoint, hold)
+      freeze = contents.freeze
     }
-    giveTurn()
-    do { try backgroundFile.sync(.full) } catch {
-      die(error)
-      throw .outcomeUnknown(error)
-    }
-    takeTurnForBackground()
-    tail.name(checkpoint)
-    freeze = contents.freeze
-    giveTurn()
   }
 
   /// The short edit after a checkpoint. Nothing of it goes into the log: the trees hold the same as before.
   private func exchange(_ pages: inout CheckpointPages) throws(StoreError) {
-    takeTurnForBackground()
-    let version = head.version + 1
-    editor.version = version
-    editor.end = tail.offset
-    let start = editor.beginEdit()
-    var roots = head.roots
-    do {
-      for index in 0..<RootSet.count {
-        roots[index].reference = try editor.exchangeWritten(roots[index].reference)
-      }
-    } catch {
-      editor.rollBack(to: start)
-      giveTurn()
-      throw StoreError(error)
+    let hold = turn.takeForBackground()
+    do { try exchange(&pages, hold) } catch {
+      turn.give(hold)
+      throw error
     }
-    // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
-    expandWholeTrees(pinned: [], published: 0, all: true)
-    editor.retireWritten(pages.written)
-    pages.exchanged()
-    retire(editor.finishEdit(), newest: version)
-    head.version = version
-    head.position = tail.position
-    head.end = max(head.end, tail.offset)
-    head.roots = roots
-    enqueue(head)
-    syncMonitor.lock()
-    let shown = publishPending(regardless: options.durability == .relaxed)
-    syncMonitor.unlock()
-    giveTurn()
+    let shown = versions.publish(regardless: options.durability == .relaxed)
+    turn.give(hold)
     if let shown { options.onPublish?(shown) }
   }
 
-  /// Background work lets writers go first, until three quarters of the log budget or of the memory are used.
-  private func waitForBackgroundTurn() {
-    while !tryTurn(isUrgent: isUrgent) { SystemClock.sleep(nanoseconds: 200_000) }
+  private func exchange(_ pages: inout CheckpointPages, _ hold: borrowing Turn.Hold) throws(StoreError) {
+    let tail = log.tail
+    var next = head
+    next.version += 1
+    editor.version = next.version
+    editor.end = tail.offset
+    let start = editor.beginEdit()
+    do {
+      for index in 0..<RootSet.count {
+        next.roots[index].reference = try editor.exchangeWritten(next.roots[index].reference)
+      }
+    } catch {
+      editor.rollBack(to: start)
+      throw StoreError(error)
+    }
+    // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
+    versions.expandAllWholeTrees(hold)
+    editor.retireWritten(pages.written)
+    pages.exchanged()
+    next.position = tail.position
+    next.end = max(next.end, tail.offset)
+    replaceHead(by: next, hold)
   }
 
-  /// Takes the turn; whoever holds it gives it soon.
-  func takeTurnForBackground() { while !tryTurn(isUrgent: true) {} }
+  /// The turn for background work that lets writers go first, until three quarters of the log budget or of the memory are
+  /// used.
+  private func takePoliteTurn() -> Turn.Hold {
+    while true {
+      if isUrgent { return turn.takeForBackground() }
+      if let hold = turn.tryTake() { return hold }
+      SystemClock.sleep(nanoseconds: 200_000)
+    }
+  }
 
   private var isUrgent: Bool {
     if !options.hasBackgroundThread { return true }
-    return turn.withLock { !isTurnTaken && hasUsed(quarters: 3) }
+    return turn.monitor.withLock { !turn.isTaken && hasUsed(quarters: 3) }
   }
 }
 

@@ -8,22 +8,21 @@ extension Store {
     try checkProcess()
     closing.lock()
     defer { closing.unlock() }
-    if isClosed.load(ordering: .acquiring) { return }
+    if life.isClosed.load(ordering: .acquiring) { return }
     // From here on nobody begins to read or write. Whoever has begun finishes first.
-    isClosed.store(true, ordering: .sequentiallyConsistent)
+    life.isClosed.store(true, ordering: .sequentiallyConsistent)
     keeper?.stop()
-    takeTurnForBackground()
-    giveTurn()
+    withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?
     // Between transactions everything is durable, and the file may be another's now.
     let mayWrite =
-      !options.isReadOnly && lost == nil && (holdsFileLock || takeFileLockToClose())
-    if mayWrite && (hasWritten || isDirtySinceOpen) && !isDead.load(ordering: .acquiring) {
+      !options.isReadOnly && lost == nil && (fileLock.isHeld || takeFileLockToClose())
+    if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
       do {
-        try syncThrough(writtenNumber.load(ordering: .acquiring))
+        try syncWritten()
         // The next open replays commits, and walks over frames of pages: that costs it a hundredth.
-        let walkByteCount = Int(tail.offset) - Int(freeze.offset)
+        let walkByteCount = Int(log.tail.offset) - Int(freeze.offset)
         if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
           // Without room for its pages the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
@@ -31,14 +30,12 @@ extension Store {
         try tellOfDamagedPage()
         try writeClosed()
       } catch { failure = error }
-    } else if mayWrite, options.durability == .relaxed, isDead.load(ordering: .acquiring),
-      tail.lastTruthNumber > durableThrough.load(ordering: .acquiring)
-    {
+    } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastTruthNumber) {
       // Other levels have told each commit that waited. Here nobody waited: this is the last chance to say that commits
       // which returned may be gone.
       do { try checkAlive() } catch { failure = error }
     }
-    if hasReaders {
+    if versions.haveReaders {
       // A read goes on, and its memory must not go away; the files are given back with this object.
       file.unlock(.writer)
       file.unlock(.readers)
@@ -48,30 +45,26 @@ extension Store {
       // Now, and not with this object: whoever closes a database and opens it again would wait for it then.
       releasePages()
     }
-    writerClaim?.release()
-    writerClaim = nil
+    fileLock.releaseClaim()
     if let failure { throw failure }
   }
 
   private func writeClosed() throws(StoreError) {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    // The checkpoint frame is durable, and covered too.
-    try syncThrough(writtenNumber.load(ordering: .acquiring))
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
-    let closed = try append(.closed, frame, sequence: tail.sequence, keepsReserve: false)
-    do { try file.sync(.full) } catch {
-      die(error)
-      throw .outcomeUnknown(error)
+    try withTurnForBackground { (hold) throws(StoreError) in
+      // The checkpoint frame is durable, and covered too.
+      try syncWritten()
+      let frame = ByteBuffer(capacity: 256)
+      frame.append(zeros: FrameHeader.byteCount)
+      let closed = try log.append(.closed, frame, sequence: log.tail.sequence, keepsReserve: false, hold)
+      try log.sync(file)
+      do throws(DiskFailure) {
+        // Nobody maps the zeros that are cut off, unless a reader is there.
+        if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {
+          defer { file.unlock(.readers) }
+          let end = Int(closed.next) + (log.hasMetFullDisk ? options.reserveByteCount : 0)
+          if try file.byteCount() > end { try file.truncate(to: end) }
+        }
+      } catch { throw .disk(error) }
     }
-    do {
-      // Nobody maps the zeros that are cut off, unless a reader is there.
-      if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {
-        defer { file.unlock(.readers) }
-        let end = Int(closed.next) + (hasMetFullDisk ? options.reserveByteCount : 0)
-        if try file.byteCount() > end { try file.truncate(to: end) }
-      }
-    } catch { throw .disk(error) }
   }
 }

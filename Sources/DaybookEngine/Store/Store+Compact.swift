@@ -68,7 +68,7 @@ extension Store {
       limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, imager, pace)
-      try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
+      try target.syncWritten()
       try replace(by: target, in: stores, temporary, from: position, imager)
     } catch {
       // Not after the rename: then the target is current, and the error is one that this store died of.
@@ -89,19 +89,8 @@ extension Store {
     }
   }
 
-  /// Cuts off the zeros behind the log, the reserve among them; false where a reader keeps them, or there are none. The
-  /// next commit prepares new ones.
   fileprivate func trimZeros() throws(StoreError) -> Bool {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    waitForZeros(through: .max)
-    do {
-      guard try file.byteCount() > Int(tail.offset), try file.tryLock(.readers, .exclusive) else { return false }
-      defer { file.unlock(.readers) }
-      try file.truncate(to: Int(tail.offset))
-    } catch { throw .disk(error) }
-    zerosEnd.store(tail.offset, ordering: .relaxed)
-    return true
+    try withTurnForBackground { (hold) throws(StoreError) in try log.trimZeros(hold) }
   }
 
   private func copyImage(
@@ -132,7 +121,7 @@ extension Store {
     for _ in 0..<16 {
       try pace.check()
       // Frames that show nothing may be gone from where the copy stands: there is nothing to catch up with, then.
-      if writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
+      if log.writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, imager, pace)
     }
   }
@@ -142,41 +131,32 @@ extension Store {
   private static let unnoticedByteCount: UInt64 = 64 << 10
 
   /// How far commits may get ahead while the new file writes its checkpoint: they are its log then.
-  private var leadDuringCheckpoint: UInt64 {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    return UInt64(logBudgetByteCount / 2)
-  }
+  private var leadDuringCheckpoint: UInt64 { withTurnForBackground { _ in UInt64(logBudgetByteCount / 2) } }
 
   private func setUnfinished(_ isUnfinished: Bool, beside current: Store) {
-    takeTurnForBackground()
-    self.isUnfinished = isUnfinished
-    commitSyncs = current.commitSyncs
-    giveTurn()
+    withTurnForBackground { _ in
+      self.isUnfinished = isUnfinished
+      commitSyncs = current.commitSyncs
+    }
   }
 
   /// The image's pin keeps the pages of its version as long as the image takes: those in the file take no memory. At ten
   /// million records they took half a gigabyte, beside what came after them.
   private func checkpointBeforeImage() throws(StoreError) {
-    takeTurnForBackground()
-    let isWorthIt = editor.pages.usedByteCount > options.checkpointMemoryByteCount / 8
-    giveTurn()
+    let isWorthIt = withTurnForBackground { _ in editor.pages.usedByteCount > options.checkpointMemoryByteCount / 8 }
     // Without room for its pages there may still be room for the new file.
     if isWorthIt { do { try checkpoint() } catch .disk {} }
   }
 
   /// A checkpoint where the log since the last would soon ask for one.
   private func checkpointBeforeUse() throws(StoreError) {
-    takeTurnForBackground()
-    let isWorthIt = hasUsed(quarters: 1)
-    giveTurn()
-    if isWorthIt { try checkpoint() }
+    if withTurnForBackground({ _ in hasUsed(quarters: 1) }) { try checkpoint() }
   }
 
   private func limitCommits(through offset: UInt64) {
-    turn.withLock {
+    turn.monitor.withLock {
       commitLimit = offset
-      turn.broadcast()
+      turn.monitor.broadcast()
     }
   }
 
@@ -207,10 +187,10 @@ extension Store {
         limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isSettled, !target.options.hasBackgroundThread { target.tryCheckpoint() }
-      try pace?.rest(writtenThrough: target.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
+      try pace?.rest(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
         // hundreds of megabytes, and their first touch most of the time.
-        try target.syncThrough(target.writtenNumber.load(ordering: .acquiring))
+        try target.syncWritten()
       }
     }
     try batch.settle()
@@ -222,51 +202,46 @@ extension Store {
     by target: Store, in stores: StoreSwitch, _ temporary: String, from position: LogPosition, _ imager: some Imager
   ) throws(StoreError) {
     holdCheckpoints()
-    takeTurnForBackground()
-    defer {
-      giveTurn()
-      allowCheckpoints()
-    }
-    try checkUsable()
-    try syncThrough(writtenNumber.load(ordering: .acquiring))
-    if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
-    if !isMutant("skip-compaction-sync") { try target.syncThrough(target.writtenNumber.load(ordering: .acquiring)) }
-    // Readers in other processes that follow to the new file must not see less there than here.
-    if !isMutant("compact-without-note") { try target.writeNoteNow() }
-    do {
-      guard try disk.identity(of: path) == file.identity else {
-        throw StoreError.refused(reason: "the database's name leads to another file")
+    defer { allowCheckpoints() }
+    try withTurnForBackground { (hold) throws(StoreError) in
+      try checkUsable()
+      try syncWritten()
+      if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
+      if !isMutant("skip-compaction-sync") { try target.syncWritten() }
+      // Readers in other processes that follow to the new file must not see less there than here.
+      if !isMutant("compact-without-note") { try target.writeNoteNow() }
+      do {
+        guard try disk.identity(of: path) == file.identity else {
+          throw StoreError.refused(reason: "the database's name leads to another file")
+        }
+      } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+      try checkOnlyName()
+      let frame = ByteBuffer(capacity: 256)
+      frame.append(zeros: FrameHeader.byteCount)
+      frame.append(uint64: target.header.generation)
+      _ = try log.append(
+        .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
+      // After a failure nobody knows which file the name leads to after a crash.
+      try log.orDie { () throws(DiskFailure) in
+        try backgroundFile.sync(.full)
+        try disk.rename(temporary, to: path)
+        if !isMutant("skip-directory-sync-after-compaction") { try disk.syncDirectory(holding: path) }
       }
-    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
-    try checkOnlyName()
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
-    frame.append(uint64: target.header.generation)
-    _ = try append(.superseded, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile)
-    do {
-      try backgroundFile.sync(.full)
-      try disk.rename(temporary, to: path)
-      if !isMutant("skip-directory-sync-after-compaction") { try disk.syncDirectory(holding: path) }
-    } catch {
-      // Which file the name leads to after a crash is not known any more.
-      die(error)
-      throw .outcomeUnknown(error)
+      target.groupCommit.hasSyncedDirectory = true
+      target.recovery = recovery
+      stores.replace(by: target)
+      supersede(hold)
     }
-    target.hasSyncedDirectory = true
-    target.recovery = recovery
-    stores.replace(by: target)
-    supersede()
   }
 
   /// Gives up a store that never became current. Nothing of it is wanted, so nothing is written.
   private func abandon() {
-    isClosed.store(true, ordering: .sequentiallyConsistent)
+    life.isClosed.store(true, ordering: .sequentiallyConsistent)
     keeper?.stop()
     keeper = nil
     waitForCheckpoint()
-    writerClaim?.release()
-    writerClaim = nil
-    isRetired.store(true, ordering: .releasing)
+    fileLock.releaseClaim()
+    life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused()
   }
 

@@ -20,72 +20,45 @@ extension Store {
     package var hasMended = false
   }
 
-  /// Takes the file lock and catches up. Called with the turn.
-  func acquireFileLock() throws(StoreError) {
-    if holdsFileLock { return }
-    if isSuspended.load(ordering: .acquiring) { throw .suspended }
-    try takeFileLock(atMost: options.lockTimeoutNanoseconds)
+  /// Takes the file lock and catches up.
+  func acquireFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
+    if fileLock.isHeld { return }
+    if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
+    try takeFileLock(atMost: options.lockTimeoutNanoseconds, hold)
   }
 
-  private func takeFileLock(atMost timeoutNanoseconds: UInt64) throws(StoreError) {
-    let claim = try waitForFileLock(atMost: timeoutNanoseconds)
-    do { try catchUpWithOthers() } catch {
-      file.unlock(.writer)
-      claim.release()
-      throw error
-    }
-    writerClaim = claim
-    holdsFileLock = true
+  private func takeFileLock(atMost timeoutNanoseconds: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {
+    try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in try catchUpWithOthers(hold) }
   }
 
   /// For the last frame of a file that several processes write: only when nobody else is at it right now.
   func takeFileLockToClose() -> Bool {
-    guard options.locksPerTransaction, hasWritten || isDirtySinceOpen, !isSuspended.load(ordering: .acquiring),
-      !isDead.load(ordering: .acquiring)
+    guard options.locksPerTransaction, log.hasWritten || isDirtySinceOpen, !life.isSuspended.load(ordering: .acquiring),
+      log.isAlive
     else { return false }
-    takeTurnForBackground()
-    defer { giveTurn() }
-    do { try takeFileLock(atMost: 0) } catch { return false }
-    return true
-  }
-
-  private func waitForFileLock(atMost timeoutNanoseconds: UInt64) throws(StoreError) -> WriterClaim {
-    let start = SystemClock.monotonicNanoseconds()
-    // Another process gives the lock back after a fraction of a millisecond; later there is no hurry.
-    var pause: UInt64 = 50_000
-    while true {
-      if let claim = WriterClaim(file.identity) {
-        do {
-          if try file.tryLock(.writer, .exclusive) { return claim }
-        } catch {
-          claim.release()
-          throw .disk(error)
-        }
-        claim.release()
-      }
-      if SystemClock.monotonicNanoseconds() - start >= timeoutNanoseconds { throw .locked(path: path) }
-      SystemClock.sleep(nanoseconds: pause)
-      pause = min(pause + pause / 4, 2_000_000)
+    return withTurnForBackground { hold in
+      do { try takeFileLock(atMost: 0, hold) } catch { return false }
+      return true
     }
   }
 
   /// Goes on behind what others have handed over. Where one has died instead, or the name or the log has changed, the file is
   /// opened again: what is not proven is repaired at one place only, before anybody sees it.
-  private func catchUpWithOthers() throws(StoreError) {
-    let log: LogReader
+  private func catchUpWithOthers(_ hold: borrowing Turn.Hold) throws(StoreError) {
+    let reader: LogReader
     do {
       guard try disk.identity(of: path) == file.identity || isMutant("skip-inode-check-at-takeover") else {
         throw StoreError.moved(.otherFile)
       }
-      log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
+      reader = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
-    let plan = try planOfOthers(in: log)
+    let plan = try planOfOthers(in: reader, hold)
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
-    zerosEnd.store(log.end, ordering: .relaxed)
+    log.zerosEnd.store(reader.end, ordering: .relaxed)
     guard plan.last != nil else { return }
-    let before = tail.sequence
-    if plan.lastSequence > before { try show(plan, log) }
-    tail.move(to: plan.end, provenThrough: plan.provenThrough)
+    let before = log.tail.sequence
+    if plan.lastSequence > before { try show(plan, reader, hold) }
+    log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     setDurable(through: plan.provenThrough)
     if plan.lastSequence > before {
       takeover = Takeover(count: takeover.count + 1, from: before, to: plan.lastSequence, hasMended: false)
@@ -94,45 +67,41 @@ extension Store {
 
   /// Gives the file lock back, unless a writer of this process waits for its turn or its sync.
   func releaseFileLockIfIdle() {
-    guard options.locksPerTransaction, !isForked.load(ordering: .acquiring) else { return }
-    takeTurnForBackground()
-    defer { giveTurn() }
-    let isBusy = turn.withLock { waitingWriterCount > 0 || fileLockKeeperCount > 0 }
-    if isBusy { return }
-    releaseFileLock()
+    guard options.locksPerTransaction, !life.isForked.load(ordering: .acquiring) else { return }
+    withTurnForBackground { hold in
+      let isBusy = turn.monitor.withLock { turn.waitingWriterCount > 0 || fileLock.keeperCount > 0 }
+      if !isBusy { releaseFileLock(hold) }
+    }
   }
 
-  /// Gives the file lock back. Called with the turn; does nothing while something written is not durable yet, unless the
-  /// writer is dead.
+  /// Gives the file lock back; does nothing while something written is not durable yet, unless the writer is dead.
   @discardableResult
-  func releaseFileLock() -> Bool {
-    if !holdsFileLock { return true }
-    if !isDead.load(ordering: .acquiring) {
-      if durableThrough.load(ordering: .acquiring) < tail.lastTruthNumber { return false }
+  func releaseFileLock(_ hold: borrowing Turn.Hold) -> Bool {
+    if !fileLock.isHeld { return true }
+    if log.isAlive {
+      let tail = log.tail
+      if !log.isDurable(tail.lastTruthNumber) { return false }
       // A checkpoint's own sync acknowledges nothing, and a frame that nothing proves is written again by whoever comes next.
       // So does it where there is no room for the note.
       let last = max(tail.lastTruthNumber, tail.lastCheckpointNumber)
-      if durableThrough.load(ordering: .acquiring) < last { try? syncThrough(last) }
-      if !isMutant("hand-over-without-note") { try? writeNote(covering: last) }
+      if !log.isDurable(last) { try? syncThrough(last) }
+      if !isMutant("hand-over-without-note") { try? log.appendNote(covering: last, hold) }
     }
-    file.unlock(.writer)
-    writerClaim?.release()
-    writerClaim = nil
-    holdsFileLock = false
+    fileLock.giveBack(hold)
     return true
   }
 
   /// Keeps the file lock from being given back, for work that lasts longer than a transaction.
   func keepFileLock() throws(StoreError) {
     try checkUsable()
-    takeTurn()
-    defer { giveTurn() }
-    try acquireFileLock()
-    turn.withLock { fileLockKeeperCount += 1 }
+    try turn.holding(takeTurn()) { (hold) throws(StoreError) in
+      try acquireFileLock(hold)
+      turn.monitor.withLock { fileLock.keeperCount += 1 }
+    }
   }
 
   func letFileLockGo() {
-    turn.withLock { fileLockKeeperCount -= 1 }
+    turn.monitor.withLock { fileLock.keeperCount -= 1 }
     releaseFileLockIfIdle()
   }
 
@@ -141,42 +110,39 @@ extension Store {
   /// Gives back every lock, after everything written is durable and background work has stopped. Reads go on.
   func suspend() throws(StoreError) {
     try checkProcess()
-    if isClosed.load(ordering: .acquiring) { throw closedError }
-    isSuspended.store(true, ordering: .sequentiallyConsistent)
+    if life.isClosed.load(ordering: .acquiring) { throw closedError }
+    life.isSuspended.store(true, ordering: .sequentiallyConsistent)
     if options.isReadOnly {
       // Not under a refresh, which walks over what a writer may cut off from here on.
-      takeTurnForBackground()
-      defer { giveTurn() }
-      file.unlock(.readers)
-      return
+      return withTurnForBackground { _ in file.unlock(.readers) }
     }
     keeper?.stop()
     waitForCheckpoint()
-    takeTurnForBackground()
-    defer { giveTurn() }
-    // Within the turn: a commit that is still under way may ask it for something.
-    keeper = nil
-    if !isDead.load(ordering: .acquiring) { try syncThrough(writtenNumber.load(ordering: .acquiring)) }
-    releaseFileLock()
+    try withTurnForBackground { (hold) throws(StoreError) in
+      // Within the turn: a commit that is still under way may ask it for something.
+      keeper = nil
+      if log.isAlive { try syncWritten() }
+      releaseFileLock(hold)
+    }
   }
 
   /// Takes the locks again and catches up with what others have done.
   func resume() throws(StoreError) {
     try checkProcess()
-    if isClosed.load(ordering: .acquiring) { throw closedError }
-    guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    if life.isClosed.load(ordering: .acquiring) { throw closedError }
+    guard life.isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
     do throws(StoreError) {
       if options.isReadOnly {
         try Store.lockReaders(file, options)
       } else if !options.locksPerTransaction {
-        takeTurn()
-        defer { giveTurn() }
-        try acquireFileLock()
-        startKeeper()
+        try turn.holding(takeTurn()) { (hold) throws(StoreError) in
+          try acquireFileLock(hold)
+          startKeeper()
+        }
       }
     } catch {
       // Also where the file has to be opened again: until that has worked, this one has no lock, and stays suspended.
-      isSuspended.store(true, ordering: .sequentiallyConsistent)
+      life.isSuspended.store(true, ordering: .sequentiallyConsistent)
       throw error
     }
   }
@@ -194,21 +160,21 @@ extension StoreSwitch {
 
   /// False where another thread has the lock: it found that whatever was the matter is over.
   private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
-    store.takeTurnForBackground()
-    defer { store.giveTurn() }
-    if !store.options.isReadOnly, store.holdsFileLock { return false }
-    let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
-    guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
-      try? next.close()
-      throw .replaced(path: store.path)
+    try store.withTurnForBackground { (hold) throws(StoreError) in
+      if !store.options.isReadOnly, store.fileLock.isHeld { return false }
+      let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
+      guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
+        try? next.close()
+        throw .replaced(path: store.path)
+      }
+      // What older snapshots show may have been written over.
+      if cause == .otherLog { store.revokeSnapshots() }
+      // Whatever has the name now, it need not go on from what was known: an older copy may have been put there.
+      next.takeover = Store.Takeover(count: 1, from: store.head.sequence, to: next.head.sequence, hasMended: true)
+      replace(by: next)
+      store.supersede(hold)
+      return true
     }
-    // What older snapshots show may have been written over.
-    if cause == .otherLog { store.revokeSnapshots() }
-    // Whatever has the name now, it need not go on from what was known: an older copy may have been put there.
-    next.takeover = Store.Takeover(count: 1, from: store.head.sequence, to: next.head.sequence, hasMended: true)
-    replace(by: next)
-    store.supersede()
-    return true
   }
 
   /// Gives back every lock until `resume`; writes throw `.suspended` meanwhile.

@@ -36,9 +36,9 @@ extension Store {
       if case .rotten(let lost) = used.ending { throw StoreError.rotten(lost: lost) }
       try store.repair(used, log: log)
       store.startWriting(used)
-      store.writerClaim = claim
+      store.fileLock.hand(over: claim)
       // A file that will only later have its name stays locked until then.
-      if name != path { store.fileLockKeeperCount = 1 }
+      if name != path { store.fileLock.keeperCount = 1 }
       try? removeLeftover(of: name, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
       store.releaseFileLockIfIdle()
@@ -84,9 +84,11 @@ extension Store {
         holdsWriterByte = false
       }
       let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
-      store.settle(behind: used)
       store.recovery.isBesideWriter = !isAlone
-      store.publishFirst()
+      store.withTurnForBackground { hold in
+        store.settle(behind: used, hold)
+        store.publishFirst(hold)
+      }
       return store
     } catch {
       file.close()
@@ -168,7 +170,7 @@ extension Store {
     setDurable(through: plan.repairedThrough)
     // Trees that had to be rebuilt are worth a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint
-    publishFirst()
+    withTurnForBackground { hold in publishFirst(hold) }
     startKeeper()
     // Readers beside us see what a frame proves durable, and recovery has proven more.
     if plan.hasUnprovenTruth { keeper?.ask(.note) }
@@ -176,15 +178,7 @@ extension Store {
 
   /// Everything up to a frame is known to be durable, and up to the tail it is written: an open has repaired the log, or
   /// others have handed it over. From here on `syncForGroup` alone moves it.
-  func setDurable(through number: UInt64) {
-    syncMonitor.lock()
-    durableNumber = max(durableNumber, number)
-    durableThrough.store(durableNumber, ordering: .releasing)
-    syncMonitor.unlock()
-    writtenNumber.store(max(writtenNumber.load(ordering: .acquiring), number), ordering: .releasing)
-    writtenOffset.store(tail.offset, ordering: .releasing)
-    syncedOffset.store(tail.offset, ordering: .releasing)
-  }
+  func setDurable(through number: UInt64) { syncMonitor.withLock { log.setDurable(through: number) } }
 
   func startKeeper() {
     guard options.hasBackgroundThread else { return }
@@ -192,10 +186,8 @@ extension Store {
     if keeper.start(self) { self.keeper = keeper }
   }
 
-  private func publishFirst() {
-    enqueue(head)
-    syncMonitor.lock()
-    _ = publishPending(regardless: true)
-    syncMonitor.unlock()
+  private func publishFirst(_ hold: borrowing Turn.Hold) {
+    versions.enqueue(head, of: self, hold)
+    _ = versions.publish(regardless: true)
   }
 }

@@ -32,14 +32,16 @@ extension Store {
   }
 
   /// The last commit that readers see.
-  package var lastSequence: UInt64 { shownSequence.load(ordering: .acquiring) }
+  package var lastSequence: UInt64 { versions.shownSequence.load(ordering: .acquiring) }
 
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
-    guard let (slot, state) = slots.claim(newestWord) else { throw .tooManySnapshots(limit: ReaderSlots.limit) }
+    guard let (slot, state) = versions.slots.claim(versions.newestWord) else {
+      throw .tooManySnapshots(limit: ReaderSlots.limit)
+    }
     // In this order: `close` says that it closes, then looks whether a slot is taken.
-    if isClosed.load(ordering: .sequentiallyConsistent) {
+    if life.isClosed.load(ordering: .sequentiallyConsistent) {
       releaseRefused(slot)
       throw closedError
     }
@@ -50,18 +52,18 @@ extension Store {
   @inline(never)
   func releaseRefused(_ slot: Int) {
     slots.release(slot)
-    if isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
+    if life.isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
   }
 
   @inline(__always)
   package func endRead(_ pin: Pin) {
     slots.release(pin.slot)
-    if isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+    if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
   /// A snapshot of the newest version. Ends with `end`.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
-    guard let (index, state) = slots.snapshots.begin(newestWord) else {
+    guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
       throw .tooManySnapshots(limit: SnapshotTable.limit)
     }
     return try begun(index, state)
@@ -71,7 +73,7 @@ extension Store {
   func begun(_ index: Int, _ state: StateReference) throws(StoreError) -> SnapshotPin {
     // Safe: the place keeps the version, and nobody revokes it before the read that has begun ends.
     let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
-    if isClosed.load(ordering: .sequentiallyConsistent) {
+    if life.isClosed.load(ordering: .sequentiallyConsistent) {
       end(pin)
       throw closedError
     }
@@ -83,11 +85,11 @@ extension Store {
   /// with it.
   package func resume(_ snapshot: SnapshotPin) throws(StoreError) -> Pin {
     guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
-    if isOverwritten.load(ordering: .acquiring) {
+    if life.isOverwritten.load(ordering: .acquiring) {
       rest(snapshot)
       throw .snapshotTooOld
     }
-    if isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
+    if life.isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
       rest(snapshot)
       throw closesAsForked
     }
@@ -98,18 +100,19 @@ extension Store {
   package func rest(_ snapshot: SnapshotPin) {
     slots.snapshots.endReading(snapshot.index)
     // A store that ends its snapshots waits only for those that read.
-    if isFinished.load(ordering: .relaxed) { releaseIfUnused() }
+    if life.isFinished.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
   package func end(_ snapshot: SnapshotPin) {
     slots.snapshots.end(snapshot.index)
-    if isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+    if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
-  private var closesAsForked: StoreError { isForked.load(ordering: .acquiring) ? .forked : .closed }
+  private var closesAsForked: StoreError { life.isForked.load(ordering: .acquiring) ? .forked : .closed }
 
   private var closesSnapshots: Bool {
-    !isSuperseded.load(ordering: .acquiring) || isFinished.load(ordering: .acquiring) || isForked.load(ordering: .acquiring)
+    !life.isSuperseded.load(ordering: .acquiring) || life.isFinished.load(ordering: .acquiring)
+      || life.isForked.load(ordering: .acquiring)
   }
 
   /// Throws when no operation can lie at a place. Trees of a forged file name places beyond its end: nothing is allocated for

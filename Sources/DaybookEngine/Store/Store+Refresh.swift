@@ -39,8 +39,8 @@ extension Store {
 
   func refresh() throws(StoreError) -> Refreshed {
     try checkProcess()
-    if isClosed.load(ordering: .acquiring) { throw closedError }
-    if isSuspended.load(ordering: .acquiring) { throw .suspended }
+    if life.isClosed.load(ordering: .acquiring) { throw closedError }
+    if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     // A writer that keeps the file lock has seen everything.
     guard options.isReadOnly || options.locksPerTransaction else { return .nothing }
     do {
@@ -48,28 +48,30 @@ extension Store {
         return .moved(.otherFile)
       }
     } catch { throw .disk(error) }
-    takeTurn()
-    defer { giveTurn() }
-    if !options.isReadOnly && holdsFileLock { return .nothing }
+    return try turn.holding(takeTurn()) { (hold) throws(StoreError) in try refresh(hold) }
+  }
+
+  private func refresh(_ hold: borrowing Turn.Hold) throws(StoreError) -> Refreshed {
+    if !options.isReadOnly && fileLock.isHeld { return .nothing }
     // Looked at again with the turn, which `suspend` takes before it gives the lock back.
-    if isSuspended.load(ordering: .acquiring) { throw .suspended }
+    if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     // A writer that takes turns is no reader all the time: others may cut off zeros between its transactions, not now.
     if !options.isReadOnly { try Store.lockReaders(file, options) }
     defer { if !options.isReadOnly { file.unlock(.readers) } }
     let isAlone: Bool
-    let log: LogReader
+    let reader: LogReader
     do {
       isAlone = try file.tryLock(.writer, .shared)
-      log = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
+      reader = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     } catch { throw .disk(error) }
     var holdsWriterByte = isAlone
     defer { if holdsWriterByte { file.unlock(.writer) } }
     let plan: RecoveryPlan
-    do { plan = try isAlone ? planOfOthers(in: log) : planBesideWriter(log) } catch {
+    do { plan = try isAlone ? planOfOthers(in: reader, hold) : planBesideWriter(reader, hold) } catch {
       guard case .moved(let cause) = error else { throw error }
       return .moved(cause)
     }
-    guard plan.lastSequence > tail.sequence else { return .nothing }
+    guard plan.lastSequence > log.tail.sequence else { return .nothing }
     // Nobody is there who would prove them: an open makes them durable before anybody sees them.
     if isAlone, plan.hasUnprovenTruth { return .moved(.notHandedOver) }
     // What was found stays, and no writer waits for a long replay.
@@ -77,46 +79,46 @@ extension Store {
       file.unlock(.writer)
       holdsWriterByte = false
     }
-    try show(plan, log)
-    settle(behind: plan)
+    try show(plan, reader, hold)
+    settle(behind: plan, hold)
     return .shown
   }
 
   /// What stands behind the tail by now.
-  func planOfOthers(in log: LogReader) throws(StoreError) -> RecoveryPlan {
+  func planOfOthers(in reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
+    let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
     let plan: RecoveryPlan
     do {
-      guard try tail.position.holds(in: log) else { throw StoreError.moved(.otherLog) }
-      plan = try log.plan(continuing: tail.position, provenThrough: durableThrough.load(ordering: .acquiring))
+      guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
+      plan = try reader.plan(continuing: place, provenThrough: proven)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
     return plan
   }
 
   /// The same beside a live writer: what it has proven durable.
-  private func planBesideWriter(_ log: LogReader) throws(StoreError) -> RecoveryPlan {
+  private func planBesideWriter(_ reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
+    let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
     do {
-      guard try tail.position.holds(in: log) else { throw StoreError.moved(.otherLog) }
-      let (place, proven) = (tail.position, durableThrough.load(ordering: .acquiring))
+      guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
       var plan = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
-        try log.plan(continuing: place, provenThrough: proven)
+        try reader.plan(continuing: place, provenThrough: proven)
       }
       if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
-      try plan.cut(to: log)
+      try plan.cut(to: reader)
       return plan
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
   }
 
-  /// Applies the commits of a plan, all of them durable, and shows them. The next look goes on behind the last of them, so that
-  /// the parts of a large transaction are never cut from the commit that names them.
-  func show(_ plan: RecoveryPlan, _ log: LogReader) throws(StoreError) {
+  /// Applies the commits of a plan, all of them durable, and shows them.
+  func show(_ plan: RecoveryPlan, _ reader: LogReader, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let transaction = reusableTransaction
-    transaction.begin()
+    transaction.begin(borrowing: hold)
     // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
     let end = max(plan.readableEnd, head.end)
     transaction.readsOnlyFile(through: end)
     do throws(LogFault) {
-      try log.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
+      try reader.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }
       try applier.flush(transaction)
@@ -125,24 +127,21 @@ extension Store {
       throw StoreError(error)
     }
     let balance = editor.pageBalance
-    let version = head.version + 1
-    retire(editor.finishEdit(), newest: version)
-    head = StateRecord(
-      version: version, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
-      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
-      roots: transaction.roots)
-    enqueue(head)
-    syncMonitor.lock()
-    let shown = publishPending(regardless: true)
-    syncMonitor.unlock()
-    reclaim()
+    replaceHead(
+      by: StateRecord(
+        version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
+        pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+        roots: transaction.roots), hold)
+    let shown = versions.publish(regardless: true)
+    versions.reclaim(hold)
     if let shown { options.onPublish?(shown) }
   }
 
-  /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable.
-  func settle(behind plan: RecoveryPlan) {
+  /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable. The parts of
+  /// a large transaction are never cut from the commit that names them.
+  func settle(behind plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
     let place = plan.lastCommitEnd
-    tail.move(to: place, provenThrough: place.number - 1)
+    log.move(to: place, provenThrough: place.number - 1, hold)
     head.position = place
     setDurable(through: place.number - 1)
   }

@@ -2,25 +2,25 @@
 /// crash at any of its steps, and begins again.
 extension Store {
   /// Makes the file what the plan says it is. Each step may be repeated after a crash.
-  func repair(_ plan: RecoveryPlan, log: LogReader) throws(StoreError) {
+  func repair(_ plan: RecoveryPlan, log reader: LogReader) throws(StoreError) {
     do {
       var mustSync = false
       let end = plan.end.offset
-      if plan.ending != .clean, end < log.end {
-        if plan.discardsFrames { try saveDiscarded(plan, log: log) }
-        if !isMutant("keep-stale-bytes") { try writeZeros(from: end, through: log.end) }
+      if plan.ending != .clean, end < reader.end {
+        if plan.discardsFrames { try saveDiscarded(plan, log: reader) }
+        if !isMutant("keep-stale-bytes") { try file.writeZeros(Int(end)..<Int(reader.end)) }
         mustSync = true
       }
       if !plan.isClosed, plan.firstUnproven != nil {
-        if !isMutant("skip-recovery-rewrite") { recovery.rewrittenFrameCount += try log.rewriteUnproven(plan, to: file) }
+        if !isMutant("skip-recovery-rewrite") { recovery.rewrittenFrameCount += try reader.rewriteUnproven(plan, to: file) }
         mustSync = true
       }
       if mustSync {
         if !isMutant("skip-recovery-sync") { try file.sync(.full) }
         if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
-        hasSyncedDirectory = true
+        groupCommit.hasSyncedDirectory = true
       }
-      zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
+      log.zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
     } catch { throw .disk(error) }
   }
 
@@ -49,17 +49,6 @@ extension Store {
     try disk.rename(temporary, to: target)
     try disk.syncDirectory(holding: target)
     recovery.discardedCopyPath = target
-  }
-
-  private func writeZeros(from start: UInt64, through end: UInt64) throws(DiskFailure) {
-    let zeros = ByteBuffer(capacity: 1 << 16)
-    zeros.append(zeros: 1 << 16)
-    var position = Int(start)
-    while position < Int(end) {
-      let count = min(zeros.count, Int(end) - position)
-      try file.write(zeros.view.prefix(count), at: position)
-      position += count
-    }
   }
 
   /// What a reader that is alone with a file makes durable before it shows it: nobody else will.

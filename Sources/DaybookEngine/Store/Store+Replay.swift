@@ -33,7 +33,7 @@ extension Store {
       if isBesideWriter { try Store.mapped { () throws(DiskFailure) in try plan.cut(to: log) } }
       source.firstFault.withLock { $0 = nil }
     }
-    tail = LogTail(plan)
+    withTurnForBackground { hold in self.log.begin(at: plan, hold) }
     freeze = plan.start
     recovery.wasClosed = plan.isClosed || plan.last == nil && plan.ending == .clean
     recovery.basis =
@@ -72,7 +72,7 @@ extension Store {
       throw StoreError(error)
     }
     let balance = editor.pageBalance
-    retire(editor.finishEdit(), newest: 2)
+    withTurnForBackground { hold in versions.retire(editor.finishEdit(), newest: 2, hold) }
     head = StateRecord(
       version: 2, position: plan.end, end: plan.readableEnd, frameNumber: plan.repairedThrough,
       pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)),

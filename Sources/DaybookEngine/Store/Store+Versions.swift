@@ -6,26 +6,23 @@ extension Store {
   package func forEachPinnedVersion<Failure: Error>(
     before pin: Pin?, _ body: (Pin) throws(Failure) -> Void
   ) throws(Failure) {
-    takeTurnForBackground()
-    defer { giveTurn() }
-    // The last reader of a store whose place is taken frees its pages without a turn.
-    guard beginVisit() else { return }
-    defer { endVisit() }
-    let words = slots.pinnedWords()
-    let older = syncMonitor.withLock {
-      // A slot may name a version that is gone; those that are not are in this table, and only the turn removes them.
-      liveStates.filter { word, version in words.contains(word) && version < pin?.version ?? .max }.map(\.key)
+    try withTurnForBackground { (_) throws(Failure) in
+      // The last reader of a store whose place is taken frees its pages without a turn.
+      guard versions.beginVisit() else { return }
+      defer { endVisit() }
+      for state in versions.pinnedStates(before: pin?.version ?? .max) {
+        try body(Pin(slot: -1, state: state, source: source))
+      }
     }
-    for word in older { try body(Pin(slot: -1, state: StateReference(word: word), source: source)) }
   }
 
   /// Runs short work on files of the database within a turn, without a transaction. The database is open for writing and
   /// alive, and stays so until the work is done.
   package func withTurn<Result>(_ body: () throws(DiskFailure) -> Result) throws(StoreError) -> Result {
     try checkUsable()
-    takeTurnForBackground()
-    defer { giveTurn() }
-    try checkUsable()
-    do { return try body() } catch { throw .disk(error) }
+    return try withTurnForBackground { (_) throws(StoreError) in
+      try checkUsable()
+      do throws(DiskFailure) { return try body() } catch { throw .disk(error) }
+    }
   }
 }

@@ -17,17 +17,17 @@ extension Store {
   /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     try checkUsable()
-    takeTurn()
+    let hold = takeTurn()
     do throws(StoreError) {
       try checkUsable()
-      if !holdsFileLock { try acquireFileLock() }
+      if !fileLock.isHeld { try acquireFileLock(hold) }
     } catch {
-      giveTurn()
+      turn.give(hold)
       throw error
     }
-    if waitingByteCount >= reclaimThreshold { reclaim() }
+    versions.reclaimIfDue(hold)
     let transaction = reusableTransaction
-    transaction.begin()
+    transaction.begin(hold)
     return transaction
   }
 
@@ -53,25 +53,20 @@ extension Store {
   /// Makes what a transaction has done the newest version, and gives the turn back.
   /// - Parameter header: of the frame of its commit, or of the last when it was a batch.
   func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
+    let hold = transaction.end()
     let balance = editor.pageBalance
-    let version = head.version + 1
-    retire(editor.finishEdit(), newest: version)
-    head = StateRecord(
-      version: version, position: tail.position, end: tail.offset, frameNumber: header.number,
-      pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
-      roots: transaction.roots)
-    enqueue(head)
+    replaceHead(
+      by: StateRecord(
+        version: head.version + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
+        pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+        roots: transaction.roots), hold)
     commitCount.add(1, ordering: .releasing)
     var shown: UInt64?
-    if options.durability == .relaxed || isMutant("acknowledge-before-sync") {
-      syncMonitor.lock()
-      shown = publishPending(regardless: true)
-      syncMonitor.unlock()
-    }
-    askKeeper(afterCommit: header)
+    if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
+    askKeeper(afterCommit: header, hold)
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
-    ticket.needsCheckpoint = needsCheckpointNow
-    giveTurn()
+    ticket.needsCheckpoint = needsCheckpointNow(hold)
+    turn.give(hold)
     if let shown { options.onPublish?(shown) }
     return ticket
   }
@@ -81,7 +76,7 @@ extension Store {
   package func abort(_ transaction: StoreTransaction) -> Ticket {
     transaction.rollBackAll()
     let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
-    giveTurn()
+    turn.give(transaction.end())
     return ticket
   }
 
@@ -101,90 +96,9 @@ extension Store {
   package func sync() throws(StoreError) {
     try checkUsable()
     // What was written under a lock that has been given back is durable.
-    if isSuspended.load(ordering: .acquiring) { return }
-    try syncThrough(writtenNumber.load(ordering: .acquiring))
+    if life.isSuspended.load(ordering: .acquiring) { return }
+    try syncWritten()
   }
 
-  /// Puts replaced pages aside; those that no version ever showed are free at once.
-  func retire(_ retired: [TreeEditor.Retired], newest: UInt64) {
-    for page in retired {
-      if !page.isWholeTree && page.birth == newest && page.reference & PageSource.memoryTag != 0 {
-        editor.pages.deallocate(page.reference)
-      } else {
-        waitingPages.append(page)
-        waitingByteCount += DirtyPages.byteCount(of: page.reference)
-      }
-    }
-  }
-
-  /// Seals a frame and writes it at the end of the log. Called with the turn.
-  /// - Parameter keepsReserve: the reserve must stand behind the frame afterwards, or there is no room for it.
-  func append(
-    _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
-    keepsReserve: Bool = true, through target: (any DiskFile)? = nil
-  ) throws(StoreError) -> FrameHeader {
-    try checkAlive()
-    var header = FrameHeader(
-      kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
-      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durableThrough.load(ordering: .acquiring),
-      newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
-      olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
-    header.hasParts = hasParts
-    header.isImage = isImage
-    header.fillsSectors = options.startsBatchesOnFreshSector
-    header.seal(into: frame, salt: self.header.salt)
-    let byteCount = frame.count
-    frame.append(zeros: Int(header.next - header.end))
-    waitForZeros(through: header.next)
-    let reserve = keepsReserve ? reserveToWrite(behind: header.next) : 0
-    frame.append(zeros: reserve)
-    let writtenEnd = header.next + UInt64(reserve)
-    defer { frame.truncate(to: byteCount) }
-    do {
-      try (target ?? file).write(frame.view, at: Int(header.offset))
-      if !source.isBuffered { try file.map(through: Int(header.next)) }
-    } catch {
-      if error.kind == .full { hasMetFullDisk = true }
-      eraseUnfinished(from: header.offset, through: writtenEnd)
-      // What could not be erased may be found whole by the next open: then nobody can say that it failed.
-      try checkAlive()
-      throw .disk(error)
-    }
-    if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
-    tail.move(over: header)
-    hasWritten = true
-    writtenNumber.store(header.number, ordering: .releasing)
-    writtenOffset.store(header.next, ordering: .releasing)
-    return header
-  }
-
-  /// How many zeros to write with a frame, so that the reserve stands behind it; none where zeros were prepared already,
-  /// or are being written right now. Twice the reserve, so that the next small commits need none.
-  private func reserveToWrite(behind next: UInt64) -> Int {
-    let reserve = UInt64(options.reserveByteCount)
-    if zerosEnd.load(ordering: .relaxed) >= next + reserve { return 0 }
-    return turn.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
-  }
-
-  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead. Synced, so
-  /// that a whole frame whose transaction was told that it failed does not come back from the disk after a crash; through
-  /// the background's description, because the commit path's reports a write-back error only once.
-  private func eraseUnfinished(from offset: UInt64, through end: UInt64) {
-    if isMutant("keep-failed-write") { return }
-    do {
-      let byteCount = try file.byteCount()
-      if byteCount > Int(offset) {
-        let zeros = ByteBuffer(capacity: 1 << 16)
-        zeros.append(zeros: 1 << 16)
-        var position = Int(offset)
-        let last = min(byteCount, Int(end))
-        while position < last {
-          let count = min(zeros.count, last - position)
-          try file.write(zeros.view.prefix(count), at: position)
-          position += count
-        }
-        try backgroundFile.sync(.full)
-      }
-    } catch { die(error) }
-  }
+  func syncWritten() throws(StoreError) { try syncThrough(log.writtenNumber.load(ordering: .acquiring)) }
 }

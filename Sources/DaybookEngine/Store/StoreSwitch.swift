@@ -31,7 +31,7 @@ import Synchronization
     self.makeApplier = makeApplier
     slots = store.slots
     keep(store)
-    store.take(entrance, from: nil)
+    store.versions.take(entrance, from: nil)
   }
 
   deinit {
@@ -60,7 +60,7 @@ import Synchronization
   package func replace(by store: Store) {
     let older = kept.stores.withLock { $0[$0.count - 1] }
     keep(store)
-    store.take(entrance, from: older)
+    store.versions.take(entrance, from: older.versions)
   }
 
   /// Pins the newest version of the current store.
@@ -69,7 +69,7 @@ import Synchronization
     guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: ReaderSlots.limit) }
     let store = state.store
     // In this order: `close` says that it closes, then looks whether a slot is taken.
-    if store.isClosed.load(ordering: .sequentiallyConsistent) {
+    if store.life.isClosed.load(ordering: .sequentiallyConsistent) {
       store.releaseRefused(slot)
       guard case .superseded = store.closedError else { throw store.closedError }
       return try beginReadAgain()
@@ -161,10 +161,10 @@ import Synchronization
 }
 
 extension Store {
-  /// Another store has taken this one's place: from here on nobody begins here. Called with the turn, or where nobody writes.
-  func supersede() {
-    isSuperseded.store(true, ordering: .sequentiallyConsistent)
-    isClosed.store(true, ordering: .sequentiallyConsistent)
+  /// Another store has taken this one's place: from here on nobody begins here.
+  func supersede(_: borrowing Turn.Hold) {
+    life.isSuperseded.store(true, ordering: .sequentiallyConsistent)
+    life.isClosed.store(true, ordering: .sequentiallyConsistent)
   }
 
   /// Ends the background work of a store that was superseded, and gives its file back as soon as nobody reads it.
@@ -172,22 +172,21 @@ extension Store {
   func retire(_ goesOn: () -> Bool = { true }) {
     keeper?.stop()
     keeper = nil
-    writerClaim?.release()
-    writerClaim = nil
-    isRetired.store(true, ordering: .releasing)
+    fileLock.releaseClaim()
+    life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused(goesOn)
     syncMonitor.withLock { keptBy }?.releaseUnused()
   }
 
   /// The log under older versions has changed: their snapshots stop reading.
-  func revokeSnapshots() { isOverwritten.store(true, ordering: .sequentiallyConsistent) }
+  func revokeSnapshots() { life.isOverwritten.store(true, ordering: .sequentiallyConsistent) }
 
   /// Files, mapping and pages have been given back.
-  var isReleased: Bool { hasReleasedFiles.load(ordering: .acquiring) }
+  var isReleased: Bool { versions.wereReleased }
 
   /// Snapshots of a store that was superseded stop reading.
   func finish() {
-    isFinished.store(true, ordering: .sequentiallyConsistent)
+    life.isFinished.store(true, ordering: .sequentiallyConsistent)
     releaseIfUnused()
   }
 
@@ -195,7 +194,7 @@ extension Store {
   @inline(never)
   func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
     // A child would cut off what its parent reads.
-    guard !isForked.load(ordering: .acquiring), isRetired.load(ordering: .acquiring), mayRelease() else { return }
+    guard !life.isForked.load(ordering: .acquiring), life.isRetired.load(ordering: .acquiring), mayRelease() else { return }
     releasePages()
     source.buffered?.forget()
     backgroundFile.close()
@@ -206,25 +205,12 @@ extension Store {
   /// Whether nobody looks at any version and nobody will; true once.
   private func mayRelease() -> Bool {
     // Before the flag: a snapshot that is about to read says so and then looks at it.
-    let endsSnapshots = isFinished.load(ordering: .sequentiallyConsistent)
-    let words = endsSnapshots ? slots.readWords() : slots.pinnedWords()
-    return syncMonitor.withLock {
-      if visitorCount > 0 || liveStates.contains(where: { words.contains($0.key) }) { return false }
-      return !hasReleasedFiles.exchange(true, ordering: .acquiringAndReleasing)
-    }
+    versions.mayRelease(endsSnapshots: life.isFinished.load(ordering: .sequentiallyConsistent))
   }
 
-  /// Keeps the memory of all versions while somebody looks at them who has pinned none; false when it is gone already.
-  func beginVisit() -> Bool {
-    syncMonitor.withLock {
-      if isReleased { return false }
-      visitorCount += 1
-      return true
-    }
-  }
-
+  /// Somebody has looked at versions without having pinned them.
   func endVisit() {
-    syncMonitor.withLock { visitorCount -= 1 }
-    if isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
+    versions.endVisit()
+    if life.isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
   }
 }

@@ -31,6 +31,8 @@
   /// A fault that left the trees half changed, or a failed write: nothing but rolling back is possible.
   @safe @exclusivity(unchecked) package private(set) var failure: StoreError?
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
+  /// The turn, from `begin` to `end`; nil while an open or a reader replays with it.
+  private var hold: Turn.Hold?
   /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.
   @safe @exclusivity(unchecked) package var addsData = false
   /// An applier that gathers so much while it replays applies it.
@@ -61,13 +63,37 @@
   /// Whether there is anything to commit. An image is a commit also when nothing lives.
   package var hasOperations: Bool { ordinal > 0 || isImage }
 
-  func begin() {
+  /// Starts with the turn, and keeps it until `end`.
+  func begin(_ hold: consuming Turn.Hold) {
+    begin(borrowing: hold)
+    self.hold = consume hold
+  }
+
+  /// Gives the turn to whoever ends the transaction.
+  func end() -> Turn.Hold {
+    guard let hold = hold.take() else { preconditionFailure("a transaction ends once") }
+    return hold
+  }
+
+  /// Lends the turn.
+  @inline(__always)
+  func withTurn<Result, Failure: Error>(
+    _ body: (borrowing Turn.Hold) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    switch hold {
+    case .some(let hold): return try body(hold)
+    case .none: preconditionFailure("a transaction that writes has the turn")
+    }
+  }
+
+  /// Starts within a turn that the caller keeps.
+  func begin(borrowing _: borrowing Turn.Hold) {
     // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
     applier.forget()
     waitingCount = 0
     roots = store.head.roots
     liveByteCount = store.head.liveByteCount
-    sequence = store.tail.sequence + 1
+    sequence = store.log.tail.sequence + 1
     isImage = false
     isGathering = false
     partByteCount = limits.partByteCount
@@ -95,7 +121,7 @@
   /// The commit before has been written; what follows belongs to the next.
   func beginNextOfBatch() {
     precondition(isGathering, "only a batch has more than one commit")
-    sequence = store.tail.sequence + 1
+    sequence = store.log.tail.sequence + 1
     startFrame()
   }
 
@@ -223,9 +249,7 @@
   /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
   private func flushPart() throws(StoreError) {
     do {
-      let header = try store.append(
-        .part, buffer, sequence: store.tail.sequence, hasParts: !parts.isEmpty, keepsReserve: addsData)
-      parts.append(header)
+      parts.append(try append(.part, sequence: store.log.tail.sequence))
     } catch {
       failure = error
       throw error
@@ -234,8 +258,8 @@
   }
 
   private func moveToTail() {
-    frameStart = store.tail.offset
-    editor.end = store.tail.offset
+    frameStart = store.log.tail.offset
+    editor.end = store.log.tail.offset
     startBuffer()
   }
 
@@ -250,7 +274,9 @@
 
   /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them, and is
   /// false when there are none left. Only where nobody else reads the store, and nothing will be rolled back but all.
-  func spill(_ appendPages: (inout CheckpointPages) throws(StoreError) -> Bool) throws(StoreError) {
+  func spill(
+    _ appendPages: (inout CheckpointPages, borrowing Turn.Hold) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try flushPart() }
     do { try applier.letGo(self) } catch {
       let failed = StoreError(error)
@@ -258,7 +284,8 @@
       throw failed
     }
     var pages = CheckpointPages(own: roots)
-    while try appendPages(&pages) {}
+    var isMore = true
+    while isMore { isMore = try withTurn { (hold) throws(StoreError) in try appendPages(&pages, hold) } }
     for index in 0..<RootSet.count where roots[index].reference & PageSource.memoryTag != 0 {
       roots[index].reference = DirtyPage(roots[index].reference).fileOffset
     }
@@ -361,8 +388,15 @@
       buffer.set(uint64: UInt64(parts.count), at: FrameHeader.byteCount + 16)
       buffer.set(uint64: PartList.checksum(parts.map(\.payloadChecksum)), at: FrameHeader.byteCount + 24)
     }
-    return try store.append(
-      .commit, buffer, sequence: sequence, hasParts: !parts.isEmpty, isImage: isImage, keepsReserve: addsData)
+    return try append(.commit, sequence: sequence)
+  }
+
+  private func append(_ kind: FrameHeader.Kind, sequence: UInt64) throws(StoreError) -> FrameHeader {
+    try withTurn { (hold) throws(StoreError) in
+      try store.log.append(
+        kind, buffer, sequence: sequence, hasParts: !parts.isEmpty, isImage: kind == .commit && isImage,
+        keepsReserve: addsData, hold)
+    }
   }
 
   // MARK: replay
