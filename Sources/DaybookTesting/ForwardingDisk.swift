@@ -34,6 +34,7 @@ extension ForwardingFile {
   package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try file.tryLock(byte, strength)
   }
+  package func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool { try file.isLockedByOthers(byte) }
   package func unlock(_ byte: LockByte) { file.unlock(byte) }
   package func close() { file.close() }
   package func closeRemoved(_ goesOn: () -> Bool) { file.closeRemoved(goesOn) }

@@ -182,6 +182,12 @@ import Synchronization
     }
   }
 
+  func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool {
+    try perform(SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)) { (_) throws(DiskFailure) in
+      content.locks.isHeld(byte, byOthersThan: description)
+    }
+  }
+
   func unlock(_ byte: LockByte) {
     disk.state.withLock { _ in content.locks.release(byte, of: description) }
   }

@@ -56,6 +56,25 @@ struct FileRightsTests {
     }
   }
 
+  @Test("rights that are taken away while a compaction is under way are those of the new file")
+  func rightsDuringCompaction() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let watched = WatchedDisk(SystemDisk())
+      let database = try Database.open(at: path, options: .init(), disk: watched)
+      try fill(database)
+      try setMode(0o644, of: path)
+      watched.watch.beforeWrite { file in
+        guard file.path.hasSuffix(".compacted") else { return }
+        watched.watch.beforeWrite(nil)
+        try? setMode(0o600, of: path)
+      }
+      try database.compact()
+      #expect(try mode(path) == 0o600)
+      try database.close()
+    }
+  }
+
   @Test("assets, backups and salvages of a private database are private", arguments: [UInt32(0o600), 0o640, 0o400])
   func copies(mode: UInt32) throws {
     try withDirectory { directory in

@@ -101,6 +101,8 @@ extension Database {
   ) throws(DatabaseError) -> CheckReport {
     var options = options
     options.rebuildsTrees = true
+    // The checkpoint belongs to this hold of the lock.
+    options.lock = .whileOpen
     let database = try open(at: path, options: options, disk: disk)
     do { try database.store.checkpoint() } catch { throw DatabaseError(error, path: path) }
     let report = try database.check(.deep, progress: progress)

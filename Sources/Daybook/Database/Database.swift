@@ -154,8 +154,9 @@ public final class Database: Sendable {
     try checkProcess()
     compactor?.pause()
     mayLag.store(true, ordering: .sequentiallyConsistent)
+    // Also when a sync fails: locks are given back either way.
+    defer { library.store.suspend() }
     do { try stores.suspend() } catch { throw DatabaseError(error, path: path) }
-    library.store.suspend()
   }
 
   /// Takes the locks again. What other processes have committed meanwhile is there when it returns.

@@ -95,6 +95,8 @@ package struct FileIdentity: Hashable, Sendable {
 package enum LockByte: Int, Sendable {
   case writer = 0x4000_0000_0000_0000
   case readers = 0x4000_0000_0000_0001
+  /// Shared by those who wait for the writer's byte, so that its holder knows.
+  case waiting = 0x4000_0000_0000_0002
 }
 
 package enum LockStrength: Sendable { case shared, exclusive }
@@ -130,6 +132,8 @@ package protocol DiskFile: AnyObject, Sendable {
 
   /// Takes a lock without waiting; false when somebody else holds it. Locks belong to this description.
   func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool
+  /// Whether another description holds a lock on a byte. Takes none.
+  func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool
   func unlock(_ byte: LockByte)
   /// Gives back descriptor, mapping and locks. Further calls throw; closing twice is allowed.
   func close()

@@ -33,6 +33,15 @@ package struct LockTable {
     return true
   }
 
+  /// Whether another description holds a lock on the byte.
+  package func isHeld(_ byte: LockByte, byOthersThan description: Int) -> Bool {
+    switch owners[byte] {
+    case nil: false
+    case .exclusive(let owner): owner != description
+    case .shared(let sharing): !sharing.subtracting([description]).isEmpty
+    }
+  }
+
   package mutating func release(_ byte: LockByte, of description: Int) {
     switch owners[byte] {
     case nil: break

@@ -310,6 +310,10 @@ package final class MemoryDisk: Disk {
     }
   }
 
+  func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool {
+    try locked(.lock) { () throws(DiskFailure) in content.locks.isHeld(byte, byOthersThan: description) }
+  }
+
   func unlock(_ byte: LockByte) {
     disk.state.withLock { _ in content.locks.release(byte, of: description) }
   }

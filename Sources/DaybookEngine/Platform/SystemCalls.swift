@@ -336,6 +336,26 @@ enum SystemCall {
     }
   }
 
+  /// Whether another open description holds the lock of a byte, of whatever strength. Takes none itself, so nobody who asks for it
+  /// meanwhile is refused.
+  static func isLockedByOthers(_ descriptor: Int32, _ byte: LockByte) throws(SystemError) -> Bool {
+    #if canImport(Darwin)
+      let getLock: Int32 = 92  // F_OFD_GETLK; the constant is not imported
+    #else
+      let getLock: Int32 = 36  // F_OFD_GETLK; the constant is not imported
+    #endif
+    var request = flock()
+    request.l_type = Int16(F_WRLCK)
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(byte.rawValue)
+    request.l_len = 1
+    while true {
+      // Safe: the structure outlives the call.
+      if unsafe fcntl(descriptor, getLock, &request) != -1 { return request.l_type != Int16(F_UNLCK) }
+      guard errno == EINTR else { throw .last }
+    }
+  }
+
   // MARK: Memory
 
   /// Address space that holds nothing yet and may not be touched; nil when the system refuses that much.

@@ -219,6 +219,14 @@ import Synchronization
     }
   }
 
+  package func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool {
+    let descriptor = try enter(.lock)
+    defer { leave() }
+    do { return try SystemCall.isLockedByOthers(descriptor, byte) } catch {
+      throw DiskFailure(.lock, path: path, code: error.code, offset: byte.rawValue, byteCount: 1)
+    }
+  }
+
   package func unlock(_ byte: LockByte) {
     // A child after `fork` shares the description: it would give back the lock of its parent.
     guard process == processID() else { return }
@@ -273,7 +281,7 @@ import Synchronization
     unmap()
     // A child after `fork` may carry the description on, and its locks with it: closing alone would not give them back.
     if hasLocked.load(ordering: .relaxed), process == processID() {
-      for byte in [LockByte.writer, .readers] { _ = try? SystemCall.lock(descriptor, byte, .release) }
+      for byte in [LockByte.writer, .readers, .waiting] { _ = try? SystemCall.lock(descriptor, byte, .release) }
     }
     SystemCall.close(descriptor)
   }

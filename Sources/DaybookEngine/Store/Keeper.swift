@@ -141,22 +141,23 @@ extension Store {
 
   /// A checkpoint, if it is time for one.
   func tryCheckpoint() {
-    // The file lock stays as long as it takes: a checkpoint is made under one hold.
-    let isTime = withTurnForBackground { _ in
-      let isTime = isUsable && fileLock.isHeld && wantsCheckpoint
-      if isTime { turn.monitor.withLock { fileLock.keeperCount += 1 } }
-      return isTime
-    }
-    guard isTime else { return }
     // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
     // writer by now, and every later call says so.
-    try? checkpoint()
-    turn.monitor.withLock { fileLock.keeperCount -= 1 }
+    if withTurnForBackground({ _ in isUsable && wantsCheckpoint }) { try? checkpoint() }
   }
 
   /// Writes zeros ahead of the log.
   package func prepareZeros() {
-    if let claim = withTurnForBackground({ hold in isUsable ? log.claimZeros(hold) : nil }) { log.writeZeros(claim) }
+    let claim = withTurnForBackground { (hold) -> Range<UInt64>? in
+      guard isUsable, !life.isSuspended.load(ordering: .acquiring), fileLock.isHeld else { return nil }
+      guard let claim = log.claimZeros(hold) else { return nil }
+      // They are written outside of the turn, and not under another's lock.
+      _ = fileLock.keep(hold)
+      return claim
+    }
+    guard let claim else { return }
+    log.writeZeros(claim)
+    letFileLockGo()
   }
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
@@ -168,7 +169,7 @@ extension Store {
       return
     }
     // A note is a courtesy: without room for it the next frame says the same.
-    if isUsable { try? log.appendNote(hold) }
+    if isUsable, fileLock.isHeld { try? log.appendNote(hold) }
     turn.give(hold)
   }
 

@@ -20,6 +20,7 @@ final class LogWriter: @unchecked Sendable {
   private let reserveByteCount: Int
   private let fillsSectors: Bool
   private let turn: Turn
+  private let fileLock: FileLock
 
   /// Where the log ends. Moved with the turn.
   private(set) var tail: LogTail
@@ -41,7 +42,7 @@ final class LogWriter: @unchecked Sendable {
 
   init(
     path: String, salt: UInt64, file: any DiskFile, backgroundFile: any DiskFile, isMapped: Bool, options: StoreOptions,
-    turn: Turn, plan: RecoveryPlan
+    turn: Turn, fileLock: FileLock, plan: RecoveryPlan
   ) {
     self.path = path
     self.salt = salt
@@ -51,6 +52,7 @@ final class LogWriter: @unchecked Sendable {
     reserveByteCount = options.reserveByteCount
     fillsSectors = options.startsBatchesOnFreshSector
     self.turn = turn
+    self.fileLock = fileLock
     tail = LogTail(plan)
   }
 
@@ -122,6 +124,8 @@ final class LogWriter: @unchecked Sendable {
     keepsReserve: Bool = true, through target: (any DiskFile)? = nil, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> FrameHeader {
     try checkAlive()
+    // Another process may be writing there.
+    if !fileLock.isHeld { throw .refused(reason: "the file lock is not held") }
     var header = FrameHeader(
       kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
       durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durableThrough.load(ordering: .acquiring),

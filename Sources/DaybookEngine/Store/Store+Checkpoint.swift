@@ -24,6 +24,12 @@ extension Store {
     defer { allowCheckpoints() }
     // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
     if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return }
+    // It is made under one hold of the file lock, and not where there is none, or none much longer.
+    let mayWrite = withTurnForBackground { hold in
+      !life.isSuspended.load(ordering: .acquiring) && fileLock.keep(hold)
+    }
+    guard mayWrite else { return }
+    defer { letFileLockGo() }
     try tellOfDamagedPage()
     var failure: StoreError?
     do { if try !writeVersion() { return } } catch { failure = error }

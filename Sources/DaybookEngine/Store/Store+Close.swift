@@ -15,9 +15,9 @@ extension Store {
     withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?
-    // Between transactions everything is durable, and the file may be another's now.
-    let mayWrite =
-      !options.isReadOnly && lost == nil && (fileLock.isHeld || takeFileLockToClose())
+    // Between transactions everything is durable, and the file may be another's now. From here on the lock stays: a commit of
+    // another thread may end meanwhile, and would give it back.
+    let mayWrite = !options.isReadOnly && lost == nil && keepFileLockToClose()
     if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
       do {
         try syncWritten()

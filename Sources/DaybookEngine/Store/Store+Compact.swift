@@ -216,6 +216,7 @@ extension Store {
         }
       } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
       try checkOnlyName()
+      try takeOnAttributes(target)
       let frame = ByteBuffer(capacity: 256)
       frame.append(zeros: FrameHeader.byteCount)
       frame.append(uint64: target.header.generation)
@@ -231,6 +232,14 @@ extension Store {
       target.recovery = recovery
       stores.replace(by: target)
       supersede(hold)
+    }
+  }
+
+  /// Rights may have been taken away since the new file was made: they are the ones that it gets.
+  private func takeOnAttributes(_ target: Store) throws(StoreError) {
+    try Store.mapped { () throws(DiskFailure) in
+      let attributes = try file.attributes()
+      if try target.file.attributes() != attributes { try target.file.setAttributes(attributes) }
     }
   }
 

@@ -21,25 +21,46 @@ extension Store {
   }
 
   /// Takes the file lock and catches up.
-  func acquireFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
+  /// - Parameter start: when the caller came. It has waited for the turn, maybe behind others who waited for the same lock.
+  func acquireFileLock(
+    since start: UInt64 = SystemClock.monotonicNanoseconds(), _ hold: borrowing Turn.Hold
+  ) throws(StoreError) {
     if fileLock.isHeld { return }
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
-    try takeFileLock(atMost: options.lockTimeoutNanoseconds, hold)
+    let (timeout, now) = (options.lockTimeoutNanoseconds, SystemClock.monotonicNanoseconds())
+    try takeFileLock(atMost: timeout - min(timeout, now < start ? 0 : now - start), hold)
   }
 
   private func takeFileLock(atMost timeoutNanoseconds: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {
-    try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in try catchUpWithOthers(hold) }
+    try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in
+      // Whoever closes or suspends waits for this turn.
+      if life.isClosed.load(ordering: .acquiring) { throw closedError }
+      if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
+    } _: { () throws(StoreError) in
+      try catchUpWithOthers(hold)
+    }
   }
 
-  /// For the last frame of a file that several processes write: only when nobody else is at it right now.
-  func takeFileLockToClose() -> Bool {
-    guard options.locksPerTransaction, log.hasWritten || isDirtySinceOpen, !life.isSuspended.load(ordering: .acquiring),
-      log.isAlive
-    else { return false }
-    return withTurnForBackground { hold in
-      do { try takeFileLock(atMost: 0, hold) } catch { return false }
-      return true
+  /// For the last frame. Where several processes write, only when nobody else is at it right now.
+  func keepFileLockToClose() -> Bool {
+    withTurnForBackground { hold in
+      if !fileLock.isHeld {
+        guard options.locksPerTransaction, log.hasWritten || isDirtySinceOpen, !life.isSuspended.load(ordering: .acquiring),
+          log.isAlive
+        else { return false }
+        do { try takeFileLock(atMost: 0, hold) } catch { return false }
+      }
+      return fileLock.keep(hold)
     }
+  }
+
+  /// Where this process has held the lock for long, and another waits for it: that one goes first.
+  func letOthersHaveTheFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
+    guard fileLock.isDue(hold), !fileLock.isKept else { return }
+    try syncThrough(max(head.frameNumber, log.tail.lastTruthNumber))
+    guard releaseFileLock(hold) else { return }
+    fileLock.letOthersGoFirst(hold)
+    try acquireFileLock(hold)
   }
 
   /// Goes on behind what others have handed over. Where one has died instead, or the name or the log has changed, the file is
@@ -65,25 +86,29 @@ extension Store {
     }
   }
 
-  /// Gives the file lock back, unless a writer of this process waits for its turn or its sync.
+  /// Gives the file lock back, unless a writer of this process waits for its turn or its sync: that one comes by here, too,
+  /// whatever becomes of it.
   func releaseFileLockIfIdle() {
     guard options.locksPerTransaction, !life.isForked.load(ordering: .acquiring) else { return }
     withTurnForBackground { hold in
-      let isBusy = turn.monitor.withLock { turn.waitingWriterCount > 0 || fileLock.keeperCount > 0 }
-      if !isBusy { releaseFileLock(hold) }
+      let isWanted = turn.monitor.withLock { turn.waitingWriterCount > 0 }
+      if !isWanted, !fileLock.isKept { releaseFileLock(hold) }
     }
   }
 
-  /// Gives the file lock back; does nothing while something written is not durable yet, unless the writer is dead.
+  /// Gives the file lock back; false while a commit is not durable yet, unless the writer is dead. Nobody keeps it.
   @discardableResult
   func releaseFileLock(_ hold: borrowing Turn.Hold) -> Bool {
     if !fileLock.isHeld { return true }
     if log.isAlive {
-      let tail = log.tail
-      if !log.isDurable(tail.lastTruthNumber) { return false }
+      // Whoever waits for a commit syncs it, and comes by again. Nobody waits for parts of a transaction that went back.
+      if !log.isDurable(head.frameNumber) { return false }
+      if !log.isDurable(log.tail.lastTruthNumber) { try? syncThrough(log.tail.lastTruthNumber) }
+    }
+    if log.isAlive {
       // A checkpoint's own sync acknowledges nothing, and a frame that nothing proves is written again by whoever comes next.
       // So does it where there is no room for the note.
-      let last = max(tail.lastTruthNumber, tail.lastCheckpointNumber)
+      let last = max(log.tail.lastTruthNumber, log.tail.lastCheckpointNumber)
       if !log.isDurable(last) { try? syncThrough(last) }
       if !isMutant("hand-over-without-note") { try? log.appendNote(covering: last, hold) }
     }
@@ -91,17 +116,22 @@ extension Store {
     return true
   }
 
-  /// Keeps the file lock from being given back, for work that lasts longer than a transaction.
+  /// Keeps the file lock from being given back, for work that lasts longer than a transaction. Ends with `letFileLockGo`.
   func keepFileLock() throws(StoreError) {
     try checkUsable()
-    try turn.holding(takeTurn()) { (hold) throws(StoreError) in
-      try acquireFileLock(hold)
-      turn.monitor.withLock { fileLock.keeperCount += 1 }
+    do throws(StoreError) {
+      try turn.holding(takeTurn()) { (hold) throws(StoreError) in
+        try acquireFileLock(hold)
+        _ = fileLock.keep(hold)
+      }
+    } catch {
+      releaseFileLockIfIdle()
+      throw error
     }
   }
 
   func letFileLockGo() {
-    turn.monitor.withLock { fileLock.keeperCount -= 1 }
+    fileLock.letGo()
     releaseFileLockIfIdle()
   }
 
@@ -117,12 +147,22 @@ extension Store {
       return withTurnForBackground { _ in file.unlock(.readers) }
     }
     keeper?.stop()
-    waitForCheckpoint()
-    try withTurnForBackground { (hold) throws(StoreError) in
+    try turn.holding(takeTurnWithoutKeepers()) { (hold) throws(StoreError) in
       // Within the turn: a commit that is still under way may ask it for something.
       keeper = nil
+      // Also behind a sync that fails: this writer is dead then, and its process may be frozen.
+      defer { releaseFileLock(hold) }
       if log.isAlive { try syncWritten() }
-      releaseFileLock(hold)
+    }
+  }
+
+  /// The turn, while nobody keeps the file lock; nobody begins to, once the store is suspended.
+  private func takeTurnWithoutKeepers() -> Turn.Hold {
+    while true {
+      let hold = turn.takeForBackground()
+      if !fileLock.isKept { return hold }
+      turn.give(hold)
+      fileLock.waitForKeepers()
     }
   }
 
@@ -192,7 +232,9 @@ extension StoreSwitch {
     let store = self.store
     do { try store.resume() } catch {
       guard case .moved(let cause) = error else { throw error }
-      try reload(store, cause)
+      return try reload(store, cause)
     }
+    // Whoever keeps the lock has caught up by taking it.
+    _ = try refresh(store)
   }
 }

@@ -38,7 +38,7 @@ extension Store {
       store.startWriting(used)
       store.fileLock.hand(over: claim)
       // A file that will only later have its name stays locked until then.
-      if name != path { store.fileLock.keeperCount = 1 }
+      if name != path { store.withTurnForBackground { hold in _ = store.fileLock.keep(hold) } }
       try? removeLeftover(of: name, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
       store.releaseFileLockIfIdle()
@@ -125,13 +125,21 @@ extension Store {
         throw .alreadyOpen(path: path)
       }
       do {
+        var hasLock = true
         while try !file.tryLock(.writer, .exclusive), !isMutant("ignore-file-lock") {
           if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds {
             throw StoreError.locked(path: path)
           }
-          SystemClock.sleep(nanoseconds: 5_000_000)
+          // Whoever holds the lock of a file that has lost its name holds up nobody.
+          if let named = try disk.identity(of: path), named != file.identity {
+            hasLock = false
+            break
+          }
+          _ = try file.tryLock(.waiting, .shared)
+          SystemClock.sleep(nanoseconds: 2_000_000)
         }
-        if try disk.identity(of: path) == file.identity || isMutant("skip-inode-check") { return (file, claim) }
+        file.unlock(.waiting)
+        if hasLock, try disk.identity(of: path) == file.identity || isMutant("skip-inode-check") { return (file, claim) }
       } catch {
         file.close()
         claim.release()

@@ -1,7 +1,8 @@
 /// A read-only store moves on beside a writer in another process.
 ///
-/// It walks the log from where it stands and applies what the writer says is durable. Only when nobody writes does it show
-/// everything that holds. Readers of older versions keep them. The place to go on from is always behind a commit, so that
+/// It walks the log from where it stands and applies what the writer says is durable. That takes no lock that a writer waits
+/// for. Only where commits stand behind it that nothing proves does it ask whether anybody writes: if nobody does, the file is
+/// opened again, which makes them durable first. Readers of older versions keep them. The place to go on from is always behind a commit, so that
 /// the parts of a large transaction are never cut from the commit that names them.
 ///
 /// When the name leads to another file by now (a compaction), or the log that was shown is gone (a recovery gave up frames
@@ -14,7 +15,11 @@ extension StoreSwitch {
     try checkProcess()
     replacing.lock()
     defer { replacing.unlock() }
-    let store = self.store
+    return try refresh(store)
+  }
+
+  /// Called with `replacing`.
+  func refresh(_ store: Store) throws(StoreError) -> Bool {
     switch try store.refresh() {
     case .nothing: return false
     case .shown: return true
@@ -48,6 +53,8 @@ extension Store {
         return .moved(.otherFile)
       }
     } catch { throw .disk(error) }
+    // A transaction that has ended meanwhile may have left the lock to whoever takes the turn next.
+    defer { releaseFileLockIfIdle() }
     return try turn.holding(takeTurn()) { (hold) throws(StoreError) in try refresh(hold) }
   }
 
@@ -58,30 +65,53 @@ extension Store {
     // A writer that takes turns is no reader all the time: others may cut off zeros between its transactions, not now.
     if !options.isReadOnly { try Store.lockReaders(file, options) }
     defer { if !options.isReadOnly { file.unlock(.readers) } }
-    let isAlone: Bool
-    let reader: LogReader
-    do {
-      isAlone = try file.tryLock(.writer, .shared)
-      reader = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
-    } catch { throw .disk(error) }
-    var holdsWriterByte = isAlone
-    defer { if holdsWriterByte { file.unlock(.writer) } }
-    let plan: RecoveryPlan
-    do { plan = try isAlone ? planOfOthers(in: reader, hold) : planBesideWriter(reader, hold) } catch {
+    do throws(StoreError) {
+      let (reader, plan, writtenSequence) = try planBesideWriter(hold)
+      var found = Refreshed.nothing
+      if plan.lastSequence > log.tail.sequence {
+        try show(plan, reader, hold)
+        settle(behind: plan, hold)
+        found = .shown
+      }
+      if hasOutgrown { return .moved(.outgrown) }
+      if writtenSequence <= plan.lastSequence { return found }
+      return try showWhatNobodyProves(hold) ? .shown : found
+    } catch {
       guard case .moved(let cause) = error else { throw error }
       return .moved(cause)
     }
-    guard plan.lastSequence > log.tail.sequence else { return .nothing }
-    // Nobody is there who would prove them: an open makes them durable before anybody sees them.
-    if isAlone, plan.hasUnprovenTruth { return .moved(.notHandedOver) }
+  }
+
+  /// Commits stand behind what was shown that nothing proves durable. They are a live writer's, who will prove them; or one
+  /// has died, and an open makes them durable before anybody sees them.
+  private func showWhatNobodyProves(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+    guard try Store.mapped({ () throws(DiskFailure) in try file.tryLock(.writer, .shared) }) else { return false }
+    var holdsWriterByte = true
+    defer { if holdsWriterByte { file.unlock(.writer) } }
+    let reader = try readerOfFile()
+    let plan = try planOfOthers(in: reader, hold)
+    guard plan.lastSequence > log.tail.sequence else { return false }
+    if plan.hasUnprovenTruth { throw .moved(.notHandedOver) }
     // What was found stays, and no writer waits for a long replay.
-    if holdsWriterByte, !isMutant("replay-under-lock") {
+    if !isMutant("replay-under-lock") {
       file.unlock(.writer)
       holdsWriterByte = false
     }
     try show(plan, reader, hold)
     settle(behind: plan, hold)
-    return .shown
+    return true
+  }
+
+  /// Whoever follows changes pages, as a writer does, and makes no checkpoints. Where the writer has made one since, an open
+  /// that starts from there has the pages in the file instead.
+  private var hasOutgrown: Bool {
+    hasPassedCheckpoint && editor.pages.usedByteCount > options.checkpointMemoryByteCount / 2
+  }
+
+  private func readerOfFile() throws(StoreError) -> LogReader {
+    try Store.mapped { () throws(DiskFailure) in
+      try Store.log(of: file, header, byteCount: try file.byteCount(), options)
+    }
   }
 
   /// What stands behind the tail by now.
@@ -96,17 +126,21 @@ extension Store {
     return plan
   }
 
-  /// The same beside a live writer: what it has proven durable.
-  private func planBesideWriter(_ reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
+  /// The same beside a live writer: what it has proven durable, and the last commit that stands in the log.
+  private func planBesideWriter(
+    _: borrowing Turn.Hold
+  ) throws(StoreError) -> (LogReader, RecoveryPlan, writtenSequence: UInt64) {
     let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
+    let reader = try readerOfFile()
     do {
       guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
       var plan = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
         try reader.plan(continuing: place, provenThrough: proven)
       }
       if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
+      let written = plan.lastSequence
       try plan.cut(to: reader)
-      return plan
+      return (reader, plan, written)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
   }
 
@@ -127,6 +161,7 @@ extension Store {
       throw StoreError(error)
     }
     let balance = editor.pageBalance
+    if plan.passesCheckpoint { hasPassedCheckpoint = true }
     replaceHead(
       by: StateRecord(
         version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,

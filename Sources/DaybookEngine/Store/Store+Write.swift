@@ -17,12 +17,19 @@ extension Store {
   /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     try checkUsable()
+    let start = options.locksPerTransaction ? SystemClock.monotonicNanoseconds() : 0
     let hold = takeTurn()
     do throws(StoreError) {
       try checkUsable()
-      if !fileLock.isHeld { try acquireFileLock(hold) }
+      if !fileLock.isHeld {
+        try acquireFileLock(since: start, hold)
+      } else if options.locksPerTransaction {
+        try letOthersHaveTheFileLock(hold)
+      }
     } catch {
       turn.give(hold)
+      // Whoever had the turn before may have left the lock to this writer.
+      releaseFileLockIfIdle()
       throw error
     }
     versions.reclaimIfDue(hold)

@@ -43,6 +43,8 @@ import Synchronization
   package internal(set) var takeover = Takeover()
   /// A compaction is making this file: a crash throws it away, so nothing of its log need be short for replay.
   var isUnfinished = false
+  /// A commit that was shown stands behind another writer's checkpoint.
+  var hasPassedCheckpoint = false
   /// Frames of pages have been written since the last sync of background work: no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
@@ -94,10 +96,10 @@ import Synchronization
     options.readerSlots = slots
     self.options = options
     if case .rotten(let lost) = plan.ending { self.lost = lost } else { lost = nil }
+    fileLock = FileLock(file, disk: disk, path: path, turn: turn, isHeld: !options.isReadOnly)
     log = LogWriter(
       path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, isMapped: !source.isBuffered,
-      options: options, turn: turn, plan: plan)
-    fileLock = FileLock(file, path: path, isHeld: !options.isReadOnly)
+      options: options, turn: turn, fileLock: fileLock, plan: plan)
     editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
     syncMonitor = Monitor()
     versions = Versions(slots: slots, monitor: syncMonitor, editor: editor, log: log, options: options)

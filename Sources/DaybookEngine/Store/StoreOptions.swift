@@ -108,6 +108,8 @@ extension StoreError {
     case otherLog
     /// A writer has died, and what it left has to be repaired before anybody sees it.
     case notHandedOver
+    /// Who follows has more changed pages in memory than it may, and the file has them in a newer checkpoint.
+    case outgrown
   }
 }
 

@@ -172,6 +172,9 @@ extension Store {
   func retire(_ goesOn: () -> Bool = { true }) {
     keeper?.stop()
     keeper = nil
+    // Nothing is written through it any more, and what its snapshots read nobody cuts off: a file that has lost its name.
+    file.unlock(.writer)
+    file.unlock(.readers)
     fileLock.releaseClaim()
     life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused(goesOn)

@@ -212,4 +212,9 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
       return disk.ignoresLocks || isTaken
     }
   }
+  func isLockedByOthers(_ byte: LockByte) throws(DiskFailure) -> Bool {
+    try disk.pass(SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)) { () throws(DiskFailure) in
+      try file.isLockedByOthers(byte)
+    }
+  }
 }
