@@ -203,6 +203,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .log: return "log"
     case .operation: return "operation"
     case .rotten: return "rotten"
+    case .cutShort: return "cutShort"
     case .locked: return "locked"
     case .alreadyOpen: return "alreadyOpen"
     case .readOnly: return "readOnly"

@@ -61,8 +61,13 @@ struct FormatDump {
     try number(8, "UUID, second half", radix: 16)
     try number(8, "generation")
     try number(8, "salt", radix: 16)
+    try number(8, "least length")
+    try zeros(through: 2048)
+    try number(8, "closed length")
+    try zeros(through: 2552)
+    try number(8, "its checksum", radix: 16)
     try zeros(through: 4088)
-    try number(8, "checksum of bytes 0 ..< 4088", radix: 16)
+    try number(8, "checksum of bytes 0 ..< 4088, 2048 ..< 2560 as zeros", radix: 16)
   }
 
   private mutating func frame() throws {

@@ -15,7 +15,7 @@ extension Database {
   ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
   ///     file system. That costs no space; but what rots in one rots in both. Else they are copied.
   ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
-  /// - Throws: `corrupted` when acknowledged commits are damaged; `ioFailed`, `diskFull`.
+  /// - Throws: `corrupted` when acknowledged commits are damaged, or the file was cut short; `ioFailed`, `diskFull`.
   public func backup(
     to target: String, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
@@ -28,6 +28,7 @@ extension Database {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       let store = view.store
+      do throws(StoreError) { try store.checkWhole() } catch { throw DatabaseError(error, path: path) }
       let attributes: FileAttributes?
       do throws(DiskFailure) { attributes = try store.fileAttributes(for: disk) } catch { throw DatabaseError(error) }
       try Database.makeCopy(at: target, of: store.header, like: attributes, options: options, disk: disk) { copy in
@@ -90,6 +91,7 @@ extension Database {
     var hasName = false
     do {
       try fill(copy)
+      do throws(StoreError) { try copy.store.writeLeastLength() } catch { throw DatabaseError(error, path: target) }
       try copy.close()
       do throws(DiskFailure) {
         // Before the database has its name, durably: it is never without its assets.

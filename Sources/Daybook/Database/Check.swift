@@ -65,6 +65,9 @@ extension Database {
       if let lost = store.recovery.lostSequences {
         report.add("commits \(lost.lowerBound) to \(lost.upperBound) were acknowledged and are damaged", at: pin.end)
       }
+      if store.recovery.missingByteCount > 0 {
+        report.add("the file was cut short: \(store.recovery.missingByteCount) bytes are missing at its end", at: pin.end)
+      }
       do throws(StoreError) {
         let engine = try store.check(pin) { done, total in progress?(Int(clamping: done), Int(clamping: total)) ?? true }
         report.frameCount = engine.frameCount

@@ -43,6 +43,14 @@ extension DatabaseError {
         facts: .init(
           path: path, sequence: lost.lowerBound, found: "damaged commits \(lost.lowerBound) to \(lost.upperBound)"),
         cause: error)
+    case .cutShort(let offset, let leastByteCount, let missingByteCount):
+      self.init(
+        .corrupted,
+        "The file was cut short: bytes are missing at its end. What is whole can be read, and nothing be written.",
+        facts: .init(
+          path: path, offset: Int(clamping: offset), expected: "at least \(leastByteCount) bytes",
+          found: "\(missingByteCount) bytes are missing"),
+        cause: error)
     case .locked:
       self.init(.locked, facts: .init(path: path), cause: error)
     case .alreadyOpen:

@@ -21,6 +21,10 @@ extension Database {
     public var rewrittenFrameCount: Int
     /// Sequences of acknowledged commits that are damaged; the file can be read up to the first of them.
     public var lostSequences: ClosedRange<UInt64>?
+    /// Bytes that are missing at the end of a file that was cut short, as by a copy that broke off; what is whole can be read.
+    public var missingByteCount = 0
+    /// The file has lost something that was acknowledged, or at least durable.
+    package var tellsOfDamage: Bool { lostSequences != nil || missingByteCount > 0 }
   }
 
   /// Numbers about an open database.
@@ -59,7 +63,8 @@ extension Database {
       replayedCommitCount: Int(clamping: report.replayedCommitCount),
       replayedByteCount: Int(clamping: report.replayedByteCount),
       discardedByteCount: Int(clamping: report.discardedByteCount), discardedCopyPath: report.discardedCopyPath,
-      rewrittenFrameCount: report.rewrittenFrameCount, lostSequences: report.lostSequences)
+      rewrittenFrameCount: report.rewrittenFrameCount, lostSequences: report.lostSequences,
+      missingByteCount: Int(clamping: report.missingByteCount))
   }
 
   /// Numbers about the database; costs one visit a zone, and one each content of an asset.

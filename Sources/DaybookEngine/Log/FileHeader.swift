@@ -1,4 +1,4 @@
-/// The first 4096 bytes of a database, written once.
+/// The first 4096 bytes of a database, written before the file has its name; one sector of them at each close.
 ///
 ///     offset  size  field
 ///          0     8  magic "Daybook\n"
@@ -7,8 +7,11 @@
 ///         16    16  database UUID: stays through compaction and in copies
 ///         32     8  generation: grows by one with each compaction
 ///         40     8  salt: random, seeds every checksum of this file
-///         48  4040  zero
-///       4088     8  checksum of bytes 0 ..< 4088
+///         48     8  least length: the log is at least that long; 0 where the file was empty when it got its name
+///         56  1992  zero
+///       2048   512  how long the log was when the file was last closed: see `ClosedLength`
+///       2560  1528  zero
+///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 2560 as zeros
 ///
 /// Every checkpoint frame carries bytes 0 ..< 48 again, so salvage can do without this page. Spec: FORMAT.md §2.
 package struct FileHeader: Sendable, Equatable {
@@ -23,6 +26,8 @@ package struct FileHeader: Sendable, Equatable {
   package var uuidLow: UInt64
   package var generation: UInt64
   package var salt: UInt64
+  /// The log is no shorter than that, or the file was cut: what the header says, or the last close, whichever is more.
+  package var leastByteCount: UInt64 = 0
 
   /// Why the first bytes of a file are not a header.
   package enum Fault: Error, Sendable, Equatable {
@@ -58,9 +63,21 @@ package struct FileHeader: Sendable, Equatable {
     guard bytes.count >= FileHeader.byteCount else { throw .tooShort(byteCount: bytes.count) }
     guard bytes.uint64(at: 0) == FileHeader.magic else { throw .notADatabase }
     let stored = bytes.uint64(at: FileHeader.byteCount - 8)
-    guard stored == XXH3.hash(bytes.prefix(FileHeader.byteCount - 8), seed: 0) || isMutant("accept-file-header-checksum")
-    else { throw .checksum }
+    guard stored == FileHeader.checksum(of: bytes) || isMutant("accept-file-header-checksum") else { throw .checksum }
     try self.init(meaningful: bytes)
+    if !isMutant("forget-least-length") { leastByteCount = bytes.uint64(at: FileHeader.meaningfulByteCount) }
+    if !isMutant("forget-closed-length") {
+      leastByteCount = max(leastByteCount, ClosedLength.read(bytes, salt: salt) ?? 0)
+    }
+  }
+
+  /// The checksum of a first page. The sector of the closed length has its own, and is taken as zeros.
+  static func checksum(of page: ByteView) -> UInt64 {
+    let copy = ByteBuffer(capacity: FileHeader.byteCount)
+    copy.append(page.prefix(ClosedLength.range.lowerBound))
+    copy.append(zeros: ClosedLength.byteCount)
+    copy.append(page.slice(ClosedLength.range.upperBound..<FileHeader.byteCount - 8))
+    return XXH3.hash(copy.view, seed: 0)
   }
 
   /// The copy that a checkpoint carries; its frame's checksum vouches for it.
@@ -87,10 +104,11 @@ package struct FileHeader: Sendable, Equatable {
     buffer.append(uint64: salt)
   }
 
-  /// The whole 4096 bytes.
+  /// The whole 4096 bytes, without a closed length.
   package func encoded() -> ByteBuffer {
     let buffer = ByteBuffer(capacity: FileHeader.byteCount)
     appendMeaningful(to: buffer)
+    buffer.append(uint64: leastByteCount)
     buffer.append(zeros: FileHeader.byteCount - 8 - buffer.count)
     buffer.append(uint64: XXH3.hash(buffer.view, seed: 0))
     return buffer

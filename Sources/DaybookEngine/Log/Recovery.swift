@@ -3,7 +3,8 @@
 ///
 /// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is stepped over if the
 /// commit sequences on both sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose
-/// `durableThrough` covers it proves that it was acknowledged: rotten. Without such a frame it is torn.
+/// `durableThrough` covers it proves that it was acknowledged: rotten. Without such a frame it is torn. A log that ends before
+/// a length that the file's first page names was cut (`Store/Store+Length.swift`).
 ///
 /// Only reads; what it finds is carried out by `Store.open`. The same file always gives the same answer.
 struct RecoveryPlan {
@@ -14,6 +15,8 @@ struct RecoveryPlan {
     case torn
     /// Acknowledged commits are damaged. Nothing may be written to this file.
     case rotten(lost: ClosedRange<UInt64>)
+    /// The log ends before the length that its file names. Nothing may be written to this file.
+    case cutShort
   }
 
   /// How far open had to go back for trees that hold.
@@ -48,6 +51,8 @@ struct RecoveryPlan {
   var olderCheckpoint: UInt64 = 0
   /// A checkpoint stands behind the one whose trees serve; or none serves, and there are some.
   var passesCheckpoint = false
+  /// Bytes that were durable once and are not there any more, at the end of a file that was cut.
+  var missingByteCount: UInt64 = 0
   /// A note told of a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }

@@ -40,9 +40,9 @@ package enum Forgery {
     let buffer = ByteBuffer(capacity: max(16, image.count))
     buffer.append(image)
     guard buffer.count >= FileHeader.byteCount else { return image }
-    buffer.set(
-      uint64: XXH3.hash(buffer.view.prefix(FileHeader.byteCount - 8), seed: 0), at: FileHeader.byteCount - 8)
+    buffer.set(uint64: FileHeader.checksum(of: buffer.view), at: FileHeader.byteCount - 8)
     let salt = buffer.view.uint64(at: 40)
+    ClosedLength.seal(buffer, salt: salt)
     var previous: UInt64 = 0
     var parts: [(number: UInt64, checksum: UInt64)] = []
     for offset in frameOffsets(of: image) {

@@ -67,6 +67,7 @@ extension Store {
     } else if plan.end.offset != pin.end {
       result.findings.append(.init(offset: plan.end.offset, message: "the log ends before its last commit"))
     }
+    try checkLengths(&result)
     for skip in plan.skips.keys.sorted() {
       result.remarks.append(.init(offset: skip, message: "a frame without data is damaged"))
     }

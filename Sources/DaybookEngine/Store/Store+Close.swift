@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Closing: everything durable, a mark that says so, and the file given back.
+/// Closing: everything durable, a mark that says so beside the length of what is, and the file given back.
 extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and gives the file back. Closing twice is allowed.
   /// Errors are thrown after the file has been given back; what was acknowledged is safe either way.
@@ -53,10 +53,13 @@ extension Store {
     try withTurnForBackground { (hold) throws(StoreError) in
       // The checkpoint frame is durable, and covered too.
       try syncWritten()
+      let durableEnd = durableEnd
       let frame = ByteBuffer(capacity: 256)
       frame.append(zeros: FrameHeader.byteCount)
       let closed = try log.append(.closed, frame, sequence: log.tail.sequence, keepsReserve: false, hold)
+      let failure = writeClosedLength(durableEnd)
       try log.sync(file)
+      if let failure { throw .disk(failure) }
       do throws(DiskFailure) {
         // Nobody maps the zeros that are cut off, unless a reader is there.
         if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {

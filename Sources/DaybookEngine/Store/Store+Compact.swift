@@ -1,7 +1,7 @@
 /// Compaction: what lives goes into a new file, in key order, and the new file takes the old one's name.
 ///
-///     image of a pinned version ─► checkpoint ─► catch-up, round by round ─► with the turn: the last commits, sync,
-///     `superseded` in the old file, rename, sync of the directory ─► commits go on in the new file
+///     image of a pinned version ─► checkpoint ─► catch-up, round by round ─► with the turn: the last commits, sync, the
+///     length into the header, sync, `superseded` in the old file, rename, sync of the directory ─► commits go on in the new file
 ///
 /// Commits go on in the old file meanwhile; snapshots of it are read from it as long as they live. Sequences stay what they
 /// were; links to older versions are dropped.
@@ -208,6 +208,8 @@ extension Store {
       try syncWritten()
       if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
+      try target.writeLeastLength()
+      if !isMutant("skip-compaction-sync") { try Store.mapped { () throws(DiskFailure) in try target.file.sync(.full) } }
       // Readers in other processes that follow to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
       do {

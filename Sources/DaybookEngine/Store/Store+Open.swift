@@ -26,14 +26,16 @@ extension Store {
       let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
       background = opened
       let log = try log(of: file, header, options)
-      let plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
+      var plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
+      plan.compare(with: header, fileEnd: log.end)
       let store = try Store(
         path: name, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
         applier: applier, plan: plan)
-      if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
-      let used = try store.load(plan, log: log)
+      try plan.checkUndamaged(header)
+      var used = try store.load(plan, log: log)
       // Older trees need more of the log than the newest did, and that part may have rotted.
-      if case .rotten(let lost) = used.ending { throw StoreError.rotten(lost: lost) }
+      used.compare(with: header, fileEnd: log.end)
+      try used.checkUndamaged(header)
       try store.repair(used, log: log)
       store.startWriting(used)
       store.fileLock.hand(over: claim)
@@ -67,6 +69,8 @@ extension Store {
       var plan = try mapped { () throws(DiskFailure) in
         try isAlone ? log.plan() : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan() }
       }
+      // Before the plan is cut to what a live writer has proven, which may be less than a close has made durable.
+      plan.compare(with: header, fileEnd: log.end)
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, then show it.
         if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {

@@ -53,6 +53,10 @@ extension Store {
       recovery.lostSequences = lost
       recovery.discardedByteCount = 0
     }
+    if first.missingByteCount > 0 {
+      recovery.missingByteCount = first.missingByteCount
+      recovery.discardedByteCount = 0
+    }
     return plan
   }
 

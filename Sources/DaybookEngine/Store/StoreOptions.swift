@@ -74,6 +74,8 @@ package enum StoreError: Error, Sendable {
   case operation(offset: UInt64)
   /// Acknowledged commits are damaged: nothing may be written to this file.
   case rotten(lost: ClosedRange<UInt64>)
+  /// The file was cut: whole frames end here, and bytes that were durable are missing. Nothing may be written to it.
+  case cutShort(offset: UInt64, leastByteCount: UInt64, missingByteCount: UInt64)
   case locked(path: String)
   /// Opened a second time for writing by the same process.
   case alreadyOpen(path: String)
@@ -130,6 +132,8 @@ package struct RecoveryReport: Sendable, Equatable {
   package var rewrittenFrameCount = 0
   /// Sequences of acknowledged commits that are damaged; nil when none are.
   package var lostSequences: ClosedRange<UInt64>?
+  /// Bytes at the end of the file that were durable once and are not there any more.
+  package var missingByteCount: UInt64 = 0
   /// A file that is open elsewhere was read up to what its writer says is durable.
   package var isBesideWriter = false
   /// Recovery threw something away, or made sure of what nothing proved.

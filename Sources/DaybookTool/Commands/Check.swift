@@ -42,7 +42,7 @@ extension Commands {
     } else {
       for finding in report.findings { try invocation.output.line("\(finding)") }
       if recovery == nil { try invocation.output.line("all trees were made anew from the log") }
-      if let recovery, !recovery.wasClosed {
+      if let recovery, !recovery.wasClosed, recovery.missingByteCount == 0 {
         try invocation.output.line(
           "not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
             + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
@@ -69,6 +69,7 @@ extension Commands {
       "wasClosed": recovery.map { .bool($0.wasClosed) } ?? .null,
       "replayedCommitCount": recovery.map { .count($0.replayedCommitCount) } ?? .null,
       "discardedByteCount": recovery.map { .count($0.discardedByteCount) } ?? .null,
+      "missingByteCount": recovery.map { .count($0.missingByteCount) } ?? .null,
     ]
   }
 }

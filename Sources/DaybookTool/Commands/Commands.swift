@@ -24,8 +24,15 @@ extension Invocation {
     options.isReadOnly = true
     let database = try Database.open(at: path, options: options)
     let status = try body(database)
-    guard let lost = database.lastRecovery.lostSequences else { return status }
+    let recovery = database.lastRecovery
+    if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return status }
     try output.flush()
+    if recovery.missingByteCount > 0 {
+      try note(
+        "daybook: the file was cut short, \(Wording.bytes(recovery.missingByteCount)) are missing; what stands above is what is "
+          + "whole.")
+    }
+    guard let lost = recovery.lostSequences else { return .damaged }
     try note("daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; what stands above is from before them.")
     return .damaged
   }

@@ -78,7 +78,7 @@ private struct DatabaseFacts {
           ["offset": .count($0.offset), "number": .count($0.number), "sequence": .count($0.sequence)]
         }),
       "wasClosed": .bool(recovery.wasClosed), "replayedCommitCount": .count(recovery.replayedCommitCount),
-      "discardedByteCount": .count(recovery.discardedByteCount),
+      "discardedByteCount": .count(recovery.discardedByteCount), "missingByteCount": .count(recovery.missingByteCount),
     ]
   }
 
@@ -106,6 +106,9 @@ private struct DatabaseFacts {
       for type in types where type.zone == zone.id {
         try output.line("              \(type.type)  \(Wording.count(type.recordCount))")
       }
+    }
+    if recovery.missingByteCount > 0 {
+      return try output.line("  cut short: \(Wording.bytes(recovery.missingByteCount)) are missing at the end of the file")
     }
     if recovery.wasClosed { return }
     try output.line(
