@@ -26,12 +26,16 @@ extension Database {
     public var usedHeaderCopy = false
     /// An unfinished write at the end was left out, as opening would.
     public var hasTornTail = false
+    /// Bytes that are missing at the end of a file that was cut short; which commits they held, nobody can tell.
+    public var missingByteCount = 0
     /// Contents of assets that came over.
     public var assetCount = 0
     /// The SHA-256 of contents that records name and that are not there, or are damaged.
     public var missingAssets: [String] = []
     /// Whether nothing acknowledged is missing.
-    public var isComplete: Bool { lostSequences.isEmpty && skippedOperationCount == 0 && missingAssets.isEmpty }
+    public var isComplete: Bool {
+      lostSequences.isEmpty && skippedOperationCount == 0 && missingAssets.isEmpty && missingByteCount == 0
+    }
   }
 
   /// Copies everything that still holds of a damaged database into a new file; the damaged one stays as it is.
@@ -107,6 +111,7 @@ extension Database.SalvageReport {
     unreadableByteCount = losses.unreadableByteCount
     usedHeaderCopy = losses.usedHeaderCopy
     hasTornTail = losses.hasTornTail
+    missingByteCount = Int(clamping: losses.missingByteCount)
     let zones = try database.zones()
     zoneCount = zones.count
     for zone in zones { recordCount += try database.recordCount(in: zone.id) }

@@ -3,6 +3,8 @@
 /// `RecoveryPlan` stops at the first acknowledged commit that is damaged, because a log with a hole is no prefix. Salvage
 /// goes on behind it: it visits every commit that holds, in order, and of a damaged one the operations that still match
 /// their own checksums. What no later frame proves durable is treated as in recovery: behind a torn write nothing counts.
+/// Of a file that was cut short, everything before the length that it names was durable; the parts of a last transaction
+/// without their commit are read as far as they hold (`SalvageReader+CutFile`).
 ///
 ///     file ─► header, or its copy in a checkpoint ─► every frame that holds ─► commits, whole or in pieces
 ///
@@ -21,10 +23,12 @@
     package var damagedByteCount: UInt64 = 0
     /// An unfinished write at the end was left out, as recovery would.
     package var hasTornTail = false
+    /// Bytes that are missing at the end of a file that was cut short.
+    package var missingByteCount: UInt64 = 0
     /// Bytes that the disk did not give.
     package var unreadableByteCount = 0
 
-    fileprivate mutating func add(_ range: ClosedRange<UInt64>) {
+    mutating func add(_ range: ClosedRange<UInt64>) {
       if let last = sequences.last, last.upperBound + 1 >= range.lowerBound {
         sequences[sequences.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
       } else {
@@ -61,11 +65,13 @@
   }
 
   private let file: any DiskFile
-  private let log: LogReader
+  let log: LogReader
   private let window: LogWindow
   /// Of the file's header: a compacted file begins with an image.
-  private let generation: UInt64
-  package private(set) var losses = Losses()
+  let generation: UInt64
+  /// All before it was durable once.
+  private let leastEnd: UInt64
+  package internal(set) var losses = Losses()
   package var byteCount: UInt64 { log.end }
 
   /// - Throws: `.locked` while a writer has the file; `.header` when neither the first page nor any checkpoint names the
@@ -78,16 +84,20 @@
         throw StoreError.locked(path: path)
       }
       window = LogWindow(file, byteCount: try file.byteCount(), passesOverFailures: true)
-      let header: FileHeader
+      let firstPage = 0..<min(FileHeader.byteCount, window.byteCount)
+      var header: FileHeader
       do throws(FileHeader.Fault) {
-        guard let page = window.view(0..<min(FileHeader.byteCount, window.byteCount)) else { throw .notADatabase }
+        guard let page = window.view(firstPage) else { throw .notADatabase }
         header = try FileHeader(page)
       } catch {
         if case .formatTooNew = error { throw StoreError.header(error) }
         guard let copy = SalvageReader.headerOfCheckpoint(in: window) else { throw StoreError.header(error) }
         header = copy
+        // It has a checksum of its own.
+        header.leastByteCount = window.view(firstPage).flatMap { ClosedLength.read($0, salt: copy.salt) } ?? 0
         losses.usedHeaderCopy = true
       }
+      leastEnd = header.leastByteCount
       log = LogReader(window, salt: header.salt)
       generation = header.generation
     } catch let error as StoreError {
@@ -136,10 +146,11 @@
       }
       if hasGap {
         // A frame that nothing proves durable, and that is missing, was being written when the power failed.
-        if walk.number + 1 > provenThrough {
+        if walk.number + 1 > provenThrough, gap.lowerBound >= leastEnd {
           losses.hasTornTail = true
           return
         }
+        if !walk.parts.isEmpty { walk.missesParts = true }
         try visitGap(gap, before: header, &walk, visit)
       }
       walk.number = header.number
@@ -151,46 +162,57 @@
         if holds(header, walk.parts) {
           if !header.isImage { noteLost(through: header.sequence - 1, &walk) }
           try visitWhole(header, walk.parts, visit)
-        } else if header.number > provenThrough {
+        } else if header.number > provenThrough, header.offset >= leastEnd {
           losses.hasTornTail = true
           return
         } else {
           noteLost(through: header.sequence, &walk)
-          for range in piecesBefore(header, walk) + [pieces(of: header)] {
-            try visitPieces(range, header.sequence, isImage: header.isImage, visit)
+          if let parts = partsWithoutList(of: header, walk) {
+            try visitInOrder(parts + [header], header.sequence, visit)
+          } else {
+            for range in piecesBefore(header, walk) + [pieces(of: header)] {
+              try visitPieces(range, header.sequence, isImage: header.isImage, visit)
+            }
           }
         }
         walk.sequence = max(walk.sequence, header.sequence)
         walk.parts.removeAll()
         walk.imagePieces.removeAll()
+        walk.missesParts = false
       case .pages, .checkpoint, .closed, .note, .superseded:
         noteLost(through: header.sequence, &walk)
       }
     }
     let rest = min(offset, log.end)..<log.end
-    if log.hasContent(in: rest) {
-      losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound
+    let hasRest = log.hasContent(in: rest)
+    if hasRest { losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound }
+    if offset < leastEnd {
+      losses.missingByteCount = leastEnd - (log.end < leastEnd ? log.end : offset)
+      try visitUnfinished(walk, visit)
+    } else if hasRest {
       losses.hasTornTail = true
     }
   }
 
-  private struct Walk {
+  struct Walk {
     var number: UInt64 = 0
     var sequence: UInt64 = 0
     /// Since the last commit.
     var parts: [FrameHeader] = []
     /// Stretches that belong to the image, if this file has one.
     var imagePieces: [Range<Int>] = []
+    /// A frame is missing since the first of the parts, which may have been one.
+    var missesParts = false
   }
 
   /// Where the operations of a frame stand.
-  private func pieces(of header: FrameHeader) -> Range<Int> {
+  func pieces(of header: FrameHeader) -> Range<Int> {
     let end = Int(min(header.end, log.end))
     return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
   }
 
   /// What belongs to a damaged commit besides its own frame: all before an image; of another commit the parts that it
-  /// names. If its list of parts is gone, they may be those of a transaction that never ended.
+  /// names. Where its list of parts is gone and one of them may be, too, others may be those of a transaction that never ended.
   private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
     if commit.isImage { return walk.imagePieces }
     guard commit.hasParts, log.payloadHolds(commit),
@@ -301,10 +323,10 @@
     }
   }
 
-  private func visitPieces(
+  func visitPieces(
     _ range: Range<Int>, _ sequence: UInt64, isImage: Bool = false, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let operations = LoggedOperations(places: operationsThatHold(in: range), log: log)
+    let operations = LoggedOperations(places: operationsThatHold(in: range).places, log: log)
     if operations.count == 0 { return }
     if losses.partialSequences.last != sequence { losses.partialSequences.append(sequence) }
     try visit(Commit(sequence: sequence, operations: operations, isWhole: false, isImage: isImage))
@@ -312,8 +334,9 @@
 
   /// Operations that match their own checksums, wherever they begin. A checksum knows its place, so nothing but an
   /// operation of this file at this very offset passes.
-  private func operationsThatHold(in range: Range<Int>) -> [Place] {
+  func operationsThatHold(in range: Range<Int>) -> (places: [Place], takeBack: Bool) {
     var result: [Place] = []
+    var takeBack = false
     var position = range.lowerBound
     // Content made to look like long operations at every byte must not cost its square.
     var budget = 64 * range.count + (1 << 20)
@@ -332,15 +355,16 @@
       if candidate.kind == Operation.forgetKind {
         // Which operations a savepoint took back cannot be told when some before it are missing: keep none of them.
         result.removeAll()
+        takeBack = true
       } else {
         result.append(Place(offset: UInt64(position), byteCount: UInt32(candidate.byteCount)))
       }
       position += candidate.byteCount
     }
-    return result
+    return (result, takeBack)
   }
 
-  private func candidate(at position: Int, before end: Int) -> (byteCount: Int, kind: UInt8, checksum: UInt64)? {
+  func candidate(at position: Int, before end: Int) -> (byteCount: Int, kind: UInt8, checksum: UInt64)? {
     guard let head = log.view(position..<position + Operation.headerByteCount) else { return nil }
     let kind = head.uint32(at: 12)
     guard kind > 0, kind <= 255 else { return nil }

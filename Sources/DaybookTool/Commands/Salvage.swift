@@ -6,7 +6,8 @@ extension Commands {
     positionals: ["FILE", "OUT"], options: [.json],
     details: """
       FILE stays as it is; OUT must not exist. Says which commits are lost, and of which only a part was found.
-      A record whose last change is lost comes over as it was before it. The exit status is 1 when something is lost.
+      A record whose last change is lost comes over as it was before it; what a file that was cut short does not hold
+      any more cannot be named, only counted in bytes. The exit status is 1 when something is lost.
       """
   ) { invocation in
     var bar = ProgressBar("reading", on: invocation.errors)
@@ -22,6 +23,9 @@ extension Commands {
       for range in report.lostSequences {
         try invocation.output.line(
           range.count == 1 ? "lost: commit \(range.lowerBound)" : "lost: commits \(range.lowerBound) to \(range.upperBound)")
+      }
+      if report.missingByteCount > 0 {
+        try invocation.output.line("the file was cut short: \(Wording.bytes(report.missingByteCount)) are missing at its end")
       }
       for sequence in report.partialSequences {
         try invocation.output.line("of commit \(sequence) a part was found and copied")
@@ -55,6 +59,7 @@ extension Commands {
       "remadeZones": .array(report.remadeZones.map { .string($0.name) }),
       "skippedOperationCount": .count(report.skippedOperationCount),
       "damagedByteCount": .count(report.damagedByteCount), "unreadableByteCount": .count(report.unreadableByteCount),
+      "missingByteCount": .count(report.missingByteCount),
       "usedHeaderCopy": .bool(report.usedHeaderCopy),
       "hasTornTail": .bool(report.hasTornTail), "assetCount": .count(report.assetCount),
       "missingAssets": .array(report.missingAssets.map { .string($0) }),

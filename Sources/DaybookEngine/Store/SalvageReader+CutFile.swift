@@ -1,0 +1,79 @@
+/// Parts whose commit is gone, or is cut: what stands before the end of a file that was cut short.
+///
+///     p4  p5  p6 ▒▒▒▒            the rest of p6 and the commit that named p4 to p6 are missing
+///     └ first part: flags 0      what stands before it belongs to other transactions, which ended
+///
+/// All of it was durable, so these were not the live tail. Where the commit is gone nobody can tell whether it took back a
+/// savepoint later, or all of it: the report calls it a commit of which a part was found.
+extension SalvageReader {
+  /// Visits what holds of a transaction, or of an image, that has lost its end.
+  func visitUnfinished(_ walk: Walk, _ visit: (Commit) throws(StoreError) -> Void) throws(StoreError) {
+    let sequence = walk.sequence + 1
+    if generation > 1, walk.sequence == 0 {
+      if walk.imagePieces.isEmpty { return }
+      losses.add(sequence...sequence)
+      for range in walk.imagePieces { try visitPieces(range, sequence, isImage: true, visit) }
+      return
+    }
+    guard let first = walk.parts.lastIndex(where: { !$0.hasParts }), !walk.missesParts else { return }
+    losses.add(sequence...sequence)
+    try visitInOrder(Array(walk.parts[first...]), sequence, visit)
+  }
+
+  /// The parts of a commit that says that it has some, but not which any more: a transaction's parts follow each other, and
+  /// its first has no flag. Nil where one may be missing.
+  func partsWithoutList(of commit: FrameHeader, _ walk: Walk) -> [FrameHeader]? {
+    guard commit.hasParts, !commit.isImage, !walk.missesParts, !log.payloadHolds(commit),
+      let first = walk.parts.lastIndex(where: { !$0.hasParts })
+    else { return nil }
+    return Array(walk.parts[first...])
+  }
+
+  /// Visits the operations of frames that follow each other, of one commit that is not whole.
+  func visitInOrder(
+    _ frames: [FrameHeader], _ sequence: UInt64, _ visit: (Commit) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var (places, rest) = operationsInOrder(of: frames)
+    for range in rest {
+      let found = operationsThatHold(in: range)
+      // Counted from the beginning, of which something is missing.
+      if found.takeBack { places.removeAll() }
+      places += found.places
+    }
+    if places.isEmpty { return }
+    if losses.partialSequences.last != sequence { losses.partialSequences.append(sequence) }
+    try visit(Commit(sequence: sequence, operations: LoggedOperations(places: places, log: log), isWhole: false))
+  }
+
+  /// The operations of frames, one after the other, up to the first that does not hold, without those that a savepoint took
+  /// back; and the stretches from there on.
+  private func operationsInOrder(of frames: [FrameHeader]) -> (places: [Place], rest: [Range<Int>]) {
+    var places: [Place] = []
+    for (index, frame) in frames.enumerated() {
+      let range = pieces(of: frame)
+      var position = range.lowerBound
+      while position + Operation.headerByteCount <= range.upperBound, let found = operation(at: position, range) {
+        let place = Place(offset: UInt64(position), byteCount: UInt32(found.byteCount))
+        if found.kind == Operation.forgetKind {
+          guard let bytes = try? log.operation(at: place), Operation.payload(bytes).count == 4 else { return ([], []) }
+          places.removeSubrange(min(Int(Operation.payload(bytes).uint32(at: 0)), places.count)...)
+        } else {
+          places.append(place)
+        }
+        position += found.byteCount
+      }
+      if position < Int(clamping: frame.end) {
+        return (places, [position..<range.upperBound] + frames[(index + 1)...].map { pieces(of: $0) })
+      }
+    }
+    return (places, [])
+  }
+
+  private func operation(at position: Int, _ range: Range<Int>) -> (byteCount: Int, kind: UInt8)? {
+    let seed = FrameHeader.seed(salt: log.salt, offset: UInt64(position))
+    guard let found = candidate(at: position, before: range.upperBound),
+      log.checksum(of: UInt64(position) + 8..<UInt64(position + found.byteCount), seed: seed) == found.checksum
+    else { return nil }
+    return (found.byteCount, found.kind)
+  }
+}
