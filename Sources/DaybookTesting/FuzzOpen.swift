@@ -4,7 +4,8 @@ import Foundation
 
 /// A file of any content: opened for reading and for writing, read from end to end, checked, written to, opened again.
 ///
-/// What holds whatever the bytes are: calls return or throw a `DatabaseError`. What holds of a file that `check(.deep)` calls
+/// What holds whatever the bytes are: calls return or throw a `DatabaseError`, and what a reader is told to be cut short no check
+/// calls clean, and nobody may write to. What holds of a file that `check(.deep)` calls
 /// clean: everything in it reads, a reader and a writer see the same, and what a transaction saves is there afterwards.
 enum FuzzOpen {
   private static let path = "a.daybook"
@@ -16,16 +17,20 @@ enum FuzzOpen {
     let disk = FuzzForging.disk()
     disk.install(image, at: path)
     var isClean = false
+    var isCut = false
     var seen: Contents?
     if let database = try open(disk, isReadOnly: true) {
       let contents = Contents(database)
       isClean = try check(database)
+      isCut = database.lastRecovery.missingByteCount > 0
+      try require(!isClean || !isCut, "the check finds nothing in a file that was cut short")
       try require(!isClean || contents.failures.isEmpty, "the check finds nothing, but reading fails: \(contents.failures)")
       seen = contents
       _ = try? database.close()
     }
     guard disk.bytes(of: path) == image else { throw Forgery.Finding("opening for reading changed the file") }
     guard let database = try open(disk, isReadOnly: false) else { return }
+    try require(!isCut, "a file that was cut short is open for writing")
     let contents = Contents(database)
     if let seen, isClean {
       try require(seen.text == contents.text, "a writer sees another database than a reader:\n\(seen.text)\n\(contents.text)")

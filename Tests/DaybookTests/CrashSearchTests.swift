@@ -41,7 +41,7 @@ struct CrashSearchTests {
       let finding = swarm.run(seed: seed)
       #expect(finding == nil)
     }
-    #expect(swarm.counts.torn > 300 && swarm.counts.cut > 50 && swarm.counts.rotten > 50)
+    #expect(swarm.counts.torn > 300 && swarm.counts.cut > 50 && swarm.counts.rotten > 50 && swarm.counts.cutShort > 0)
   }
 
   @Test("a disk that lies about its syncs is found out, and the run that shows it is small")

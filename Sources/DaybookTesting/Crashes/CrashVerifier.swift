@@ -76,7 +76,7 @@ struct CrashVerifier {
       let expected = found < expectation.history.count ? "\(expectation.history[found])" : "no such commit"
       throw CrashDeviation("commit \(found) shows \(state), expected \(expected)")
     }
-    if let lost = database.lastRecovery.lostSequences { throw CrashDeviation("a crash was taken for rot: \(lost)") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for rot: \(database.lastRecovery)") }
     try checkTokens(database, found)
     return (found, state)
   }

@@ -59,23 +59,31 @@ struct TailJudge {
     case ends(UInt64)
     /// This commit was acknowledged and is damaged.
     case rotten(UInt64)
+    /// The log ends with this commit, and before what a close has called durable.
+    case cut(UInt64)
 
     var description: String {
       switch self {
       case .ends(let sequence): "ends with commit \(sequence)"
       case .rotten(let sequence): "commit \(sequence) is rotten"
+      case .cut(let sequence): "is cut short behind commit \(sequence)"
       }
     }
   }
 
   let frames: [WrittenFrame]
+  /// What the last close has called durable.
+  private let leastEnd: Int
+  private let foundByteCount: Int
   private var hasHeader: [Bool] = []
   private var isWhole: [Bool] = []
   /// Damage that no walk need notice: it lies before the replay's start, or inside pages.
   private(set) var hasDamagedPages = false
 
-  init(_ frames: [WrittenFrame], written: [UInt8], found: [UInt8]) {
+  init(_ frames: [WrittenFrame], written: [UInt8], found: [UInt8], leastEnd: Int) {
     self.frames = frames
+    self.leastEnd = leastEnd
+    foundByteCount = found.count
     for frame in frames {
       func equals(_ range: Range<Int>) -> Bool {
         range.upperBound <= min(found.count, written.count) && written[range].elementsEqual(found[range])
@@ -95,7 +103,7 @@ struct TailJudge {
 
   /// What may be found: one verdict, but for pages whose damage shows only when they are touched.
   var verdicts: Set<Verdict> {
-    guard let last = frames.indices.last(where: { hasHeader[$0] }) else { return [.ends(0)] }
+    guard let last = frames.indices.last(where: { hasHeader[$0] }) else { return [leastEnd > 4096 ? .cut(0) : .ends(0)] }
     var verdicts: Set<Verdict> = []
     for checkpoint in [frames[last].newestCheckpoint, frames[last].olderCheckpoint] where checkpoint != 0 {
       guard let index = frames.firstIndex(where: { $0.offset == Int(checkpoint) }),
@@ -123,9 +131,19 @@ struct TailJudge {
       var first = index
       while first > start, !hasHeader[first - 1] { first -= 1 }
       let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, behind: index)
-      return isDoubtful ? [.rotten(commit.sequence), .ends(sequence)] : [.ends(sequence)]
+      let end = end(sequence, from: start, before: index)
+      return isDoubtful ? [.rotten(commit.sequence), end] : [end]
     }
-    return [.ends(sequence)]
+    return [end(sequence, from: start, before: frames.endIndex)]
+  }
+
+  /// The walk counts no frame from `stop` on.
+  private func end(_ sequence: UInt64, from start: Int, before stop: Int) -> Verdict {
+    let last = frames.indices[start..<stop].last {
+      frames[$0].isPages ? hasHeader[$0] && frames[$0].end <= foundByteCount : isWhole[$0]
+    }
+    let end = last.map { frames[$0].next } ?? frames[start].offset
+    return end < leastEnd ? .cut(sequence) : .ends(sequence)
   }
 
   /// Commits that some frame whose header holds proves durable: those that are whole, and those that are not.

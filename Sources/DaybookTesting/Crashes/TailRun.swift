@@ -20,6 +20,8 @@ import DaybookEngine
   private var callCount = 0
   private var number = 0
   private var appendsDuringSync = false
+  /// What stood in the sector of the closed length at some time.
+  private var sectors: Set<[UInt8]> = []
 
   init(seed: UInt64, _ operations: [TailOperation], tailsPerCall: Int, ignoresSyncs: Bool) {
     self.seed = seed
@@ -194,6 +196,7 @@ import DaybookEngine
   private func look() {
     guard finding == nil, isWhole, let written = disk.bytes(of: Self.path) else { return }
     let frames = WrittenFrame.all(of: written)
+    sectors.insert(Self.sector(of: written))
     let pending = disk.pendingChanges
     var generator = SeededGenerator(seed: seed &* 977 &+ UInt64(callCount))
     for _ in 0..<tailsPerCall {
@@ -202,11 +205,22 @@ import DaybookEngine
       choice.names = NumberSet(0..<pending.nameCount)
       let image = disk.crashed(choice)
       guard let found = image.bytes(of: Self.path) else { return fail("the file is gone", choice, []) }
-      examineTorn(image, TailJudge(frames, written: written, found: found), choice)
+      examineTorn(image, TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found)), choice)
       image.stop()
       if !frames.isEmpty { examineRotten(found, written, frames, choice, &generator) }
       if finding != nil { return }
     }
+  }
+
+  private static func sector(of bytes: [UInt8]) -> [UInt8] {
+    Array(bytes[min(2048, bytes.count)..<min(2560, bytes.count)])
+  }
+
+  /// What an image says of the length at the last close; FORMAT.md §2. A sector that a crash tore says nothing.
+  private func leastEnd(_ found: [UInt8]) -> Int {
+    let sector = Self.sector(of: found)
+    guard sector.count == 512, sectors.contains(sector) else { return 0 }
+    return (0..<8).reduce(0) { $0 | Int(sector[$1]) << (8 * $1) }
   }
 
   private func examineTorn(_ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice) {
@@ -238,7 +252,7 @@ import DaybookEngine
     let rot = damage(&found, frames, &generator)
     if rot.isEmpty { return }
     counts.withRot += 1
-    let judge = TailJudge(frames, written: written, found: found)
+    let judge = TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found))
     let verdicts = judge.verdicts
     if verdicts.count > 1 { counts.doubtful += 1 }
     let image = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)
@@ -275,6 +289,9 @@ import DaybookEngine
         return fail("commit \(sequence) alone is damaged, \(lost) are called lost", choice, rot)
       }
       examineReader(image, found, lost, judge, choice, rot)
+    } catch StoreError.cutShort {
+      counts.cutShort += 1
+      examineCut(image, found, judge, choice, rot)
     } catch { fail("open throws \(error)", choice, rot) }
   }
 
@@ -299,12 +316,38 @@ import DaybookEngine
         if !isExplained { return fail("a reader is told \(error)", choice, rot) }
       }
     } catch { fail("a reader cannot open it: \(error)", choice, rot) }
-    examineSalvage(image, lost, judge, choice, rot)
+    examineSalvage(image, judge, choice, rot)
+  }
+
+  /// The same of a file whose last frames are gone, though a close has called them durable.
+  private func examineCut(
+    _ image: SimulatedDisk, _ found: [UInt8], _ judge: TailJudge, _ choice: CrashChoice, _ rot: [String]
+  ) {
+    guard image.bytes(of: Self.path) == found else { return fail("a file that was cut was written to", choice, rot) }
+    var readOnly = options(99)
+    readOnly.isReadOnly = true
+    do {
+      let store = try KeyValueStore(Self.path, disk: image, options: readOnly)
+      guard store.store.recovery.missingByteCount > 0 else { return fail("a reader is not told of a cut", choice, rot) }
+      let sequence = try sequenceShown(store)
+      guard judge.verdicts.contains(.cut(sequence)) else {
+        return fail("called cut behind commit \(sequence), the judge says \(judge.verdicts)", choice, rot)
+      }
+      do {
+        guard try Self.contents(store).contents == history[Int(sequence)] else {
+          return fail("a reader of a cut file is shown something else than commit \(sequence)", choice, rot)
+        }
+      } catch {
+        let isExplained = judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages
+        if !isExplained { return fail("a reader of a cut file is told \(error)", choice, rot) }
+      }
+    } catch { fail("a reader cannot open a cut file: \(error)", choice, rot) }
+    examineSalvage(image, judge, choice, rot)
   }
 
   /// Salvage reads every commit that is whole and was acknowledged, and names the others.
   private func examineSalvage(
-    _ image: SimulatedDisk, _ lost: ClosedRange<UInt64>, _ judge: TailJudge, _ choice: CrashChoice, _ rot: [String]
+    _ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice, _ rot: [String]
   ) {
     counts.salvaged += 1
     var whole: Set<UInt64> = []
@@ -313,6 +356,8 @@ import DaybookEngine
       let reader = try SalvageReader(Self.path, disk: image)
       try reader.forEachCommit(progress: { _ in true }) { commit in
         if commit.isWhole { whole.insert(commit.sequence) }
+        // Parts in front of a cut: whether their transaction went on, or back, nobody can tell.
+        if !commit.isWhole, reader.losses.missingByteCount > 0 { return }
         guard commit.sequence < UInt64(history.count) else { return wrong = commit.sequence }
         for index in 0..<commit.count {
           guard let operation = commit.operation(index), holds(operation, in: history[Int(commit.sequence)]) else {
@@ -349,9 +394,14 @@ import DaybookEngine
     return pin.sequence
   }
 
-  /// Flips bits, or clears or fills a stretch, mostly inside frames that matter.
+  /// Flips bits, or clears or fills a stretch, mostly inside frames that matter; or cuts the file.
   private func damage(_ bytes: inout [UInt8], _ frames: [WrittenFrame], _ generator: inout SeededGenerator) -> [String] {
     var rot: [String] = []
+    if Int.random(in: 0..<8, using: &generator) == 0, bytes.count > 4096 {
+      let end = Int.random(in: 4096..<bytes.count, using: &generator)
+      bytes.removeLast(bytes.count - end)
+      return ["cut at \(end)"]
+    }
     for _ in 0..<(Int.random(in: 0..<5, using: &generator) == 0 ? 2 : 1) {
       let truth = frames.filter { $0.kind <= 2 }
       let isAny = Int.random(in: 0..<3, using: &generator) == 0

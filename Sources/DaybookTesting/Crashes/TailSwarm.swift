@@ -41,12 +41,13 @@ package struct TailCounts: Sendable, CustomStringConvertible {
   package var doubtful = 0
   package var unnoticed = 0
   package var salvaged = 0
+  package var cutShort = 0
   package var tails: Int { torn + withRot }
   package init() {}
 
   package var description: String {
     "\(tails) tails of \(runs) logs: \(torn) as power loss leaves them, \(cut) of these lost commits, 0 called rotten; "
-      + "\(withRot) with rot inside, \(rotten) of these called rotten, \(doubtful) open to both answers, "
+      + "\(withRot) with rot inside, \(rotten) of these called rotten, \(cutShort) cut short, \(doubtful) open to both answers, "
       + "\(unnoticed) in what open need not read; \(salvaged) salvaged"
   }
 }
@@ -102,6 +103,7 @@ package final class TailSwarm {
       counts.doubtful += run.counts.doubtful
       counts.unnoticed += run.counts.unnoticed
       counts.salvaged += run.counts.salvaged
+      counts.cutShort += run.counts.cutShort
     }
     return run.finding
   }

@@ -86,7 +86,7 @@ final class ProcessActor: @unchecked Sendable {
     if member.role != .follower { history.wasCreated = true }
     // Beside a writer a reader sees what that one has proven, which may be less than it has acknowledged.
     let isAlone = member.role != .follower || !opened.store.recovery.isBesideWriter
-    if opened.lastRecovery.lostSequences != nil { throw CrashDeviation("open takes a crash for rot") }
+    if opened.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
     try look(opened, floor: isAlone ? floor : 0)
     return opened
   }

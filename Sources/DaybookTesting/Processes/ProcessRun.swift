@@ -150,7 +150,7 @@ final class ProcessRun: @unchecked Sendable {
     do { database = try Database.open(at: Self.path, options: options, disk: last) } catch {
       throw CrashDeviation("everybody has closed, and open throws \(error)")
     }
-    if database.lastRecovery.lostSequences != nil { throw CrashDeviation("open takes a crash for rot") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
     let (sequence, state) = try CrashState.read(database)
     try history.check(sequence, state, floor: history.present) { "the file" }
     let report = try database.check(.deep)

@@ -56,7 +56,7 @@ struct ProcessVerifier {
   }
 
   private func read(_ database: Database, floor: Int, _ what: String) throws -> Int {
-    if let lost = database.lastRecovery.lostSequences { throw CrashDeviation("a crash was taken for rot: \(lost)") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for rot: \(database.lastRecovery)") }
     let (sequence, state) = try CrashState.read(database)
     return try history.check(sequence, state, floor: floor) { what }
   }

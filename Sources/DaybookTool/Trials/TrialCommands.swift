@@ -57,8 +57,8 @@ extension Commands {
       do {
         let database = try Database.open(at: path, options: trial.options(isReadOnly: true))
         openCount += 1
-        if let lost = database.lastRecovery.lostSequences {
-          throw ToolError(.finding, "open \(openCount): \(lost) called rotten")
+        if database.lastRecovery.tellsOfDamage {
+          throw ToolError(.finding, "open \(openCount): called damaged, \(database.lastRecovery)")
         }
         // Alone it showed what it had synced itself; beside a new writer, only what that one has told to be durable: a new
         // open may show less for a moment. One open never goes back.
@@ -96,7 +96,7 @@ extension Commands {
         findings.append("\(who): \(problem)")
       }
       if !isReadOnly && model.step != before { findings.append("recovery changes what is there") }
-      if database.lastRecovery.lostSequences != nil { findings.append("\(who): a kill was taken for rot") }
+      if database.lastRecovery.tellsOfDamage { findings.append("\(who): a kill was taken for rot") }
       let report = try database.check(.deep)
       findings += report.findings.map { "\(who): \($0)" }
       try database.close()
