@@ -13,9 +13,14 @@ private let path = "/d/book"
 struct RecoveryTests {
   // MARK: cut files
 
-  @Test("a file cut at any length opens to the state after some commit, or throws", arguments: [false, true])
+  @Test(
+    "a file that names no length opens, cut at any, to the state after some commit, or throws; one that does is never written",
+    arguments: [false, true])
   func everyLength(withCheckpoints: Bool) throws {
-    let specimen = try Specimen.typical(withCheckpoints ? .small() : .withoutCheckpoints(), generations: 2)
+    var specimen = try Specimen.typical(withCheckpoints ? .small() : .withoutCheckpoints(), generations: 2)
+    let closed = specimen.bytes
+    specimen.bytes.replaceSubrange(2048..<2560, with: [UInt8](repeating: 0, count: 512))
+    let last = try #require(try specimen.frames.dropLast().last)
     let ends = Set(try specimen.frames(.closed).map { Int($0.next) })
     var seen: Set<Int> = []
     // Page frames are long and all alike inside.
@@ -35,6 +40,11 @@ struct RecoveryTests {
       case .opened(let sequence, let recovery, _):
         #expect(recovery.wasClosed == (ends.contains(length) || length == FileHeader.byteCount), "cut at \(length)")
         seen.insert(sequence)
+      }
+      if case .refused = try specimen.outcome(of: Array(closed[..<length])) {
+        #expect(length < last.end)
+      } else {
+        #expect(length >= last.end, "cut at \(length)")
       }
     }
     #expect(seen == Set(0..<specimen.history.count))

@@ -387,6 +387,29 @@ struct CommandTests {
     #expect(outcome.lines.allSatisfy { whole.contains($0) })
   }
 
+  @Test("a file that was cut short is no smaller database: reads and check say so, nothing is written, salvage is incomplete")
+  func cutShort() throws {
+    let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")
+    try bench.good("import", file, try bench.write(rows, to: "rows.ndjson"), "--id", "name", "--zone", "Z")
+    try bench.good("backup", file, bench.path("backup.daybook"))
+    try bench.good("compact", file)
+    for name in ["test.daybook", "backup.daybook"] {
+      let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: bench.path(name))))
+      let cut = try bench.write(Array(bytes[..<(bytes.count * 7 / 10)]), to: "cut-" + name)
+      let check = bench.run("check", cut)
+      #expect(check.status == 1 && check.output.contains("the file was cut short"), "\(check.output)")
+      let dump = bench.run("dump", cut)
+      #expect(dump.status == 3 && dump.errors.contains("cut short"), "\(dump.errors)")
+      #expect(bench.run("info", cut).output.contains("cut short"))
+      #expect(bench.run("compact", cut).status == 3)
+      #expect(bench.run("backup", cut, bench.path("again-" + name)).status == 3)
+      #expect(Array(try Data(contentsOf: URL(fileURLWithPath: cut))).count == bytes.count * 7 / 10)
+      let salvage = bench.run("salvage", cut, bench.path("out-" + name))
+      #expect(salvage.status == 1 && salvage.output.contains("incomplete"), "\(salvage.output)")
+      #expect(try bench.records(bench.path("out-" + name)).count > 1000)
+    }
+  }
+
   @Test("watch prints a line for each commit")
   func watch() throws {
     try fill()
