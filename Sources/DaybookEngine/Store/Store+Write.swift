@@ -102,8 +102,7 @@ extension Store {
   /// Makes everything written so far durable.
   package func sync() throws(StoreError) {
     try checkUsable()
-    // What was written under a lock that has been given back is durable.
-    if life.isSuspended.load(ordering: .acquiring) { return }
+    // Also where the store is suspended: it says so before it has synced.
     try syncWritten()
   }
 
