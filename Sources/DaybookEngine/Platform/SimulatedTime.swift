@@ -20,6 +20,20 @@ package protocol SimulatedTime: AnyObject, Sendable {
   func sleep(nanoseconds: UInt64)
 }
 
+/// Time on a thread of which a scheduler decides also when it gets a lock and who wakes it: several threads of one database.
+///
+/// Only monitors that were made on such a thread ask (`Monitor.isScheduled`), and only threads like it answer to it.
+package protocol ScheduledWaits: SimulatedTime {
+  func lock(_ monitor: Monitor)
+  func unlock(_ monitor: Monitor)
+  /// Lets go of the lock until woken, then holds it again; false when the time is over.
+  func wait(_ monitor: Monitor, at condition: Int, nanoseconds: UInt64?) -> Bool
+  /// Wakes one waiter, or all.
+  func wake(_ monitor: Monitor, at condition: Int, all: Bool)
+  /// Whoever looks again and again lets others go on.
+  func yield()
+}
+
 extension SystemClock {
   /// From here on the present thread asks `time`, until it ends.
   package static func simulate(_ time: any SimulatedTime) { ThreadTime.set(time) }
@@ -27,12 +41,18 @@ extension SystemClock {
 
 @safe final class ThreadTime {
   private let time: any SimulatedTime
+  private let waits: (any ScheduledWaits)?
   private static let isUsed = Atomic<Bool>(false)
 
-  private init(_ time: any SimulatedTime) { self.time = time }
+  private init(_ time: any SimulatedTime) {
+    self.time = time
+    waits = time as? any ScheduledWaits
+  }
 
   /// The time of the present thread; nil for the system's.
-  static var current: (any SimulatedTime)? { isUsed.load(ordering: .relaxed) ? known : nil }
+  static var current: (any SimulatedTime)? { isUsed.load(ordering: .relaxed) ? known?.time : nil }
+  /// Who decides about the waits of the present thread; nil for the system.
+  static var waits: (any ScheduledWaits)? { isUsed.load(ordering: .relaxed) ? known?.waits : nil }
 
   fileprivate static func set(_ time: any SimulatedTime) {
     isUsed.store(true, ordering: .relaxed)
@@ -42,10 +62,10 @@ extension SystemClock {
     precondition(code == 0, "a thread has room for one pointer more")
   }
 
-  private static var known: (any SimulatedTime)? {
+  private static var known: ThreadTime? {
     // Safe: what stands under the key was put there by `set`, for this thread.
     guard let known = unsafe pthread_getspecific(key) else { return nil }
-    return unsafe Unmanaged<ThreadTime>.fromOpaque(known).takeUnretainedValue().time
+    return unsafe Unmanaged<ThreadTime>.fromOpaque(known).takeUnretainedValue()
   }
 
   private static let key: pthread_key_t = {

@@ -20,8 +20,14 @@
   private static let conditionCount = 2
   private static let everybody = 0
   private static let line = 1
+  /// Made on a thread whose waits a scheduler decides: others like it ask that one here. A flag beside the mutex, so that
+  /// looking costs a branch that always goes the same way.
+  private let isScheduled: Bool
 
-  package init() {
+  package convenience init() { self.init(isScheduled: ThreadTime.waits != nil) }
+
+  package init(isScheduled: Bool) {
+    self.isScheduled = isScheduled
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe conditions = .allocate(capacity: Monitor.conditionCount)
@@ -43,11 +49,22 @@
   }
 
   package func lock() {
+    if isScheduled, let waits = ThreadTime.waits { return waits.lock(self) }
+    lockMutex()
+  }
+
+  package func unlock() {
+    if isScheduled, let waits = ThreadTime.waits { return waits.unlock(self) }
+    unlockMutex()
+  }
+
+  /// The lock itself, for schedulers.
+  package func lockMutex() {
     let code = unsafe pthread_mutex_lock(mutex)
     precondition(code == 0, "a monitor is not locked twice by one thread")
   }
 
-  package func unlock() {
+  package func unlockMutex() {
     let code = unsafe pthread_mutex_unlock(mutex)
     precondition(code == 0, "a monitor is unlocked by the thread that locked it")
   }
@@ -60,11 +77,18 @@
 
   /// Lets go of the lock until signalled, then holds it again. May return for no reason: look at the state in a loop.
   package func wait(at number: Int = everybody) {
+    if isScheduled, let waits = ThreadTime.waits {
+      _ = waits.wait(self, at: number, nanoseconds: nil)
+      return
+    }
     _ = unsafe pthread_cond_wait(condition(number), mutex)
   }
 
   /// The same with a limit; false when the time is over. Counts on the monotonic clock.
   package func wait(nanoseconds: UInt64) -> Bool {
+    if isScheduled, let waits = ThreadTime.waits {
+      return waits.wait(self, at: Monitor.everybody, nanoseconds: nanoseconds)
+    }
     // A century is for ever, and no sum below overflows.
     let limit = min(nanoseconds, 100 * 365 * 86_400 * 1_000_000_000)
     return unsafe Monitor.wait(condition(Monitor.everybody), mutex, nanoseconds: limit) != ETIMEDOUT
@@ -87,11 +111,13 @@
 
   /// Wakes one waiter at a condition.
   package func signal(at number: Int = everybody) {
+    if isScheduled, let waits = ThreadTime.waits { waits.wake(self, at: number, all: false) }
     _ = unsafe pthread_cond_signal(condition(number))
   }
 
   /// Wakes all waiters at a condition.
   package func broadcast(at number: Int) {
+    if isScheduled, let waits = ThreadTime.waits { waits.wake(self, at: number, all: true) }
     _ = unsafe pthread_cond_broadcast(condition(number))
   }
 
@@ -147,14 +173,18 @@
 }
 
 /// Lets another thread run that waits for this processor.
-func yieldProcessor() { _ = sched_yield() }
+func yieldProcessor() {
+  if let waits = ThreadTime.waits { return waits.yield() }
+  _ = sched_yield()
+}
 
 /// A value that only one thread at a time can reach.
 ///
 /// Like the standard library's `Mutex`, which on Linux the thread sanitizer cannot see: it would report every value
 /// guarded by one as a race, and hide the true reports among them.
 package final class Locked<Value>: @unchecked Sendable {
-  private let monitor = Monitor()
+  // Held for moments, and never where anybody waits: nothing for a scheduler.
+  private let monitor = Monitor(isScheduled: false)
   private var value: Value
 
   package init(_ value: Value) { self.value = value }
