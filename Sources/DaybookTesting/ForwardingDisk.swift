@@ -31,6 +31,7 @@ extension ForwardingFile {
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) { try file.setAttributes(attributes) }
   package var base: UnsafeRawPointer { unsafe file.base }
   package func map(through end: Int) throws(DiskFailure) { try file.map(through: end) }
+  package var mappableByteCount: Int { file.mappableByteCount }
   package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try file.tryLock(byte, strength)
   }

@@ -32,6 +32,8 @@ import Synchronization
   // Safe: reads through it end before the file is dropped, as with any disk.
   var base: UnsafeRawPointer { unsafe UnsafeRawPointer(content.memory.base) }
 
+  var mappableByteCount: Int { content.capacity }
+
   func byteCount() throws(DiskFailure) -> Int {
     try perform(SimulatedCall(.status, path)) { (_) throws(DiskFailure) in content.byteCount }
   }

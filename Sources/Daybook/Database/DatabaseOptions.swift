@@ -131,6 +131,8 @@ extension Database {
     package var reserveByteCount = 24 << 10
     /// Leaves the pages of the file aside when it is opened for writing.
     package var rebuildsTrees = false
+    /// How many reads may run at a time, and how many snapshots there may be.
+    package var readerLimit = 65_536
 
     /// The defaults: every commit durable, nobody named.
     public init() {}
@@ -166,6 +168,7 @@ extension Database {
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount
       options.rebuildsTrees = rebuildsTrees
+      options.readerLimit = readerLimit
       options.random = random
       return options
     }

@@ -129,6 +129,8 @@ package protocol DiskFile: AnyObject, Sendable {
   var base: UnsafeRawPointer { get }
   /// Makes `base ..< base + end` readable. `end` must not lie beyond the end of the file.
   func map(through end: Int) throws(DiskFailure)
+  /// How far the file can ever be mapped. What is kept for each page of a file takes room for so much of it.
+  var mappableByteCount: Int { get }
 
   /// Takes a lock without waiting; false when somebody else holds it. Locks belong to this description.
   func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool
@@ -149,6 +151,7 @@ extension Disk {
 }
 
 extension DiskFile {
+  package var mappableByteCount: Int { 1 << 40 }
   package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }
 

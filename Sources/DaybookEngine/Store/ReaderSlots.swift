@@ -15,9 +15,9 @@ import Synchronization
 /// Always true: a version is freed only when no slot and no snapshot names it and it is not the newest of its store; a store
 /// gives its memory back only when none of its versions is named and no entrance leads to it.
 @safe final class ReaderSlots: @unchecked Sendable {
-  static let limit = 65_536
+  let limit: Int
   private static let strideWords = 16  // 128 bytes: two cache lines, so neighbours never share one
-  private static let byteCount = limit * strideWords * 8
+  private static let strideByteCount = strideWords * 8
 
   /// Long-lived ones.
   let snapshots: SnapshotTable
@@ -25,16 +25,19 @@ import Synchronization
   /// One more than the highest slot that was ever used.
   private let highWater = Atomic<Int>(0)
 
-  init() throws(DiskFailure) {
-    snapshots = try SnapshotTable()
-    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: ReaderSlots.byteCount) else {
-      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: ReaderSlots.byteCount)
+  /// - Parameter limit: of running reads, and of snapshots.
+  init(limit: Int) throws(DiskFailure) {
+    self.limit = limit
+    snapshots = try SnapshotTable(limit: limit)
+    let byteCount = limit * ReaderSlots.strideByteCount
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount) else {
+      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: byteCount)
     }
     // Safe: zeroed memory of that size; zero is a valid atomic.
-    unsafe slots = memory.bindMemory(to: Atomic<UInt>.self, capacity: ReaderSlots.limit * ReaderSlots.strideWords)
+    unsafe slots = memory.bindMemory(to: Atomic<UInt>.self, capacity: limit * ReaderSlots.strideWords)
   }
 
-  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(slots), byteCount: ReaderSlots.byteCount) }
+  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(slots), byteCount: limit * ReaderSlots.strideByteCount) }
 
   /// Claims a slot and pins the newest version in it; nil when all are taken.
   /// - Parameter newest: where the newest version is found: a store's own, or the entrance of a database.
@@ -50,7 +53,7 @@ import Synchronization
       expected: 0, desired: word, ordering: .sequentiallyConsistent
     ).exchanged {
       slot &+= 1
-      if slot >= ReaderSlots.limit { return nil }
+      if slot >= limit { return nil }
     }
     if slot >= highWater.load(ordering: .relaxed) { raiseHighWater(slot + 1) }
     while true {
@@ -75,7 +78,7 @@ import Synchronization
   /// the store compares words with the states that it has not freed. A claim raises the mark before its second look at the
   /// newest, so a slot above the mark that we read here is about to find the newest version.
   func addReadWords(to words: inout Set<UInt>) {
-    for slot in 0..<min(highWater.load(ordering: .sequentiallyConsistent), ReaderSlots.limit) {
+    for slot in 0..<min(highWater.load(ordering: .sequentiallyConsistent), limit) {
       let word = unsafe slots[slot * ReaderSlots.strideWords].load(ordering: .sequentiallyConsistent)
       if word != 0 { words.insert(word) }
     }

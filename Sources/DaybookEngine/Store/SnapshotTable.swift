@@ -16,9 +16,8 @@ import Synchronization
 /// Always true: a place belongs to one snapshot from `begin` to `end`; a version is kept while a place that is not revoked
 /// names it.
 @safe final class SnapshotTable: @unchecked Sendable {
-  static let limit = 65_536
+  let limit: Int
   private static let stride = 128
-  private static let byteCount = limit * stride
   private static let revoked: UInt = 1 << 31
   private static let readMask: UInt = 1 << 31 - 1
   private static let indexMask: UInt = 1 << 32 - 1
@@ -29,20 +28,22 @@ import Synchronization
   /// How many places have ever been used.
   private let usedCount = Atomic<Int>(0)
 
-  init() throws(DiskFailure) {
-    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: SnapshotTable.byteCount) else {
-      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: SnapshotTable.byteCount)
+  init(limit: Int) throws(DiskFailure) {
+    self.limit = limit
+    let byteCount = limit * SnapshotTable.stride
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount) else {
+      throw DiskFailure(.map, path: "memory", kind: .other, code: ErrorNumber.noMemory, byteCount: byteCount)
     }
     unsafe base = memory
   }
 
-  deinit { unsafe RawMemory.release(base, byteCount: SnapshotTable.byteCount) }
+  deinit { unsafe RawMemory.release(base, byteCount: limit * SnapshotTable.stride) }
 
   private enum Field: Int { case version = 0, reads = 8, next = 16 }
 
   @inline(__always)
   private func field(_ field: Field, of index: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
-    precondition(index >= 0 && index < SnapshotTable.limit, "a place of the table")
+    precondition(index >= 0 && index < limit, "a place of the table")
     // Safe: the line above; the memory is zeroed, and zero is a valid atomic.
     return unsafe (base + (index &* SnapshotTable.stride &+ field.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
   }
@@ -78,7 +79,7 @@ import Synchronization
   /// A place that nobody has had yet. The count goes up before a version is noted there: see `addWords`.
   private func takeUnused() -> Int? {
     var count = usedCount.load(ordering: .relaxed)
-    while count < SnapshotTable.limit {
+    while count < limit {
       let result = usedCount.compareExchange(expected: count, desired: count + 1, ordering: .sequentiallyConsistent)
       if result.exchanged {
         unsafe field(.reads, of: count).pointee.store(1, ordering: .sequentiallyConsistent)

@@ -11,7 +11,9 @@ extension Store {
   static func makeSource(
     _ file: any DiskFile, _ header: FileHeader, _ cache: BlockCache?
   ) throws(DiskFailure) -> PageSource {
-    guard let cache else { return unsafe try PageSource(base: file.base, salt: header.salt) }
+    guard let cache else {
+      return unsafe try PageSource(base: file.base, salt: header.salt, maximumByteCount: file.mappableByteCount)
+    }
     return try PageSource(reading: BufferedFile(file, cache: cache), salt: header.salt)
   }
 

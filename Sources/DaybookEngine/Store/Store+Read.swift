@@ -38,7 +38,7 @@ extension Store {
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
     guard let (slot, state) = versions.slots.claim(versions.newestWord) else {
-      throw .tooManySnapshots(limit: ReaderSlots.limit)
+      throw .tooManySnapshots(limit: slots.limit)
     }
     // In this order: `close` says that it closes, then looks whether a slot is taken.
     if life.isClosed.load(ordering: .sequentiallyConsistent) {
@@ -64,7 +64,7 @@ extension Store {
   /// A snapshot of the newest version. Ends with `end`.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
     guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
-      throw .tooManySnapshots(limit: SnapshotTable.limit)
+      throw .tooManySnapshots(limit: slots.snapshots.limit)
     }
     return try begun(index, state)
   }

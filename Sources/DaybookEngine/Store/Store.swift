@@ -91,7 +91,7 @@ import Synchronization
     do {
       options.pageCache = try Store.makeCache(options)
       source = try Store.makeSource(file, header, options.pageCache)
-      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots() }
+      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(limit: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
     self.options = options

@@ -24,6 +24,8 @@ package struct StoreOptions: Sendable {
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
+  /// How many reads may run at a time, and how many snapshots there may be.
+  package var readerLimit = 65_536
   /// Who reads, once a store of the database is open: the store that takes its place goes on with them.
   var readerSlots: ReaderSlots?
   /// The file lock is held for each transaction, not from open to close, so that several processes may write in turn.

@@ -66,7 +66,7 @@ import Synchronization
   /// Pins the newest version of the current store.
   @inline(__always)
   package func beginRead() throws(StoreError) -> (store: Store, pin: Store.Pin) {
-    guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: ReaderSlots.limit) }
+    guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: slots.limit) }
     let store = state.store
     // In this order: `close` says that it closes, then looks whether a slot is taken.
     if store.life.isClosed.load(ordering: .sequentiallyConsistent) {
@@ -81,7 +81,7 @@ import Synchronization
   package func beginSnapshot() throws(StoreError) -> (store: Store, pin: Store.SnapshotPin) {
     while true {
       guard let (index, state) = slots.snapshots.begin(entrance.word) else {
-        throw .tooManySnapshots(limit: SnapshotTable.limit)
+        throw .tooManySnapshots(limit: slots.snapshots.limit)
       }
       let store = state.store
       do { return (store, try store.begun(index, state)) } catch { guard case .superseded = error else { throw error } }
