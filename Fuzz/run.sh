@@ -49,7 +49,7 @@ build() {
 # not remembered: that took a third of the time. Replaying a file tells.
 export SWIFT_BACKTRACE=enable=no
 asanOptions=detect_leaks=0:allocator_may_return_null=1
-export ASAN_OPTIONS=$asanOptions:malloc_context_size=1:quarantine_size_mb=16:${DAYBOOK_ASAN_OPTIONS:-}
+export ASAN_OPTIONS=$asanOptions:malloc_context_size=0:quarantine_size_mb=16:${DAYBOOK_ASAN_OPTIONS:-}
 
 fuzz() { # TARGET SECONDS [DIRECTORY]
   local target=$1 seconds=$2 new=${3:-} log status runs cov found

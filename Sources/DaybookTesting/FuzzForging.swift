@@ -7,7 +7,7 @@ import Foundation
 ///
 ///     byte 0    & 3: 0 the rest is the file, as it is; 1 the rest is the log behind a sound header, sealed;
 ///                    2 edits of a sound database, sealed; 3 the same, and then edits that stay broken
-///               >> 2 & 3: which database
+///               >> 2 & 3: which database; & 0x20: a small one like it
 ///     edits     {u8 operation, u8 frame, u16 offset in the frame, then what the operation needs}
 package enum FuzzForging {
   package static func image(_ input: [UInt8]) -> [UInt8] {
@@ -17,7 +17,7 @@ package enum FuzzForging {
     case 0: return input.rest()
     case 1: return Forgery.sealed(Forgery.header() + input.rest())
     default:
-      var image = bases[mode >> 2 & 3]
+      var image = (mode & 0x20 == 0 ? bases : smallBases)[mode >> 2 & 3]
       var remaining = 24
       while !input.isAtEnd, remaining > 0 {
         edit(&image, &input)
@@ -90,69 +90,80 @@ package enum FuzzForging {
   // MARK: sound databases
 
   /// Small files that a checkpoint, a crash and large transactions have left behind. Seeds decide everything in them.
-  static let bases: [[UInt8]] = [
-    base { options, _ in options.closeCheckpointByteCount = 0 },
-    base { options, isClosed in
-      options.checkpoint.minimumLogByteCount = 4 << 10
-      isClosed = false
-    },
-    base { options, isClosed in
-      options.partByteCount = 300
-      options.checkpoint.minimumLogByteCount = 1 << 20
-      isClosed = false
-    },
-    base { options, _ in
-      options.partByteCount = 300
-      options.padding = true
-      options.closeCheckpointByteCount = 0
-    },
-  ]
+  static let bases = makeBases(isSmall: false)
+  /// The same with a few records: most of what may be wrong shows there, in a fraction of the time.
+  private static let smallBases = makeBases(isSmall: true)
+
+  private static func makeBases(isSmall: Bool) -> [[UInt8]] {
+    [
+      base(isSmall) { options, _ in options.closeCheckpointByteCount = 0 },
+      base(isSmall) { options, isClosed in
+        options.checkpoint.minimumLogByteCount = 4 << 10
+        isClosed = false
+      },
+      base(isSmall) { options, isClosed in
+        options.partByteCount = 300
+        options.checkpoint.minimumLogByteCount = 1 << 20
+        isClosed = false
+      },
+      base(isSmall) { options, _ in
+        options.partByteCount = 300
+        options.padding = true
+        options.closeCheckpointByteCount = 0
+      },
+    ]
+  }
 
   static func options(seed: UInt64) -> Database.Options {
-    let generator = Locked(SeededGenerator(seed: seed))
-    let clock = Locked(1000.0)
-    var options = Database.Options()
-    options.random = { generator.withLock { $0.next() } }
-    options.now = {
-      Date(
-        timeIntervalSinceReferenceDate: clock.withLock { seconds in
-          seconds += 1
-          return seconds
-        })
-    }
-    options.hasBackgroundThread = false
+    var options = Database.Options.simulated(seed: seed)
     options.poisonsFreedMemory = true
     options.lockTimeout = .zero
     options.userID = "u"
     options.checkpoint.minimumLogByteCount = 16 << 10
-    options.checkpoint.maximumLogByteCount = 64 << 10
     return options
   }
 
   static func disk(seed: UInt64 = 1) -> SimulatedDisk { SimulatedDisk(seed: seed, maximumFileByteCount: 4 << 20) }
 
-  private static func base(_ change: (inout Database.Options, inout Bool) -> Void) -> [UInt8] {
+  private static func base(_ isSmall: Bool, _ change: (inout Database.Options, inout Bool) -> Void) -> [UInt8] {
     var options = options(seed: 7)
     var isClosed = true
     change(&options, &isClosed)
     let disk = disk()
     do {
       let database = try Database.open(at: "a.daybook", options: options, disk: disk)
-      try fill(database)
+      if isSmall { try fillLittle(database) } else { try fill(database) }
       if isClosed { try database.close() } else { disk.stop() }
       return disk.bytes(of: "a.daybook") ?? []
     } catch { preconditionFailure("a sound database can be made: \(error)") }
   }
 
+  private static func record(_ name: String, _ zone: Zone.ID, _ number: Int64) throws -> Record {
+    var record = try Record(type: (name.utf8.last ?? 0) & 1 == 0 ? "Even" : "Odd", id: Record.ID(name, in: zone))
+    record["n"] = number
+    record["s"] = String(repeating: "s", count: Int(number) & 31)
+    return record
+  }
+
+  private static func fillLittle(_ database: Database) throws {
+    let library = try Zone.ID("L")
+    try database.write { transaction in
+      try transaction.save(Zone(library))
+      for number in 0..<4 as Range<Int64> {
+        try transaction.save(try record("r\(number)", library, number), policy: .changedKeys)
+      }
+      try transaction.setMetadata(Data([1, 2]), forKey: "state")
+    }
+    try database.write { transaction in
+      try transaction.save(try record("r1", library, 11), policy: .changedKeys)
+      try transaction.delete(Record.ID("r2", in: library))
+      try transaction.save(try record("x", .default, 5), policy: .changedKeys)
+    }
+  }
+
   private static func fill(_ database: Database) throws {
     struct Intended: Error {}
     let library = try Zone.ID("L")
-    func record(_ name: String, _ zone: Zone.ID, _ number: Int64) throws -> Record {
-      var record = try Record(type: (name.utf8.last ?? 0) & 1 == 0 ? "Even" : "Odd", id: Record.ID(name, in: zone))
-      record["n"] = number
-      record["s"] = String(repeating: "s", count: Int(number) & 31)
-      return record
-    }
     try database.write { transaction in
       try transaction.save(Zone(library))
       for number in 0..<5 as Range<Int64> {

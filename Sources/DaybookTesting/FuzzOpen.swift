@@ -21,33 +21,31 @@ enum FuzzOpen {
     var seen: Contents?
     if let database = try open(disk, isReadOnly: true) {
       let contents = Contents(database)
-      isClean = try check(database)
+      isClean = try check(database, comparesDepths: true)
       isCut = database.lastRecovery.missingByteCount > 0
       try require(!isClean || !isCut, "the check finds nothing in a file that was cut short")
       try require(!isClean || contents.failures.isEmpty, "the check finds nothing, but reading fails: \(contents.failures)")
       seen = contents
       _ = try? database.close()
     }
-    guard disk.bytes(of: path) == image else { throw Forgery.Finding("opening for reading changed the file") }
+    guard disk.holds(image, at: path) else { throw Forgery.Finding("opening for reading changed the file") }
     guard let database = try open(disk, isReadOnly: false) else { return }
     try require(!isCut, "a file that was cut short is open for writing")
     let contents = Contents(database)
     if let seen, isClean {
       try require(seen.text == contents.text, "a writer sees another database than a reader:\n\(seen.text)\n\(contents.text)")
     }
-    isClean = try check(database)
+    // What the reader found clean, an open for writing has not changed.
+    if !isClean || seen == nil { isClean = try check(database) }
     let hasWritten = try write(database, mustSucceed: isClean)
-    if isClean {
-      try require(
-        try check(database), "a clean file is damaged after a transaction: \((try? database.check(.deep))?.findings ?? [])")
-    }
     let after = Contents(database)
     let hasClosed = (try? database.close()) != nil
     try require(hasClosed || !isClean, "a clean file cannot be closed")
     guard hasWritten, hasClosed, isClean else { return }
     guard let again = try open(disk, isReadOnly: true) else { throw Forgery.Finding("a file that was written does not open") }
     try require(Contents(again).text == after.text, "what was written is not what is read after opening again")
-    try require(try check(again), "a file that was written and closed is not clean")
+    try require(
+      try check(again), "a clean file is damaged after a transaction: \((try? again.check(.deep))?.findings ?? [])")
   }
 
   private static func open(_ disk: SimulatedDisk, isReadOnly: Bool) throws -> Database? {
@@ -60,13 +58,14 @@ enum FuzzOpen {
     }
   }
 
-  private static func check(_ database: Database) throws -> Bool {
-    let report = try? database.check(.structure)
+  private static func check(_ database: Database, comparesDepths: Bool = false) throws -> Bool {
     let deep = try? database.check(.deep)
-    for finding in (report?.findings ?? []) + (deep?.findings ?? []) { _ = finding.description }
-    guard let report, let deep else { return false }
-    try require(report.isClean || !deep.isClean, "the deep check overlooks: \(report.findings)")
-    return deep.isClean
+    for finding in deep?.findings ?? [] { _ = finding.description }
+    if comparesDepths, let deep, let report = try? database.check(.structure) {
+      for finding in report.findings { _ = finding.description }
+      try require(report.isClean || !deep.isClean, "the deep check overlooks: \(report.findings)")
+    }
+    return deep?.isClean ?? false
   }
 
   private static func write(_ database: Database, mustSucceed: Bool) throws -> Bool {

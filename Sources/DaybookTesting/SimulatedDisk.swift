@@ -243,6 +243,16 @@ package final class SimulatedDisk: Disk {
     }
   }
 
+  /// Whether a file has these bytes and no others.
+  package func holds(_ bytes: [UInt8], at path: String) -> Bool {
+    state.withLock { state in
+      guard let content = state.names[path], content.byteCount == bytes.count else { return false }
+      // Safe: as above.
+      let found = unsafe ByteView(UnsafeRawBufferPointer(start: content.memory.base, count: content.byteCount))
+      return bytes.withView { compareKeys($0, found) == 0 }
+    }
+  }
+
   /// Puts a file in place, durable in all respects. Not counted as a call.
   package func install(_ bytes: [UInt8], at path: String) {
     precondition(bytes.count <= maximumFileByteCount, "the file fits the disk")

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import Daybook
 import DaybookEngine
 
@@ -50,18 +45,7 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
 
   /// The lineages and dates of each open are others.
   func options(open: UInt64) -> Database.Options {
-    let generator = Locked(SeededGenerator(seed: seed &* 131 &+ open))
-    let seconds = Locked(1000.0)
-    var options = Database.Options()
-    options.random = { generator.withLock { $0.next() } }
-    options.now = {
-      Date(
-        timeIntervalSinceReferenceDate: seconds.withLock {
-          $0 += 1
-          return $0
-        })
-    }
-    options.hasBackgroundThread = false
+    var options = Database.Options.simulated(seed: seed &* 131 &+ open)
     options.lockTimeout = .zero
     options.durability = durability
     options.padding = padding

@@ -38,6 +38,7 @@ import DaybookEngine
   private func options(_ open: UInt64) -> StoreOptions {
     var options = StoreOptions()
     options.hasBackgroundThread = false
+    options.readerLimit = 256
     options.lockTimeoutNanoseconds = 0
     options.minimumLogBudgetByteCount = seed % 2 == 0 ? 16 << 10 : 1 << 20
     options.maximumLogBudgetByteCount = options.minimumLogBudgetByteCount

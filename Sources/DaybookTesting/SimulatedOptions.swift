@@ -1,0 +1,28 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+import DaybookEngine
+
+extension Database.Options {
+  /// Where the same run is the same everywhere: random numbers and dates by a seed, no thread of its own, few tables.
+  static func simulated(seed: UInt64) -> Database.Options {
+    let generator = Locked(SeededGenerator(seed: seed))
+    let seconds = Locked(1000.0)
+    var options = Database.Options()
+    options.random = { generator.withLock { $0.next() } }
+    options.now = {
+      Date(
+        timeIntervalSinceReferenceDate: seconds.withLock {
+          $0 += 1
+          return $0
+        })
+    }
+    options.hasBackgroundThread = false
+    options.readerLimit = 64
+    options.checkpoint.maximumLogByteCount = 64 << 10
+    return options
+  }
+}
