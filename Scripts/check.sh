@@ -18,7 +18,8 @@
 #     demo      daybook demo
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
 #     crash     simulated crashes: all of single operations, most of two, DAYBOOK_CRASHES (200,000) random ones,
-#               DAYBOOK_TAILS (200,000) damaged ends of logs, DAYBOOK_PROCESSES (100,000) points and crashes of several processes
+#               DAYBOOK_TAILS (200,000) damaged ends of logs, DAYBOOK_PROCESSES (100,000) points and crashes of several processes,
+#               DAYBOOK_THREADS (200,000) of several threads
 #     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
 #     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
 #     assets    files of the toolchain (DAYBOOK_ASSET_DIRECTORY) as assets, killed DAYBOOK_KILL_ROUNDS (10) times; not in `all`
@@ -85,7 +86,8 @@ crashes() {
     Scripts/crash.sh exhaustive --length 2 --nested-every 8 | tail -n 60 &&
     Scripts/crash.sh 1 "${DAYBOOK_CRASHES:-200000}" | tail -n 60 &&
     Scripts/crash.sh tails 1 "${DAYBOOK_TAILS:-200000}" | tail -n 60 &&
-    Scripts/crash.sh processes 1 "${DAYBOOK_PROCESSES:-100000}" | tail -n 60
+    Scripts/crash.sh processes 1 "${DAYBOOK_PROCESSES:-100000}" | tail -n 60 &&
+    Scripts/crash.sh threads 1 "${DAYBOOK_THREADS:-200000}" | tail -n 60
 }
 faults() { Scripts/faults.sh; }
 assets() {
@@ -118,7 +120,7 @@ for part in "${parts[@]}"; do
     guard) step "guard" guards ;;
     mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,29s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,30s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

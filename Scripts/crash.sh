@@ -18,6 +18,9 @@
 #                      points where another could go on and images of crashes
 #     Scripts/crash.sh processes exhaustive [--length N] [--from N] [--to M]
 #                      two processes, every pair of scripts of at most N (1) steps, every place where one hands over and back
+#     Scripts/crash.sh threads SEED COUNT
+#                      threads of one database: writers, readers, checkpoints, compactions, under random schedules that change at its
+#                      locks, too; points and images as above
 #
 # Prints each finding as the smallest run that still fails, with its seed, and the counts last. The exit status is 1 when there
 # is a finding. The same seed finds the same on every machine.
@@ -25,10 +28,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-} in
-  exhaustive | sum | tails | processes) arguments=("$@") ;;
+  exhaustive | sum | tails | processes | threads) arguments=("$@") ;;
   [0-9]*) arguments=(swarm "$@") ;;
   *)
-    sed -n '2,25s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,28s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

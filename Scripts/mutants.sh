@@ -19,6 +19,8 @@ catalogue() {
 skip-commit-sync                 CrashTests             a commit is acknowledged without a sync
 acknowledge-before-sync          CrashTests             a commit is acknowledged, and synced with the next one
 retry-failed-sync                StoreFailureTests      a failed sync is tried again
+cover-late-frames                ThreadSearch           a sync acknowledges what was written while it was under way
+lead-without-successor           ThreadSearch|GroupComm whoever was woken to lead a sync and does not, wakes nobody else
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
 skip-directory-sync              Create|CrashTests      the first commit of an open does not sync the directory
 skip-directory-sync-at-creation  RecordCrashTests       a new file's name is not synced
@@ -26,7 +28,7 @@ skip-directory-sync-in-recovery  CreateTests            recovery does not sync t
 skip-recovery-sync               CrashTests             recovery does not sync what it wrote
 skip-recovery-rewrite            StoreFailureTests      recovery takes frames for durable because it can read them
 show-unproven-frames             StoreOpeningTests      a reader alone shows frames that nobody made durable
-sync-without-rewrite             HandOverTests          a reader alone trusts a sync behind another's failed one
+sync-without-rewrite             HandOver|ProcessSearch a reader alone trusts a sync behind another's failed one
 publish-before-repair            HandOverTests          a takeover shows what a dead writer left before it is durable
 read-beyond-proof                StoreOpeningTests      a reader beside a writer shows what is not proven durable
 accept-file-header-checksum      RecoveryTests          the first page of the file is not verified
@@ -84,7 +86,7 @@ replay-first-of-key              ReplayTests            replay keeps the first v
 replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
 link-not-resolved                FilePathTests          a compaction replaces a symbolic link by a file
-lock-not-taken                   StoreOpening|TurnTests a reader does not say that it reads
+lock-not-taken                   Opening|ProcessSearch  a reader does not say that it reads
 replay-under-lock                StoreOpening|TurnTests a reader keeps writers out while it replays
 standard-descriptor              PlatformTests|Disks    a database file gets the number of standard error
 accept-missing-targets           ReferenceTests         a parent that is not there is accepted

@@ -11,7 +11,8 @@ struct Main {
     case "sum": sum(arguments)
     case "swarm": swarm(arguments)
     case "tails": tails(arguments)
-    case "processes": Processes.run(arguments)
+    case "processes": Processes.run(.processes, arguments)
+    case "threads": Processes.run(.threads, arguments)
     default: usage()
     }
   }
@@ -19,7 +20,7 @@ struct Main {
   static func usage() -> Never {
     say(
       "usage: exhaustive [--length N] [--from N] [--to M] [--state FILE] [--nested-every N] | sum FILE … | swarm SEED COUNT"
-        + " | tails SEED COUNT | processes SEED COUNT | processes exhaustive [--length N]")
+        + " | tails SEED COUNT | processes SEED COUNT | processes exhaustive [--length N] | threads SEED COUNT")
     exit(2)
   }
 
@@ -83,44 +84,13 @@ struct Main {
   }
 
   private static func swarm(_ arguments: ArraySlice<String>) {
-    let (seed, wanted) = seedAndCount(arguments)
     let swarm = CrashSwarm()
-    var findingCount = 0
-    var number: UInt64 = 0
-    var nextReport = wanted / 20
-    while swarm.counts.crashes < wanted, findingCount < 3 {
-      if let finding = swarm.run(seed: seed &+ number) {
-        findingCount += 1
-        say("run \(seed &+ number):\n\(finding)")
-      }
-      number += 1
-      if swarm.counts.crashes >= nextReport {
-        say("\(swarm.counts.crashes) of \(wanted) crashes")
-        nextReport += max(1, wanted / 20)
-      }
-    }
-    finish(swarm.counts, findingCount, "swarm, seeds \(seed) to \(seed &+ number &- 1)")
+    Search(name: "swarm", unit: "crashes").run(arguments) { (swarm.run(seed: $0), swarm.counts.crashes, swarm.counts) }
   }
 
   private static func tails(_ arguments: ArraySlice<String>) {
-    let (seed, wanted) = seedAndCount(arguments)
     let swarm = TailSwarm()
-    var findingCount = 0
-    var number: UInt64 = 0
-    var nextReport = wanted / 20
-    while swarm.counts.tails < wanted, findingCount < 3 {
-      if let finding = swarm.run(seed: seed &+ number) {
-        findingCount += 1
-        say("run \(seed &+ number):\n\(finding)")
-      }
-      number += 1
-      if swarm.counts.tails >= nextReport {
-        say("\(swarm.counts.tails) of \(wanted) tails")
-        nextReport += max(1, wanted / 20)
-      }
-    }
-    say("tails, seeds \(seed) to \(seed &+ number &- 1): \(swarm.counts); findings: \(findingCount)")
-    exit(findingCount == 0 ? 0 : 1)
+    Search(name: "tails", unit: "tails").run(arguments) { (swarm.run(seed: $0), swarm.counts.tails, swarm.counts) }
   }
 
   static func seedAndCount(_ arguments: ArraySlice<String>) -> (seed: UInt64, count: Int) {

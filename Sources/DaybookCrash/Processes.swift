@@ -1,29 +1,17 @@
 import DaybookTesting
 import Foundation
 
-/// Several processes on one disk: `Scripts/crash.sh processes`.
+/// Several processes on one disk, or several threads in one: `Scripts/crash.sh processes` and `threads`.
 enum Processes {
-  static func run(_ arguments: ArraySlice<String>) {
-    if arguments.first == "exhaustive" { return exhaustive(arguments.dropFirst()) }
-    let (seed, wanted) = Main.seedAndCount(arguments)
-    let swarm = ProcessSwarm()
-    var findingCount = 0
-    var number: UInt64 = 0
-    var nextReport = wanted / 20
-    while swarm.counts.total < wanted, findingCount < 3 {
-      LastWords.remember("processes, seed \(seed &+ number)")
-      if let finding = swarm.run(seed: seed &+ number) {
-        findingCount += 1
-        say("run \(seed &+ number):\n\(finding)")
-      }
-      number += 1
-      if swarm.counts.total >= nextReport {
-        say("\(swarm.counts.total) of \(wanted) points and images")
-        nextReport += max(1, wanted / 20)
-      }
+  static func run(_ kind: ProcessSwarm.Kind, _ arguments: ArraySlice<String>) {
+    if kind == .processes, arguments.first == "exhaustive" { return exhaustive(arguments.dropFirst()) }
+    let swarm = ProcessSwarm(kind)
+    Search(name: "\(kind)", unit: "points and images").run(arguments) { seed in
+      LastWords.remember("\(kind), seed \(seed)")
+      let finding = swarm.run(seed: seed, isShrunk: false)
+      if let finding { say("seed \(seed): \(finding.message)") }
+      return (finding.map { ProcessSwarm.shrink($0) }, swarm.counts.total, swarm.counts)
     }
-    say("processes, seeds \(seed) to \(seed &+ number &- 1): \(swarm.counts); findings: \(findingCount)")
-    exit(findingCount == 0 ? 0 : 1)
   }
 }
 

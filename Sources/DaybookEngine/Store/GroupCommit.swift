@@ -110,7 +110,8 @@ extension Store {
     }
     let isDurable = log.isDurable(number)
     // Whoever was woken to lead hands that on where it does not.
-    if !groupCommit.isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
+    let isLeader = !groupCommit.isSyncing && lastGroup == 1 - groupCommit.covered
+    if isLeader, !isMutant("lead-without-successor") { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }
     // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
     if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
@@ -146,7 +147,8 @@ extension Store {
     var shown: UInt64?
     let isAlive = log.isAlive
     if hasWorked && isAlive {
-      log.noteSync(through: target, offset: targetOffset)
+      let covered = isMutant("cover-late-frames") ? log.writtenNumber.load(ordering: .acquiring) : target
+      log.noteSync(through: covered, offset: targetOffset)
       shown = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(
         commitCount: commitCount.load(ordering: .acquiring), companionCount: companionCount, nanoseconds: duration)

@@ -6,40 +6,46 @@
 import Daybook
 import DaybookEngine
 
-/// One process: its script, the database as it has it open, and what it has seen so far.
+/// The number that each transaction writes as metadata.
+enum CommitNumber {
+  static func data(_ number: Int) -> Data { Data((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }) }
+  static func of(_ data: Data?) -> Int { data.map { $0.reduce(0) { $0 << 8 | Int($1) } } ?? 0 }
+}
+
+/// One thread of a process: its script, and what it holds.
 ///
-/// Errors that the script or another process brought about are part of the run: the process goes on as an application would, and
+/// Errors that the script or another brought about are part of the run: the process goes on as an application would, and
 /// opens the database again after those that are final. All others are findings.
 final class ProcessActor: @unchecked Sendable {
   let index: Int
-  let member: ProcessSettings.Member
+  let process: SimulatedProcess
   let script: [ProcessStep]
   unowned let run: ProcessRun
-  private(set) var disk: ProcessDisk
-  private(set) var database: Database?
+  /// Those of the present step: other threads may close the database and open it again meanwhile.
+  private var disk: ProcessDisk
+  private var open: ProcessOpen?
   private var held: HeldSnapshot?
-  /// The newest commit that this open has seen: what it sees next stands on it.
-  private var seen = 0
-  /// Names this open as a writer.
-  private var writer = 0
 
   private final class HeldSnapshot {
     let snapshot: Snapshot
     let number: Int
-    init(_ snapshot: consuming Snapshot, _ number: Int) {
+    let open: ProcessOpen
+    init(_ snapshot: consuming Snapshot, _ number: Int, _ open: ProcessOpen) {
       self.snapshot = snapshot
       self.number = number
+      self.open = open
     }
   }
 
-  init(_ index: Int, _ member: ProcessSettings.Member, _ script: [ProcessStep], _ run: ProcessRun) {
+  init(_ index: Int, _ process: SimulatedProcess, _ script: [ProcessStep], _ run: ProcessRun) {
     self.index = index
-    self.member = member
+    self.process = process
     self.script = script
     self.run = run
-    disk = run.makeDisk(for: index)
+    disk = process.disk
   }
 
+  private var member: ProcessSettings.Member { process.member }
   private var history: ProcessHistory { run.history }
 
   /// The whole script, on the actor's thread.
@@ -47,6 +53,7 @@ final class ProcessActor: @unchecked Sendable {
     for step in script {
       if run.finding != nil { break }
       run.scheduler.beginStep(step.number, of: index)
+      disk = process.disk
       do {
         do { try perform(step.action) } catch let deviation as CrashDeviation { throw deviation } catch {
           try survive(error, step)
@@ -55,13 +62,14 @@ final class ProcessActor: @unchecked Sendable {
         // What a process sees while it is being killed is nobody's business.
         if !disk.isDead { run.fail("actor \(index), \(step): \(error)") }
       }
+      open = nil
       if run.isPowerOut {
         leave()
         run.scheduler.rest(index)
-        disk = run.makeDisk(for: index)
+        process.revive()
       } else if disk.isDead {
         leave()
-        disk = run.makeDisk(for: index)
+        process.revive()
       }
     }
     if run.finding != nil { leave() }
@@ -69,54 +77,9 @@ final class ProcessActor: @unchecked Sendable {
 
   /// Nothing of this open reaches the disk any more.
   func leave() {
-    disk.die()
+    process.leave(disk)
     held = nil
-    database = nil
-    seen = 0
-  }
-
-  private func current() throws -> Database {
-    if let database { return database }
-    let floor = history.present
-    let number = run.nextOpen()
-    let opened = try Database.open(at: ProcessRun.path, options: run.settings.options(member, open: number), disk: disk)
-    database = opened
-    writer = Int(number)
-    seen = 0
-    if member.role != .follower { history.wasCreated = true }
-    // Beside a writer a reader sees what that one has proven, which may be less than it has acknowledged.
-    let isAlone = member.role != .follower || !opened.store.recovery.isBesideWriter
-    if opened.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
-    try look(opened, floor: isAlone ? floor : 0)
-    return opened
-  }
-
-  // MARK: looking
-
-  private func look(_ database: Database, floor: Int = 0) throws {
-    let snapshot = try database.snapshot()
-    let number = try read(snapshot, floor: floor)
-    try see(number)
-  }
-
-  private func read(_ snapshot: borrowing Snapshot, floor: Int) throws -> Int {
-    let (sequence, state) = try CrashState.read(snapshot, withAssets: run.readsAssets) { record in
-      guard run.checksTags, let tag = record.metadata?.changeTag, let number = record["n"] as Int64? else { return }
-      try history.check(changeTag: tag, of: "\(record.id)", version: number)
-    }
-    let number = try history.check(sequence, state, floor: floor, withAssets: run.readsAssets) { "what actor \(index) sees" }
-    guard history.stands(number, on: seen) else {
-      throw CrashDeviation("actor \(index) sees commit \(history.chain(number)) after \(history.chain(seen))")
-    }
-    return number
-  }
-
-  /// What is durable for its reader stays.
-  private func see(_ number: Int) throws {
-    seen = number
-    let isDurable = member.role == .follower || member.durability != .relaxed
-    let promised = isDurable ? number : history.othersPart(of: number, writer: writer)
-    try history.promise(promised, "actor \(index) was shown commit \(promised)")
+    open = nil
   }
 
   // MARK: steps
@@ -128,41 +91,47 @@ final class ProcessActor: @unchecked Sendable {
     case .limit(let byteCount): return run.limit(byteCount)
     case .close:
       held = nil
-      guard let database else { return }
-      self.database = nil
-      return try database.close()
+      guard let closing = process.take(process.open) else { return }
+      return try closing.close()
     default: break
     }
-    let database = try current()
+    let open = try process.current()
+    self.open = open
+    disk = open.disk
+    if held?.open !== open { held = nil }
+    let database = open.database
     switch action {
-    case .commit(let operation): try commit(operation, database)
-    case .savepoints(let zone, let count): try savepoints("z\(zone)", count, database)
-    case .abort(let zone, let count): try abort("z\(zone)", count, database)
+    case .commit(let operation): try commit(operation, open)
+    case .savepoints(let zone, let count): try savepoints("z\(zone)", count, open)
+    case .abort(let zone, let count): try abort("z\(zone)", count, open)
     case .checkpoint: try holding(database) { (store) throws(StoreError) in try store.checkpoint() }
     case .note: try holding(database) { (store) throws(StoreError) in store.appendNote() }
     case .zeros: try holding(database) { (store) throws(StoreError) in store.prepareZeros() }
     case .sync:
+      let seen = open.seen
       try database.sync()
       try history.promise(seen, "commit \(seen) was synced")
     case .compact: try database.compact()
     case .collect: try database.collectAssets(grace: .zero)
-    case .backup: try backUp(database)
+    case .backup: try backUp(open)
     case .refresh:
       try database.refresh()
-      try look(database)
-    case .read: try look(database)
+      try process.look(open)
+    case .read: try process.look(open)
     case .hold:
       let snapshot = try database.snapshot()
-      let number = try read(snapshot, floor: 0)
-      try see(number)
-      held = HeldSnapshot(snapshot, number)
+      let number = try process.read(snapshot, of: open, floor: 0)
+      held = HeldSnapshot(snapshot, number, open)
     case .look: try lookAgain()
     case .suspend:
+      let seen = open.seen
       try database.suspend()
+      // Of a writer that is dead another thread has been told.
+      if run.settings.hasThreads && run.hasFailures { return }
       if member.role != .follower { try history.promise(seen, "commit \(seen) was there when its writer was suspended") }
     case .resume:
       try database.resume()
-      try look(database)
+      try process.look(open)
     case .dieSoon, .fail, .limit, .close: break
     }
   }
@@ -176,49 +145,47 @@ final class ProcessActor: @unchecked Sendable {
 
   private func lookAgain() throws {
     guard let held else { return }
-    let (sequence, state) = try CrashState.read(held.snapshot, withAssets: run.readsAssets)
-    let number = try history.check(sequence, state, floor: held.number, withAssets: run.readsAssets) {
-      "the snapshot of actor \(index)"
-    }
+    let number = try process.walk(held.snapshot, floor: held.number) { "the snapshot of actor \(index)" }
     if number != held.number { throw CrashDeviation("a snapshot of commit \(held.number) shows commit \(number)") }
   }
 
-  private func backUp(_ database: Database) throws {
+  private func backUp(_ open: ProcessOpen) throws {
     let path = ProcessRun.copyPath(index)
     run.copies[index] = nil
+    let seen = open.seen
     if try disk.exists(path) { try disk.remove(path) }
     try disk.syncDirectory(holding: path)
     try AssetStore.removeAll(path + ".assets", on: disk)
-    try database.backup(to: path, disk: disk)
+    try open.database.backup(to: path, disk: disk)
     run.copies[index] = try run.readCopy(path, on: run.disk, floor: seen)
   }
 
   // MARK: transactions
 
-  private func commit(_ operation: CrashOperation, _ database: Database) throws {
+  private func commit(_ operation: CrashOperation, _ open: ProcessOpen) throws {
     switch operation {
-    case .save(let zone, let record, let byteCount): try save(["r\(record)"], "z\(zone)", byteCount, database)
+    case .save(let zone, let record, let byteCount): try save(["r\(record)"], "z\(zone)", byteCount, open)
     case .saveMany(let zone, let count, let byteCount):
-      try save((0..<count).map { "r\($0)" }, "z\(zone)", byteCount, database)
-    case .saveAsset(let zone, let record, let content): try save(["r\(record)"], "z\(zone)", 40, database, asset: content)
+      try save((0..<count).map { "r\($0)" }, "z\(zone)", byteCount, open)
+    case .saveAsset(let zone, let record, let content): try save(["r\(record)"], "z\(zone)", 40, open, asset: content)
     case .saveOwned(let zone, let record, let owner):
-      try save(["r\(record)"], "z\(zone)", 40, database, owner: "r\(owner)")
+      try save(["r\(record)"], "z\(zone)", 40, open, owner: "r\(owner)")
     case .delete(let zone, let record):
       let (zone, name) = ("z\(zone)", "r\(record)")
-      try write(database) { state, number, transaction in
+      try write(open) { state, number, transaction in
         guard state.zones[zone]?.records[name] != nil else { return }
         state.delete(name, in: zone)
         try transaction.delete(Record.ID(name, in: Zone.ID(zone)))
       }
     case .deleteZone(let number):
       let zone = "z\(number)"
-      try write(database) { state, number, transaction in
+      try write(open) { state, number, transaction in
         guard state.zones[zone] != nil else { return }
         state.zones[zone] = nil
         try transaction.deleteZone(Zone.ID(zone))
       }
     case .forgetDeletions:
-      try write(database) { state, number, transaction in
+      try write(open) { state, number, transaction in
         for zone in state.zones.keys { state.zones[zone]?.deleted = [] }
         try transaction.forgetDeletions(through: UInt64(history.attempts[Int(state.step)].sequence))
       }
@@ -227,9 +194,9 @@ final class ProcessActor: @unchecked Sendable {
   }
 
   private func save(
-    _ names: [String], _ zone: String, _ byteCount: Int, _ database: Database, asset: Int? = nil, owner: String? = nil
+    _ names: [String], _ zone: String, _ byteCount: Int, _ open: ProcessOpen, asset: Int? = nil, owner: String? = nil
   ) throws {
-    try write(database) { state, number, transaction in
+    try write(open) { state, number, transaction in
       let entry = CrashState.Entry(number: Int64(number), byteCount: byteCount, asset: asset, owner: owner)
       let id = try Zone.ID(zone)
       try transaction.save(Zone(id))
@@ -239,6 +206,7 @@ final class ProcessActor: @unchecked Sendable {
         guard found == expected else {
           throw CrashDeviation("a transaction finds version \(found ?? 0) of \(name), expected \(expected ?? 0)")
         }
+        run.scheduler.point()
         state.save(name, in: zone, entry)
         try transaction.save(CrashRun.record(name, id, entry), policy: .changedKeys)
       }
@@ -247,8 +215,8 @@ final class ProcessActor: @unchecked Sendable {
 
   private struct ChangedMyMind: Error {}
 
-  private func savepoints(_ zone: String, _ count: Int, _ database: Database) throws {
-    try write(database) { state, number, transaction in
+  private func savepoints(_ zone: String, _ count: Int, _ open: ProcessOpen) throws {
+    try write(open) { state, number, transaction in
       let id = try Zone.ID(zone)
       try transaction.save(Zone(id))
       let entry = CrashState.Entry(number: Int64(number), byteCount: 200)
@@ -267,9 +235,9 @@ final class ProcessActor: @unchecked Sendable {
     }
   }
 
-  private func abort(_ zone: String, _ count: Int, _ database: Database) throws {
+  private func abort(_ zone: String, _ count: Int, _ open: ProcessOpen) throws {
     do {
-      try write(database) { state, number, transaction in
+      try write(open) { state, number, transaction in
         let id = try Zone.ID(zone)
         try transaction.save(Zone(id))
         let entry = CrashState.Entry(number: Int64(number), byteCount: 150)
@@ -281,13 +249,14 @@ final class ProcessActor: @unchecked Sendable {
 
   /// One transaction on top of what it finds. The closure changes the twin and the database alike.
   private func write(
-    _ database: Database, _ change: (inout CrashState, Int, borrowing Transaction) throws -> Void
+    _ open: ProcessOpen, _ change: (inout CrashState, Int, borrowing Transaction) throws -> Void
   ) throws {
     var attempted: Int?
     var parent = 0
     do {
-      try database.write { transaction in
-        parent = try Self.number(transaction.metadata(forKey: "step"))
+      try open.database.write { transaction in
+        parent = try CommitNumber.of(transaction.metadata(forKey: "step"))
+        let seen = open.seen
         guard history.attempts.indices.contains(parent), history.attempts[parent].outcome != .refused,
           history.stands(parent, on: history.present), history.stands(parent, on: seen)
         else {
@@ -296,9 +265,9 @@ final class ProcessActor: @unchecked Sendable {
         }
         var state = history.attempts[parent].state
         let number = history.attempts.count
-        attempted = history.begin(on: parent, writer: writer)
+        attempted = history.begin(on: parent, writer: open.number)
         try change(&state, number, transaction)
-        try transaction.setMetadata(Self.stamp(number), forKey: "step")
+        try transaction.setMetadata(CommitNumber.data(number), forKey: "step")
         history.settle(number, state)
       }
     } catch {
@@ -310,14 +279,8 @@ final class ProcessActor: @unchecked Sendable {
     }
     guard let attempted else { return }
     try history.acknowledge(attempted, isDurable: member.durability != .relaxed || member.role == .turnTaker)
-    seen = attempted
+    open.advance(to: attempted, history)
   }
-
-  private static func stamp(_ number: Int) -> Data {
-    Data((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
-  }
-
-  private static func number(_ data: Data?) -> Int { data.map { $0.reduce(0) { $0 << 8 | Int($1) } } ?? 0 }
 
   // MARK: errors
 
@@ -335,18 +298,30 @@ final class ProcessActor: @unchecked Sendable {
     case .locked: break
     case .outcomeUnknown:
       guard run.hasFailures else { throw unexpected() }
-      held = nil
-      try? database?.close()
-      database = nil
+      // Reads go on, and what they show stays.
+      if let open, member.durability != .relaxed {
+        do { try process.look(open) } catch let error as DatabaseError where error.code == .closed {}
+      }
+      giveUp()
+    // Another thread has closed it.
+    case .closed where run.settings.hasThreads && (open == nil || open !== process.open): held = nil
+    // Another thread suspends or closes meanwhile.
+    case .operationCancelled where run.settings.hasThreads && step.action == .compact: break
+    // So does a collection without a grace time to a version that nobody holds by a lock.
+    case .assetFileNotFound where !run.readsAssets && step.action == .backup: break
     case .ioFailed where !history.wasCreated: break
     case .ioFailed, .diskFull: guard run.hasFailures else { throw unexpected() }
     case .snapshotTooOld where step.action == .look: held = nil
-    case .corrupted where run.hasDroppedPages && member.durability == .relaxed:
-      held = nil
-      try? database?.close()
-      database = nil
+    // At `.full` only a transaction finds such pages: one that stands on a commit whose sync has just failed.
+    case .corrupted where run.hasDroppedPages && (member.durability == .relaxed || run.settings.hasThreads):
+      giveUp()
     default: throw unexpected()
     }
+  }
+
+  private func giveUp() {
+    held = nil
+    try? process.take(open)?.close()
   }
 
   private static func code(of error: any Error) -> DatabaseError.Code? {
@@ -365,29 +340,12 @@ final class ProcessActor: @unchecked Sendable {
 
   /// Everything that still goes on goes well now.
   func finish() throws {
+    disk = process.disk
     disk.removeFaults()
-    guard let database, !disk.isDead else { return leave() }
+    guard let open = process.open, !disk.isDead else { return leave() }
+    if held?.open !== open { held = nil }
     do { try lookAgain() } catch let error as DatabaseError where error.code == .snapshotTooOld {}
     held = nil
-    try look(database)
-  }
-
-  func close() throws {
-    guard let database else { return }
-    self.database = nil
-    do { try database.close() } catch {
-      guard run.hasFailures else { throw CrashDeviation("closing actor \(index) throws \(error)") }
-    }
-  }
-
-  /// After all writers have closed.
-  func followToTheEnd() throws {
-    guard member.role == .follower, let database else { return }
-    do {
-      try database.resume()
-      try database.refresh()
-    } catch { throw CrashDeviation("the last refresh of actor \(index) throws \(error)") }
-    try look(database, floor: history.present)
-    try close()
+    try process.look(open)
   }
 }

@@ -8,7 +8,6 @@ import DaybookEngine
 
 final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
   let disk: SimulatedDisk
-  let actor: Int
   fileprivate let device = MemoryDisk.newDevice()
   private let scheduler: Scheduler
   // Guarded by the baton.
@@ -21,6 +20,8 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
   private(set) var failureCount = 0
   /// Called after each of them.
   var onFailure: (() -> Void)?
+  /// Called when a file is mapped that its process has no byte of: whoever has may cut off what is mapped.
+  var onUnprotectedMap: ((String) -> Void)?
   /// Syncs that are not carried out, to see that somebody notices.
   var ignoresSyncs = false
   /// Locks that are granted to everybody, for the same reason.
@@ -30,9 +31,8 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
     weak var file: ProcessFile?
   }
 
-  init(_ disk: SimulatedDisk, actor: Int, scheduler: Scheduler) {
+  init(_ disk: SimulatedDisk, scheduler: Scheduler) {
     self.disk = disk
-    self.actor = actor
     self.scheduler = scheduler
   }
 
@@ -59,7 +59,7 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
     _ call: SimulatedCall, tear: () -> Void = {}, _ body: () throws(DiskFailure) -> R
   ) throws(DiskFailure) -> R {
     if isDead { throw call.failure(code: ErrorNumber.inputOutput) }
-    scheduler.point(actor, call)
+    scheduler.point(call)
     // Somebody may have cut the power meanwhile.
     if isDead { throw call.failure(code: ErrorNumber.inputOutput) }
     callCount += 1
@@ -70,7 +70,11 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
     }
     var striking: SimulatedFault?
     for index in faults.indices where faults[index].strikes(call) { striking = striking ?? faults[index].fault }
-    guard var fault = striking else { return try body() }
+    guard var fault = striking else {
+      // A sync covers what was written before it began: threads may write more before it returns.
+      defer { if call.operation == .sync { scheduler.point() } }
+      return try body()
+    }
     failureCount += 1
     // Nobody else makes a call before this one.
     fault.operations = [call.operation]
@@ -155,9 +159,10 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
 }
 
 /// One open description of such a process.
-@safe private final class ProcessFile: ForwardingFile {
+@safe private final class ProcessFile: ForwardingFile, @unchecked Sendable {
   let file: any DiskFile
   private let disk: ProcessDisk
+  private var lockedBytes: Set<LockByte> = []
 
   init(_ file: any DiskFile, _ disk: ProcessDisk) {
     self.file = file
@@ -204,11 +209,13 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
     try disk.pass(SimulatedCall(.protect, path)) { () throws(DiskFailure) in try file.setAttributes(attributes) }
   }
   func map(through end: Int) throws(DiskFailure) {
+    if lockedBytes.isEmpty { disk.onUnprotectedMap?(path) }
     try disk.pass(SimulatedCall(.map, path, byteCount: end)) { () throws(DiskFailure) in try file.map(through: end) }
   }
   func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try disk.pass(SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)) { () throws(DiskFailure) in
       let isTaken = try file.tryLock(byte, strength)
+      if isTaken || disk.ignoresLocks { lockedBytes.insert(byte) }
       return disk.ignoresLocks || isTaken
     }
   }
@@ -216,5 +223,9 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
     try disk.pass(SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)) { () throws(DiskFailure) in
       try file.isLockedByOthers(byte)
     }
+  }
+  func unlock(_ byte: LockByte) {
+    lockedBytes.remove(byte)
+    file.unlock(byte)
   }
 }

@@ -45,8 +45,11 @@ package struct ProcessFinding: Sendable, CustomStringConvertible {
     var lines = ["finding: \(message)", "  seed \(settings.seed), sectors of \(settings.sectorByteCount)"]
     if settings.cutsTransfers { lines[1] += ", short transfers" }
     if let loss = settings.powerLoss { lines[1] += ", the power fails before call \(loss)" }
-    for (index, member) in settings.members.enumerated() {
-      lines.append("  actor \(index): \(member)")
+    for (index, member) in settings.members.enumerated() where settings.hasThreads {
+      lines.append("  process \(index): \(member)")
+    }
+    for (index, home) in settings.homes.enumerated() where !settings.hasThreads || !scripts[index].isEmpty {
+      lines.append("  actor \(index): \(settings.hasThreads ? "a thread of process \(home)" : "\(settings.members[home])")")
       for step in scripts[index] { lines.append("    \(step)") }
     }
     for handOver in handOvers { lines.append("  \(handOver)") }

@@ -25,6 +25,8 @@ final class ProcessHistory {
   private(set) var durable = 0
   /// The newest commit of which a `write` has returned.
   private(set) var present = 0
+  /// How often more was promised.
+  private(set) var promiseCount = 0
   /// Somebody has the database open, or has had it: the file stays.
   var wasCreated = false
   /// A change tag stands for one version of one record.
@@ -65,6 +67,7 @@ final class ProcessHistory {
   /// From now on the commit is there whatever happens.
   func promise(_ number: Int, _ why: String) throws {
     if stands(number, on: durable) {
+      if durable != number { promiseCount += 1 }
       durable = number
       if !stands(present, on: number) { present = number }
     } else if !stands(durable, on: number) {

@@ -1,7 +1,7 @@
 import Daybook
 import DaybookEngine
 
-/// Several processes at work on one simulated disk, under one schedule, and what they have been promised so far.
+/// Several processes and threads at work on one simulated disk, under one schedule, and what they have been promised so far.
 ///
 /// Always true: while `onMoment` is called everybody stands still before a call of the disk, and `history` says what a crash
 /// there may leave.
@@ -25,18 +25,20 @@ final class ProcessRun: @unchecked Sendable {
   var onMoment: ((ProcessRun, Int) -> Void)?
   /// One call that changes the disk in so many is a moment.
   var momentsOneIn = 1
+  private var processes: [SimulatedProcess] = []
   private var actors: [ProcessActor] = []
   private var disks: [ProcessDisk] = []
   private var openCount: UInt64 = 0
   private var pastFailureCount = 0
   private var hasBeenFull = false
   private var lossCount: UInt64 = 0
+  private var examinedPromiseCount = 0
   private var momentGenerator: SeededGenerator
 
   init(_ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule) {
     self.settings = settings
     self.scripts = scripts
-    scheduler = Scheduler(schedule)
+    scheduler = Scheduler(schedule, decidesWaits: settings.hasThreads)
     disk = SimulatedDisk(seed: settings.seed, sectorByteCount: settings.sectorByteCount, maximumFileByteCount: 2 << 20)
     if settings.cutsTransfers { disk.cutTransfers() }
     readsAssets = !scripts.joined().contains { $0.action == .collect }
@@ -50,12 +52,13 @@ final class ProcessRun: @unchecked Sendable {
     scheduler.wantsLookBefore = { [unowned self] call in isMoment(before: call) }
     scheduler.look = { [unowned self] in onMoment?(self, scheduler.pointCount) }
     scheduler.changeWorld = { [unowned self] in restorePower() }
-    actors = settings.members.indices.map { ProcessActor($0, settings.members[$0], scripts[$0], self) }
+    processes = settings.members.indices.map { SimulatedProcess($0, self) }
+    actors = settings.homes.enumerated().map { ProcessActor($0, processes[$1], scripts[$0], self) }
     let bodies = actors.map { actor in { @Sendable in actor.play() } }
     guard scheduler.run(bodies) else {
       // Its threads may go on some time, and look at what is here.
       ProcessRun.abandoned.withLock { $0.append(self) }
-      return fail("somebody waits for what never comes")
+      return fail(scheduler.standstill ?? "somebody waits for what never comes")
     }
     if finding == nil { finish() }
     for actor in actors { actor.leave() }
@@ -70,13 +73,16 @@ final class ProcessRun: @unchecked Sendable {
 
   // MARK: for the actors
 
-  func makeDisk(for actor: Int) -> ProcessDisk {
-    let made = ProcessDisk(disk, actor: actor, scheduler: scheduler)
-    if actor == 0 {
+  func makeDisk(for process: Int) -> ProcessDisk {
+    let made = ProcessDisk(disk, scheduler: scheduler)
+    if process == 0 {
       made.ignoresSyncs = settings.mistake == .ignoresSyncs
       made.ignoresLocks = settings.mistake == .ignoresLocks
     }
     made.onFailure = { [unowned self] in if hasDroppedPages { history.forgetPresent() } }
+    made.onUnprotectedMap = { [unowned self] path in
+      if path == Self.path { fail("process \(process) maps \(path), and says to nobody that it reads or writes it") }
+    }
     disks.append(made)
     return made
   }
@@ -102,14 +108,18 @@ final class ProcessRun: @unchecked Sendable {
 
   // MARK: moments
 
-  private func isMoment(before call: SimulatedCall) -> Bool {
+  private func isMoment(before call: SimulatedCall?) -> Bool {
     if scheduler.hasRunInCircles { fail("so many calls: somebody runs in circles") }
     if hasDroppedPages { history.forgetPresent() }
     if let loss = settings.powerLoss, scheduler.pointCount == loss {
       isPowerOut = true
       for disk in disks { disk.die() }
     }
-    guard finding == nil, onMoment != nil, call.isCounted, !isPowerOut else { return false }
+    // Between two calls the disk stays as it is, and what is promised of it may grow.
+    let promises = history.promiseCount
+    let mayDiffer = call?.isCounted ?? (promises != examinedPromiseCount)
+    guard finding == nil, onMoment != nil, mayDiffer, !isPowerOut else { return false }
+    if call == nil { examinedPromiseCount = promises }
     return Int.random(in: 0..<momentsOneIn, using: &momentGenerator) == 0
   }
 
@@ -132,17 +142,17 @@ final class ProcessRun: @unchecked Sendable {
     disk.limit(toByteCount: nil)
     do {
       for actor in actors { try actor.finish() }
-      for actor in actors where actor.member.role != .follower { try actor.close() }
+      for process in processes where process.member.role != .follower { try process.close() }
       onMoment?(self, scheduler.pointCount + 1)
       if finding != nil { return }
-      for actor in actors { try actor.followToTheEnd() }
+      for process in processes { try process.followToTheEnd() }
       try lookAtTheEnd()
     } catch { fail("in the end: \(error)") }
   }
 
   private func lookAtTheEnd() throws {
     guard history.wasCreated else { return }
-    let last = ProcessDisk(disk, actor: 0, scheduler: scheduler)
+    let last = ProcessDisk(disk, scheduler: scheduler)
     defer { last.die() }
     let writer = ProcessSettings.Member(role: .keeper)
     let database: Database

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import Daybook
 import DaybookEngine
 
@@ -39,6 +34,10 @@ package struct ProcessSettings: Sendable {
 
   package var seed: UInt64
   package var members: [Member]
+  /// Of which process each actor is a thread.
+  package var homes: [Int]
+  /// Whether actors are threads that meet in one process.
+  package var hasThreads: Bool { Set(homes).count < homes.count }
   package var sectorByteCount = 512
   package var cutsTransfers = false
   /// The power fails before this call of all, and everybody starts again.
@@ -49,20 +48,12 @@ package struct ProcessSettings: Sendable {
   package init(seed: UInt64, members: [Member]) {
     self.seed = seed
     self.members = members
+    homes = Array(members.indices)
   }
 
   static func random(seed: UInt64, _ generator: inout SeededGenerator) -> ProcessSettings {
     func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
-    func member(_ role: Role) -> Member {
-      var member = Member(role: role)
-      member.isBuffered = oneIn(3)
-      member.durability = oneIn(4) ? .relaxed : oneIn(5) ? .barrier : .full
-      member.partByteCount = oneIn(2) ? 1 << 10 : 8 << 20
-      member.minimumLogByteCount = [4 << 10, 16 << 10, 1 << 20].randomElement(using: &generator) ?? 0
-      member.closeCheckpointByteCount = [0, 2 << 10, 1 << 20].randomElement(using: &generator) ?? 0
-      member.reserveByteCount = oneIn(3) ? 600 : 0
-      return member
-    }
+    func member(_ role: Role) -> Member { .random(role, &generator) }
     let count = oneIn(8) ? 1 : oneIn(3) ? 3 : 2
     var roles: [Role] = [oneIn(3) ? .keeper : .turnTaker]
     while roles.count < count {
@@ -78,22 +69,7 @@ package struct ProcessSettings: Sendable {
 
   /// The random numbers and dates of each open are others.
   func options(_ member: Member, open: UInt64) -> Database.Options {
-    let generator = Locked(SeededGenerator(seed: seed &* 131 &+ open))
-    let seconds = Locked(1000.0)
-    var options = Database.Options()
-    options.random = { generator.withLock { $0.next() } }
-    options.now = {
-      Date(
-        timeIntervalSinceReferenceDate: seconds.withLock {
-          $0 += 1
-          return $0
-        })
-    }
-    options.isReadOnly = member.role == .follower
-    options.lock = member.role == .turnTaker ? .perTransaction : .whileOpen
-    options.access = member.isBuffered ? .buffered : .mapped
-    options.pageCacheByteCount = 64 << 10
-    options.hasBackgroundThread = false
+    var options = Database.Options.simulated(seed: seed &* 131 &+ open)
     // Simulated: some hundred calls of others.
     options.lockTimeout = .milliseconds(10)
     options.durability = member.durability
@@ -104,5 +80,19 @@ package struct ProcessSettings: Sendable {
     options.reserveByteCount = member.reserveByteCount
     options.inlineAssetByteCount = 0
     return options
+  }
+}
+
+extension ProcessSettings.Member {
+  static func random(_ role: ProcessSettings.Role, _ generator: inout SeededGenerator) -> Self {
+    func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
+    var member = Self(role: role)
+    member.isBuffered = oneIn(3)
+    member.durability = oneIn(4) ? .relaxed : oneIn(5) ? .barrier : .full
+    member.partByteCount = oneIn(2) ? 1 << 10 : 8 << 20
+    member.minimumLogByteCount = [4 << 10, 16 << 10, 1 << 20].randomElement(using: &generator) ?? 0
+    member.closeCheckpointByteCount = [0, 2 << 10, 1 << 20].randomElement(using: &generator) ?? 0
+    member.reserveByteCount = oneIn(3) ? 600 : 0
+    return member
   }
 }

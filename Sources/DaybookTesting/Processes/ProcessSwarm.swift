@@ -1,20 +1,28 @@
 import DaybookEngine
 
-/// Random processes with random scripts under random schedules, and a few crashes of each run.
+/// Random processes and threads with random scripts under random schedules, and a few crashes of each run.
 package final class ProcessSwarm {
+  /// Who meets on the disk.
+  package enum Kind: Sendable { case processes, threads }
+
   package private(set) var counts = ProcessCounts()
+  private let kind: Kind
   private let mistake: ProcessSettings.Mistake?
   private let checksTags: Bool
   private let depth = ProcessDepth()
 
   /// - Parameter checksTags: whether each change tag must stand for one version.
-  package init(mistake: ProcessSettings.Mistake? = nil, checksTags: Bool = false) {
+  package init(_ kind: Kind = .processes, mistake: ProcessSettings.Mistake? = nil, checksTags: Bool = false) {
+    self.kind = kind
     self.mistake = mistake
     self.checksTags = checksTags
   }
 
   /// What a seed stands for.
-  package static func draw(seed: UInt64) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
+  package static func draw(
+    _ kind: Kind = .processes, seed: UInt64
+  ) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
+    if kind == .threads { return ThreadDraw.draw(seed: seed) }
     var generator = SeededGenerator(seed: seed)
     let settings = ProcessSettings.random(seed: seed, &generator)
     let isTroubled = Bool.random(using: &generator)
@@ -38,7 +46,7 @@ package final class ProcessSwarm {
 
   /// One run: the same seed is the same run, the same crashes and the same finding.
   package func run(seed: UInt64, isShrunk: Bool = true) -> ProcessFinding? {
-    var (settings, scripts, schedule) = Self.draw(seed: seed)
+    var (settings, scripts, schedule) = Self.draw(kind, seed: seed)
     settings.mistake = mistake
     let explorer = ProcessExplorer()
     defer { counts += explorer.counts }
@@ -46,13 +54,20 @@ package final class ProcessSwarm {
     return isShrunk ? Self.shrink(finding, checksTags: checksTags) : finding
   }
 
-  static func shrink(_ finding: ProcessFinding, checksTags: Bool) -> ProcessFinding {
+  /// What a finding may cost to be made smaller: one that hangs takes long each time.
+  private static let mostPointsOfShrinking = 500_000
+
+  package static func shrink(_ finding: ProcessFinding, checksTags: Bool = false) -> ProcessFinding {
     // Calls move when steps go, and with them the luck: more crashes make up for it, where any are needed.
     var depth = ProcessDepth()
     depth.momentsOneIn = finding.crash == nil ? 0 : 1
     depth.crashesPerMoment = 6
+    var pointCount = 0
     return ProcessShrinker.shrink(finding) { settings, scripts, handOvers in
-      ProcessExplorer().explore(settings, scripts, .handOvers(handOvers), depth, checksTags: checksTags)
+      if pointCount > mostPointsOfShrinking { return nil }
+      let explorer = ProcessExplorer()
+      defer { pointCount += explorer.counts.total }
+      return explorer.explore(settings, scripts, .handOvers(handOvers), depth, checksTags: checksTags)
     }
   }
 }

@@ -62,7 +62,7 @@ struct ProcessVerifier {
   }
 
   private func verifyCopies(_ image: SimulatedDisk) throws {
-    for actor in settings.members.indices {
+    for actor in settings.homes.indices {
       let path = ProcessRun.copyPath(actor)
       guard try image.exists(path) else {
         if copies[actor] != nil { throw CrashDeviation("the copy \(path) is gone") }

@@ -10,6 +10,9 @@
 ///
 /// Time is simulated: each call takes some of it, and an actor that sleeps is passed over until it is up.
 ///
+/// Actors that are threads of one database meet at its locks, too (`Scheduler+Waits`): an actor that would block there is passed
+/// over, and who is woken is decided here. So a lock or a wake-up that never comes is seen at once: nobody can go on.
+///
 /// Always true: whoever touches the state here has the baton, which is handed on under a lock.
 import DaybookEngine
 import Synchronization
@@ -34,45 +37,63 @@ package enum Schedule: Sendable {
 }
 
 package final class Scheduler: @unchecked Sendable {
-  private enum Life: Equatable {
+  enum Life: Equatable {
     case ready
     case sleeping(until: UInt64)
+    /// Until nobody holds this lock.
+    case locking(ObjectIdentifier)
+    /// Until somebody wakes it, or the time is over; `.max` for never.
+    case waiting(ObjectIdentifier, condition: Int, until: UInt64)
+    /// For ever: it ran in circles.
+    case stopped
     /// Until everybody stands still, for the world to change.
     case resting
     case ended
   }
 
-  private struct Place {
+  struct Place {
     var life = Life.ready
     var step = 0
     var call = 0
-    let baton = Baton()
+    /// When it began to wait, among all waits.
+    var waitNumber = 0
+    fileprivate let baton = Baton()
   }
 
-  /// What a call costs on the simulated clock.
+  /// What a call of the disk and a point elsewhere cost on the simulated clock.
   private static let nanosecondsPerCall: UInt64 = 20_000
+  private static let nanosecondsPerPoint: UInt64 = 2_000
   /// More calls than any run needs: whoever makes so many runs in circles.
-  private static let mostCalls = 200_000
+  private static let mostCalls = 40_000
+  /// So many more to unwind; then it is stopped where it is.
+  private static let mostCallsOfUnwinding = 10_000
   /// Real seconds without a call: somebody waits for what never comes.
   private static let hangNanoseconds: UInt64 = 40_000_000_000
 
-  private var places: [Place] = []
+  var places: [Place] = []
   private let own = Baton()
   private var byPoint: [Point: Int] = [:]
   private var generator = SeededGenerator(seed: 0)
   private var oneIn = Int.max
   private var next = 0
-  private var present = 0
-  private var now: UInt64 = 1_000_000_000
-  private var isFree = true
+  private(set) var present = 0
+  private(set) var now: UInt64 = 1_000_000_000
+  private(set) var isFree = true
+  /// Actors are threads that meet at locks: what they wait for there is decided here.
+  private let decidesWaits: Bool
+  /// Who holds which lock.
+  var holders: [ObjectIdentifier: Int] = [:]
+  var waitCount = 0
   private var wantsLook = false
 
   /// How often anybody could have been chosen, and what was chosen.
   private(set) var pointCount = 0
   private(set) var handOvers: [HandOver] = []
   private(set) var hasRunInCircles = false
-  /// Asked before each call of an actor, on its thread; true to stop the world for `look`.
-  var wantsLookBefore: ((SimulatedCall) -> Bool)?
+  /// What everybody waits for, when nobody can go on.
+  private(set) var standstill: String?
+  /// Asked before each call of an actor and at each other point (nil), on its thread; true to stop the world for `look`.
+  var wantsLookBefore: ((SimulatedCall?) -> Bool)?
   /// Everybody stands still before the call that asked.
   var look: (() -> Void)?
   /// All who have not ended rest.
@@ -84,7 +105,8 @@ package final class Scheduler: @unchecked Sendable {
     let call: Int
   }
 
-  init(_ schedule: Schedule) {
+  init(_ schedule: Schedule, decidesWaits: Bool = false) {
+    self.decidesWaits = decidesWaits
     switch schedule {
     case .random(let seed, let oneIn):
       generator = SeededGenerator(seed: seed)
@@ -100,10 +122,11 @@ package final class Scheduler: @unchecked Sendable {
   func run(_ bodies: [@Sendable () -> Void]) -> Bool {
     places = bodies.map { _ in Place() }
     isFree = false
+    holders.removeAll()
     let threads = bodies.indices.map { index in
       BackgroundThread(name: "actor \(index)", stackByteCount: 4 << 20) { [self] in
         places[index].baton.wait()
-        SystemClock.simulate(ActorTime(scheduler: self, actor: index))
+        SystemClock.simulate((decidesWaits ? ActorWaits.self : ActorTime.self).init(scheduler: self, actor: index))
         bodies[index]()
         places[index].life = .ended
         own.give()
@@ -119,20 +142,30 @@ package final class Scheduler: @unchecked Sendable {
         look?()
       }
     }
+    if standstill != nil { return false }
     for thread in threads { thread?.join() }
     isFree = true
     return true
   }
 
-  /// Who goes on; nil when all have ended.
+  /// Who goes on; nil when all have ended, or nobody can.
   private func nextAwake() -> Int? {
     while true {
       if isAwake(next) { return next }
       for offset in 1...places.count where isAwake((next + offset) % places.count) { return (next + offset) % places.count }
       var earliest: UInt64?
-      for case .sleeping(let until) in places.map(\.life) { earliest = min(earliest ?? .max, until) }
+      for place in places {
+        switch place.life {
+        case .sleeping(let until): earliest = min(earliest ?? .max, until)
+        case .waiting(_, _, let until) where until != .max: earliest = min(earliest ?? .max, until)
+        default: break
+        }
+      }
       if let earliest {
         now = max(now, earliest)
+      } else if let stuck = describeStandstill() {
+        standstill = stuck
+        return nil
       } else if places.contains(where: { $0.life == .resting }) {
         changeWorld?()
         for index in places.indices where places[index].life == .resting { places[index].life = .ready }
@@ -145,9 +178,22 @@ package final class Scheduler: @unchecked Sendable {
   private func isAwake(_ actor: Int) -> Bool {
     switch places[actor].life {
     case .ready: true
-    case .sleeping(let until): until <= now
-    case .resting, .ended: false
+    case .sleeping(let until), .waiting(_, _, let until): until <= now
+    case .locking(let monitor): holders[monitor] == nil
+    case .resting, .ended, .stopped: false
     }
+  }
+
+  private func describeStandstill() -> String? {
+    let waits = places.indices.compactMap { actor -> String? in
+      switch places[actor].life {
+      case .locking(let monitor): "actor \(actor) waits for a lock that actor \(holders[monitor] ?? actor) holds"
+      case .waiting(_, let condition, _): "actor \(actor) waits at condition \(condition) for somebody to wake it"
+      case .stopped: "actor \(actor) runs in circles"
+      default: nil
+      }
+    }
+    return waits.isEmpty ? nil : "nobody can go on: " + waits.joined(separator: ", ")
   }
 
   // MARK: the threads of actors
@@ -155,21 +201,38 @@ package final class Scheduler: @unchecked Sendable {
   func beginStep(_ step: Int, of actor: Int) {
     places[actor].step = step
     places[actor].call = 0
+    if decidesWaits { point() }
   }
 
   /// Before a call of the disk. Returns when the actor goes on.
-  func point(_ actor: Int, _ call: SimulatedCall) {
-    if isFree { return }
+  func point(_ call: SimulatedCall) {
     now += Scheduler.nanosecondsPerCall
+    meet(call)
+  }
+
+  /// Any other place where somebody else may go on, between threads of one database.
+  func point() {
+    guard decidesWaits else { return }
+    now += Scheduler.nanosecondsPerPoint
+    meet(nil)
+  }
+
+  private func meet(_ call: SimulatedCall?) {
+    if isFree { return }
+    let actor = present
     places[actor].call += 1
     pointCount += 1
     if pointCount > Scheduler.mostCalls { hasRunInCircles = true }
+    if pointCount > Scheduler.mostCalls + Scheduler.mostCallsOfUnwinding { places[actor].life = .stopped }
     wantsLook = wantsLookBefore?(call) ?? false
     next = choose(actor)
-    if next != actor {
-      handOvers.append(HandOver(actor: actor, step: places[actor].step, call: places[actor].call, to: next))
-    }
-    if next != actor || wantsLook { park(actor) }
+    note(next, after: actor)
+    if next != actor || wantsLook || places[actor].life == .stopped { park(actor) }
+  }
+
+  private func note(_ next: Int, after actor: Int) {
+    if next == actor { return }
+    handOvers.append(HandOver(actor: actor, step: places[actor].step, call: places[actor].call, to: next))
   }
 
   private func choose(_ actor: Int) -> Int {
@@ -179,6 +242,22 @@ package final class Scheduler: @unchecked Sendable {
     guard oneIn != .max, places.count > 1, Int.random(in: 0..<oneIn, using: &generator) == 0 else { return actor }
     let to = (actor + Int.random(in: 1..<places.count, using: &generator)) % places.count
     return isAwake(to) ? to : actor
+  }
+
+  /// The actor cannot go on here: somebody else does, until its life says that it can.
+  func block(_ actor: Int, _ life: Life) {
+    places[actor].life = life
+    places[actor].call += 1
+    let to = byPoint[Point(actor: actor, step: places[actor].step, call: places[actor].call)]
+    if let to, to < places.count {
+      next = to
+    } else {
+      let distance = oneIn == .max || places.count < 2 ? 1 : Int.random(in: 1..<places.count, using: &generator)
+      next = (actor + distance) % places.count
+    }
+    note(next, after: actor)
+    park(actor)
+    places[actor].life = .ready
   }
 
   func sleep(_ actor: Int, nanoseconds: UInt64) {
@@ -212,11 +291,11 @@ package final class Scheduler: @unchecked Sendable {
 }
 
 /// The clock of one actor's thread.
-private final class ActorTime: SimulatedTime {
-  private let scheduler: Scheduler
-  private let actor: Int
+class ActorTime: SimulatedTime, @unchecked Sendable {
+  let scheduler: Scheduler
+  let actor: Int
 
-  init(scheduler: Scheduler, actor: Int) {
+  required init(scheduler: Scheduler, actor: Int) {
     self.scheduler = scheduler
     self.actor = actor
   }

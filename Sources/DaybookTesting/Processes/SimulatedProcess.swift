@@ -1,0 +1,135 @@
+import Daybook
+import DaybookEngine
+
+/// One open of the database, which the threads of a process share, and the newest commit that it has shown.
+///
+/// Always true: what it shows to one thread, no thread is shown less of later.
+final class ProcessOpen {
+  let database: Database
+  let disk: ProcessDisk
+  /// Names it as a writer.
+  let number: Int
+  /// What it shows next stands on this commit.
+  private(set) var seen = 0
+
+  init(_ database: Database, _ disk: ProcessDisk, _ number: Int) {
+    self.database = database
+    self.disk = disk
+    self.number = number
+  }
+
+  func advance(to commit: Int, _ history: ProcessHistory) { if history.stands(commit, on: seen) { seen = commit } }
+}
+
+/// One process: the disk as it has it, and the database that its threads share.
+final class SimulatedProcess: @unchecked Sendable {
+  let index: Int
+  let member: ProcessSettings.Member
+  unowned let run: ProcessRun
+  private(set) var disk: ProcessDisk
+  private(set) var open: ProcessOpen?
+  /// Threads that find no database wait for the one that opens it.
+  private let opening = Monitor(isScheduled: true)
+
+  init(_ index: Int, _ run: ProcessRun) {
+    self.index = index
+    self.run = run
+    member = run.settings.members[index]
+    disk = run.makeDisk(for: index)
+  }
+
+  private var history: ProcessHistory { run.history }
+
+  /// The database, opened where it is not.
+  func current() throws -> ProcessOpen {
+    try opening.withLock {
+      if let open { return open }
+      let (floor, disk, number) = (history.present, disk, run.nextOpen())
+      let options = run.settings.options(member, open: number)
+      let database = try Database.open(at: ProcessRun.path, options: options, disk: disk)
+      // Another thread may have met the end of this process meanwhile.
+      if disk.isDead { throw CrashDeviation("an open of a process that is gone") }
+      let opened = ProcessOpen(database, disk, Int(number))
+      open = opened
+      if member.role != .follower { history.wasCreated = true }
+      // Beside a writer a reader sees what that one has proven, which may be less than it has acknowledged.
+      let isAlone = member.role != .follower || !database.store.recovery.isBesideWriter
+      if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
+      try look(opened, floor: isAlone ? floor : 0)
+      return opened
+    }
+  }
+
+  /// Threads find none from here on; nil where another thread came first.
+  func take(_ wanted: ProcessOpen?) -> Database? {
+    guard let wanted, open === wanted else { return nil }
+    open = nil
+    return wanted.database
+  }
+
+  /// Nothing that went through this disk goes on.
+  func leave(_ old: ProcessDisk) {
+    old.die()
+    if disk === old { open = nil }
+  }
+
+  /// The next process in the place of one that died.
+  func revive() { if disk.isDead { disk = run.makeDisk(for: index) } }
+
+  // MARK: looking
+
+  func look(_ open: ProcessOpen, floor: Int = 0) throws {
+    _ = try read(try open.database.snapshot(), of: open, floor: floor)
+  }
+
+  /// Looks at everything that a new snapshot shows. Returns the number of its commit.
+  func read(_ snapshot: borrowing Snapshot, of open: ProcessOpen, floor: Int) throws -> Int {
+    let before = open.seen
+    let shown = try CommitNumber.of(snapshot.metadata(forKey: "step"))
+    guard history.attempts.indices.contains(shown) else {
+      throw CrashDeviation("process \(index) sees a commit that nobody made")
+    }
+    // Reads in place need no call: what is read once the process is gone, nobody has seen.
+    if open.disk.isDead { throw CrashDeviation("a look of a process that is gone") }
+    // What is durable for its reader stays, from the first look on.
+    let isDurable = member.role == .follower || member.durability != .relaxed
+    let promised = isDurable ? shown : history.othersPart(of: shown, writer: open.number)
+    try history.promise(promised, "process \(index) was shown commit \(promised)")
+    let number = try walk(snapshot, floor: floor) { "what process \(index) sees" }
+    guard number == shown, history.stands(number, on: before) else {
+      throw CrashDeviation("process \(index) sees commit \(history.chain(number)) after \(history.chain(before))")
+    }
+    open.advance(to: number, history)
+    return number
+  }
+
+  /// Record for record, and other threads go on in between.
+  func walk(_ snapshot: borrowing Snapshot, floor: Int, _ what: () -> String) throws -> Int {
+    let (sequence, state) = try CrashState.read(snapshot, withAssets: run.readsAssets) { record in
+      run.scheduler.point()
+      guard run.checksTags, let tag = record.metadata?.changeTag, let number = record["n"] as Int64? else { return }
+      try history.check(changeTag: tag, of: "\(record.id)", version: number)
+    }
+    return try history.check(sequence, state, floor: floor, withAssets: run.readsAssets, what)
+  }
+
+  // MARK: the end
+
+  func close() throws {
+    guard let database = take(open) else { return }
+    do { try database.close() } catch {
+      guard run.hasFailures else { throw CrashDeviation("closing process \(index) throws \(error)") }
+    }
+  }
+
+  /// After all writers have closed.
+  func followToTheEnd() throws {
+    guard member.role == .follower, let open else { return }
+    do {
+      try open.database.resume()
+      try open.database.refresh()
+    } catch { throw CrashDeviation("the last refresh of process \(index) throws \(error)") }
+    try look(open, floor: history.present)
+    try close()
+  }
+}

@@ -1,0 +1,52 @@
+import DaybookEngine
+
+/// Runs in which several threads share a database, as a seed draws them: at least two that write, others that read or do what is
+/// done in the background, and now and then another process beside them.
+enum ThreadDraw {
+  /// What a thread mostly does.
+  private enum Job: CaseIterable {
+    case writing, reading, background, anything
+
+    func isPart(_ action: ProcessAction) -> Bool {
+      switch (self, action) {
+      case (.writing, .commit), (.writing, .savepoints), (.writing, .abort), (.writing, .sync): true
+      case (.reading, .read), (.reading, .hold), (.reading, .look), (.reading, .refresh): true
+      case (.background, .checkpoint), (.background, .note), (.background, .zeros), (.background, .sync): true
+      case (.background, .compact), (.background, .backup), (.background, .collect): true
+      default: self == .anything
+      }
+    }
+  }
+
+  static func draw(seed: UInt64) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
+    var generator = SeededGenerator(seed: seed)
+    func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
+    var members = [ProcessSettings.Member.random(oneIn(4) ? .turnTaker : .keeper, &generator)]
+    var jobs: [(home: Int, job: Job)] = [(0, .writing), (0, .writing)]
+    for _ in 0..<Int.random(in: 0..<4, using: &generator) {
+      jobs.append((0, Job.allCases.randomElement(using: &generator) ?? .reading))
+    }
+    if oneIn(6) {
+      members.append(.random(members[0].role == .turnTaker && oneIn(2) ? .turnTaker : .follower, &generator))
+      jobs.append((1, .anything))
+    }
+    var settings = ProcessSettings(seed: seed, members: members)
+    settings.homes = jobs.map(\.home)
+    settings.sectorByteCount = oneIn(5) ? 4096 : 512
+    settings.cutsTransfers = oneIn(8)
+    settings.powerLoss = oneIn(4) ? Int.random(in: 1..<2000, using: &generator) : nil
+    // Where nothing fails, threads stay at work together; else one of them soon closes what all have open.
+    let isTroubled = oneIn(3)
+    let scripts = jobs.map { (home, job) in
+      (1...Int.random(in: 2..<10, using: &generator)).map { number in
+        let isFree = oneIn(isTroubled ? 3 : 12)
+        while true {
+          let step = ProcessStep.random(number, members[home].role, isTroubled: isTroubled && isFree, &generator)
+          if isFree || job.isPart(step.action) { return step }
+        }
+      }
+    }
+    let oneIn = [2, 3, 6, 15, 50].randomElement(using: &generator) ?? 6
+    return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
+  }
+}
