@@ -20,7 +20,7 @@ skip-commit-sync                 CrashTests             a commit is acknowledged
 acknowledge-before-sync          CrashTests             a commit is acknowledged, and synced with the next one
 retry-failed-sync                StoreFailureTests      a failed sync is tried again
 cover-late-frames                ThreadSearch           a sync acknowledges what was written while it was under way
-lead-without-successor           ThreadSearch|GroupComm whoever was woken to lead a sync and does not, wakes nobody else
+forget-next-leader               ThreadSearch           after a sync nobody is woken of those whom it did not cover
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
 skip-directory-sync              Create|CrashTests      the first commit of an open does not sync the directory
 skip-directory-sync-at-creation  RecordCrashTests       a new file's name is not synced

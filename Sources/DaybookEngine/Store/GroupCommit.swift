@@ -110,8 +110,7 @@ extension Store {
     }
     let isDurable = log.isDurable(number)
     // Whoever was woken to lead hands that on where it does not.
-    let isLeader = !groupCommit.isSyncing && lastGroup == 1 - groupCommit.covered
-    if isLeader, !isMutant("lead-without-successor") { syncMonitor.signal(at: 1 - groupCommit.covered) }
+    if !groupCommit.isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }
     // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
     if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
@@ -159,7 +158,11 @@ extension Store {
     // Woken under the lock, they would all fall asleep again in front of it.
     syncMonitor.unlock()
     // First the one that leads the next sync.
-    if isAlive { syncMonitor.signal(at: 1 - covered) } else { syncMonitor.broadcast(at: 1 - covered) }
+    if !isAlive {
+      syncMonitor.broadcast(at: 1 - covered)
+    } else if !isMutant("forget-next-leader") {
+      syncMonitor.signal(at: 1 - covered)
+    }
     syncMonitor.broadcast(at: covered)
     syncMonitor.lock()
     return shown
