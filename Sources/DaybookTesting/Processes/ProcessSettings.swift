@@ -70,6 +70,10 @@ package struct ProcessSettings: Sendable {
   /// The random numbers and dates of each open are others.
   func options(_ member: Member, open: UInt64) -> Database.Options {
     var options = Database.Options.simulated(seed: seed &* 131 &+ open)
+    options.isReadOnly = member.role == .follower
+    options.lock = member.role == .turnTaker ? .perTransaction : .whileOpen
+    options.access = member.isBuffered ? .buffered : .mapped
+    options.pageCacheByteCount = 64 << 10
     // Simulated: some hundred calls of others.
     options.lockTimeout = .milliseconds(10)
     options.durability = member.durability
