@@ -79,6 +79,17 @@ struct ModelClient {
     for key in record.changedKeys { values[key] = record[key] as Record.Value? }
     return values
   }
+
+  /// A reference that was set leads to another zone.
+  var pointsElsewhere: Bool {
+    record.changedKeys.contains { key in
+      switch record[key] as Record.Value? {
+      case .reference(let one): one.id.zone != record.id.zone
+      case .references(let list): list.contains { $0.id.zone != record.id.zone }
+      default: false
+      }
+    }
+  }
 }
 
 struct ModelDatabase {
@@ -132,10 +143,16 @@ struct ModelDatabase {
     return nil
   }
 
-  /// The save matrix. The tag of a new version is not known yet.
+  /// The save matrix, and what no policy lets through. The tag of a new version is not known yet.
   func outcome(
     of client: ModelClient, _ policy: SavePolicy
   ) -> Result<ModelVersion, ModelFault> {
+    let merged = merge(of: client, policy)
+    guard case .success = merged, client.pointsElsewhere else { return merged }
+    return .failure(ModelFault(code: .invalidArguments))
+  }
+
+  private func merge(of client: ModelClient, _ policy: SavePolicy) -> Result<ModelVersion, ModelFault> {
     let id = client.record.id
     if let fault = fault(of: id.zone) { return .failure(ModelFault(code: fault)) }
     let row = zones[id.zone]?.rows[id.name]
