@@ -83,7 +83,7 @@ public final class Database: Sendable {
     }
     do throws(StoreError) {
       if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
-      let store = try Store.open(path, disk: disk, options: storeOptions, applier: RecordApplier())
+      let store = try Store.openProven(path, disk: disk, options: storeOptions) { RecordApplier() }
       return Database(path: path, options: options, store: store, due: due, hub: hub, disk: disk)
     } catch { throw DatabaseError(error, path: path) }
   }

@@ -118,6 +118,8 @@ extension Database {
     package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     /// Of a database that belongs to a container.
     package var role: ContainerRole?
+    /// How long a read-only open waits for a live writer to prove its last commits.
+    package var proofTimeout = Duration.milliseconds(250)
     /// Off in simulations.
     package var hasBackgroundThread = true
     /// Bytes of operations that go out as one part of a large transaction.
@@ -146,6 +148,7 @@ extension Database {
         case .relaxed: .relaxed
         }
       options.isReadOnly = isReadOnly
+      options.proofTimeoutNanoseconds = UInt64(max(0, min(proofTimeout / .nanoseconds(1), 1e18)))
       options.access = access == .mapped ? .mapped : .buffered
       options.pageCacheByteCount = pageCacheByteCount
       let (seconds, attoseconds) = lockTimeout.components

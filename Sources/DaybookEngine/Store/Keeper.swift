@@ -19,6 +19,8 @@ final class Keeper: @unchecked Sendable {
   /// What has been asked for and not been looked at yet, so that a commit need not lock to ask again.
   private let asked = Atomic<Int>(0)
   static let idleNanoseconds: UInt64 = 50_000_000
+  /// The same where somebody reads, and maybe waits for the note.
+  static let restNanoseconds: UInt64 = 10_000_000
   static let syncIntervalNanoseconds: UInt64 = 1_000_000_000
 
   init() {}
@@ -55,11 +57,14 @@ final class Keeper: @unchecked Sendable {
 
   private func run(_ store: Store) {
     var lastNumber: UInt64 = 0
+    var lastWrite = SystemClock.monotonicNanoseconds()
     var lastSync = SystemClock.monotonicNanoseconds()
     while true {
       monitor.lock()
       while wishes.isEmpty { monitor.wait() }
-      if wishes.isSubset(of: [.note, .sync]) { _ = monitor.wait(nanoseconds: Keeper.idleNanoseconds) }
+      if wishes.isSubset(of: [.note, .sync]) {
+        _ = monitor.wait(nanoseconds: wishes.contains(.note) ? Keeper.restNanoseconds : Keeper.idleNanoseconds)
+      }
       let now = wishes
       wishes = []
       monitor.unlock()
@@ -75,19 +80,24 @@ final class Keeper: @unchecked Sendable {
         if time - lastSync >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
           lastSync = time
           try? store.syncWritten()
+          // A note has waited for it.
+          ask(.note)
         } else {
           ask(.sync)
         }
       }
       if now.contains(.note) {
         let number = store.log.writtenNumber.load(ordering: .acquiring)
-        if number == lastNumber {
+        let time = SystemClock.monotonicNanoseconds()
+        if number != lastNumber { lastWrite = time }
+        let hasRested = number == lastNumber
+        lastNumber = number
+        if hasRested, time - lastWrite >= Keeper.idleNanoseconds || store.isReadByOthers {
           store.appendNote()
           store.askForCompaction()
         } else {
           ask(.note)
         }
-        lastNumber = number
       }
     }
   }
@@ -164,14 +174,26 @@ extension Store {
 
   /// A frame without truth whose `durableThrough` covers all that is durable.
   package func appendNote() {
-    guard let hold = turn.tryTake() else {
-      keeper?.ask(.note)
-      return
-    }
-    // A note is a courtesy: without room for it the next frame says the same.
-    if isUsable, fileLock.isHeld { try? log.appendNote(hold) }
-    turn.give(hold)
+    if tryNote() { keeper?.ask(.note) }
   }
+
+  /// A note, where no writer waits. True when it is worth trying again: somebody has the turn, or a commit is being synced.
+  private func tryNote() -> Bool {
+    guard let hold = turn.tryTake() else { return true }
+    return turn.holding(hold) { hold in
+      guard isUsable, fileLock.isHeld else { return false }
+      // Nobody syncs the parts of a transaction that went back, and the commits before them are acknowledged.
+      let last = isDurable(log.tail.lastTruthNumber) ? log.tail.lastTruthNumber : head.frameNumber
+      // At `.relaxed` the sync comes later, and asks then.
+      if !isDurable(last) { return options.durability != .relaxed }
+      // A note is a courtesy: without room for it the next frame says the same.
+      try? log.appendNote(covering: last, hold)
+      return false
+    }
+  }
+
+  /// Somebody has the file open for reading: another process, or another open of this one.
+  var isReadByOthers: Bool { (try? file.isLockedByOthers(.readers)) ?? false }
 
   func writeNoteNow() throws(StoreError) {
     try withTurnForBackground { (hold) throws(StoreError) in try log.appendNote(hold) }

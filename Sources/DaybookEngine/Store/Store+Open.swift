@@ -71,6 +71,7 @@ extension Store {
       }
       // Before the plan is cut to what a live writer has proven, which may be less than a close has made durable.
       plan.compare(with: header, fileEnd: log.end)
+      let written = plan.lastSequence
       if isAlone {
         // What nobody has proven durable may still be lost: first make it so, then show it.
         if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
@@ -89,6 +90,7 @@ extension Store {
       }
       let used = try store.load(plan, log: log, isBesideWriter: !isAlone)
       store.recovery.isBesideWriter = !isAlone
+      if written > used.lastSequence, store.lost == nil { store.recovery.unprovenSequence = written }
       store.withTurnForBackground { hold in
         store.settle(behind: used, hold)
         store.publishFirst(hold)

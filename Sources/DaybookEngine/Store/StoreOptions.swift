@@ -32,6 +32,8 @@ package struct StoreOptions: Sendable {
   package var locksPerTransaction = false
   /// How long an open waits for another writer to let go.
   package var lockTimeoutNanoseconds: UInt64 = 5_000_000_000
+  /// How long a read-only open waits for a live writer to prove what stands in the log.
+  package var proofTimeoutNanoseconds: UInt64 = 250_000_000
   /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
   package var minimumLogBudgetByteCount = 64 << 20
   package var maximumLogBudgetByteCount = 512 << 20
@@ -138,6 +140,10 @@ package struct RecoveryReport: Sendable, Equatable {
   package var missingByteCount: UInt64 = 0
   /// A file that is open elsewhere was read up to what its writer says is durable.
   package var isBesideWriter = false
+  /// The last commit that stood in the log then, where the writer had not said so of it.
+  var unprovenSequence: UInt64?
+  /// The writer did not say so in time: commits that it has acknowledged may not be shown yet.
+  package var isBehindWriter = false
   /// Recovery threw something away, or made sure of what nothing proved.
   package var hasChangedLog: Bool { discardedByteCount > 0 || rewrittenFrameCount > 0 }
   package init() {}

@@ -76,6 +76,7 @@ package struct ProcessSettings: Sendable {
     options.pageCacheByteCount = 64 << 10
     // Simulated: some hundred calls of others.
     options.lockTimeout = .milliseconds(10)
+    options.proofTimeout = .milliseconds(10)
     options.durability = member.durability
     options.partByteCount = member.partByteCount
     options.checkpoint.minimumLogByteCount = member.minimumLogByteCount

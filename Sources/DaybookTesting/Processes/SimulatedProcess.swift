@@ -52,10 +52,10 @@ final class SimulatedProcess: @unchecked Sendable {
       let opened = ProcessOpen(database, disk, Int(number))
       open = opened
       if member.role != .follower { history.wasCreated = true }
-      // Beside a writer a reader sees what that one has proven, which may be less than it has acknowledged.
-      let isAlone = member.role != .follower || !database.store.recovery.isBesideWriter
+      // A writer that does not come to prove its commits in time may have acknowledged more than a reader sees.
+      let isBehind = database.store.recovery.isBehindWriter
       if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
-      try look(opened, floor: isAlone ? floor : 0)
+      try look(opened, floor: isBehind ? 0 : floor)
       return opened
     }
   }
