@@ -68,6 +68,10 @@ extension Database {
     /// What a commit waits for.
     public var durability = Durability.full
     /// Open without writing anything, not even to recover; needs no lock and no other file.
+    ///
+    /// What another process acknowledged before is there when the open returns. Where that process has just committed, the open
+    /// waits some milliseconds for its word that the commit is durable, at most a quarter of a second: beside a process that
+    /// is stopped, or busy with one long transaction, the last commits come with ``Database/refresh(to:)``.
     public var isReadOnly = false
     /// How the file is read; mapped unless said otherwise.
     public var access = TestSetting.isBuffered ? Access.buffered : .mapped

@@ -9,7 +9,8 @@ extension Database {
     case visible
   }
 
-  /// Moves a database on to what other processes have committed since: a read-only one, or one that takes turns
+  /// Moves a database on to what other processes have committed since, as far as they have said that it is durable: the last
+  /// commits of a writer that keeps the lock follow some 10 ms after it rests. For a read-only database, or one that takes turns
   /// (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
   /// - Throws: `locked` while the database is suspended: it has no lock that would keep others from cutting off what is looked
   ///   at.
