@@ -102,6 +102,8 @@ struct ModelDatabase {
   /// Counts every change; a feed's order.
   var order = 0
   var horizon: UInt64 = 0
+  /// Contents of assets, by their SHA-256, that a collection has found without a name since they were saved last.
+  var collected: Set<String> = []
   var date = Date.distantPast
 
   /// What a client is told of a zone that is not there; nil when it is.

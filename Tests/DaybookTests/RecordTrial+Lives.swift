@@ -22,6 +22,8 @@ extension RecordTrial {
       for (name, row) in trees.rows { model.zones[zone]?.rows[name]?.versions = [row.current] }
     }
     keepState()
+    // Readers that are behind may see what stood in the old file, or come to the new one.
+    recent = [model.sequence: model]
     raiseFloor()
     try compareAll()
   }
@@ -34,6 +36,9 @@ extension RecordTrial {
     options.partByteCount = chance(1, in: 2) ? 1 << 10 : 8 << 20
     options.closeCheckpointByteCount = chance(1, in: 2) ? 0 : 1 << 20
     options.checkpoint.minimumLogByteCount = pick([4 << 10, 16 << 10, 1 << 20])
+    options.inlineAssetByteCount = pick([0, 100, 4 << 10])
+    // Nobody writes notes in the background, so readers would wait in vain.
+    options.proofTimeout = .zero
     // All openers are in this thread: whoever has to wait for the lock would wait for ever.
     options.lockTimeout = .zero
     return options
@@ -43,7 +48,14 @@ extension RecordTrial {
   func openAgain() throws {
     let options = someOptions()
     lifeCount += 1
-    database = try .open(at: "trial.daybook", options: options, disk: disk)
+    if path == "trial.daybook" {
+      database = try .open(at: path, options: options, disk: disk)
+    } else {
+      let opened = try Container.open(Self.containerID, in: "/trial", options: options, disk: disk)
+      if let container { try require(opened.userRecordName == container.userRecordName, "another user") }
+      container = opened
+      database = opened.privateDatabase
+    }
     openers = [database]
     syncMayHaveFailed = false
   }
@@ -56,6 +68,8 @@ extension RecordTrial {
       let error = try codeOf { _ = try opener.zones() }
       try require(error == .closed, "a closed database answers")
     }
+    try container?.close()
+    try readAlone()
     try openAgain()
     try require(database.lastRecovery.wasClosed, "a closed file: \(database.lastRecovery)")
     try expectSequence()
@@ -68,6 +82,9 @@ extension RecordTrial {
   func lose(crashes: Bool, mayGoBack: Bool) throws {
     stepCount += 1
     disk.stop()
+    readers = []
+    // Values in memory go with their process; these would ask it for their contents.
+    clients.removeAll { !ModelContent.names(in: $0.record.values).isEmpty }
     disk = crashes ? disk.crashed(seed: generator.next()) : disk.killed()
     try openAgain()
     let sequence = try database.snapshot().sequence

@@ -44,6 +44,14 @@ final class RecordTrial {
   var clients: [ModelClient] = []
   var tokens: [HeldToken] = []
   var tags: Set<String> = []
+  /// Read-only opens beside the writers.
+  var readers: [ModelReader] = []
+  /// The last states, for readers that are behind.
+  var recent: [UInt64: ModelDatabase] = [:]
+  /// The one whose private database is the file, in every third trial.
+  var container: Container?
+  let path: String
+  let contents: [ModelContent]
 
   let zones: [Zone.ID]
   let names = (0..<14).map { "record-\($0)" }
@@ -54,11 +62,31 @@ final class RecordTrial {
     self.seed = seed
     generator = SeededGenerator(seed: seed)
     disk = SimulatedDisk(seed: seed)
-    database = try .open(at: "trial.daybook", options: .simulated(seed: seed &+ 1, clock: clock), disk: disk)
+    contents = ModelContent.some
+    path = seed % 3 == 0 ? "/trial/\(Self.containerID).private.daybook" : "trial.daybook"
+    let options = Database.Options.simulated(seed: seed &+ 1, clock: clock)
+    if seed % 3 == 0 {
+      let opened = try Container.open(Self.containerID, in: "/trial", options: options, disk: disk)
+      container = opened
+      database = opened.privateDatabase
+    } else {
+      database = try .open(at: path, options: options, disk: disk)
+    }
     openers = [database]
     zones = try [.default, Zone.ID("A"), Zone.ID("Zoë"), Zone.ID("Zoe\u{308}"), Zone.ID("دفتر")]
     states[0] = model
   }
+
+  /// What a run of some length has to have come by.
+  enum Occasion: CaseIterable {
+    case turn, suspension, refusedItem, reader, readerBehind, readerAlone, collection, missingContent, callers, account
+  }
+
+  private(set) var occasions: Set<Occasion> = []
+
+  func note(_ occasion: Occasion) { occasions.insert(occasion) }
+
+  static let containerID = "iCloud.com.example.Trial"
 
   // MARK: chance
 
@@ -78,7 +106,10 @@ final class RecordTrial {
     while stepCount < wantedCount {
       try changeOpener()
       switch number(0...99) {
-      case 0..<60: try transaction()
+      case 0..<53: try transaction()
+      case 53..<55: try callers()
+      case 55..<57: try collect()
+      case 57..<60: try readBeside()
       case 60..<68: try request()
       case 68..<70: try writeWhileSuspended()
       case 70..<88: try feed()
@@ -86,7 +117,7 @@ final class RecordTrial {
       case 91..<94: try synchronize()
       case 94..<96: try reopen()
       case 96..<98: try lose(crashes: chance(1, in: 2), mayGoBack: syncMayHaveFailed)
-      case 98: try compact()
+      case 98: try chance(1, in: 3) ? changeAccount() : compact()
       default: try compareAll()
       }
       if stepCount >= nextCheck {
@@ -143,8 +174,8 @@ final class RecordTrial {
         try require(
           next.dangling.contains { $0.source == source && $0.target == target }, "dangling \(next.dangling): \(error)")
         try expectSequence()
-      case .ioFailed where !isFaulty && syncMayHaveFailed && openers.count > 1:
-        // A failed sync is told to each opener's own description.
+      case .ioFailed where !isFaulty && syncMayHaveFailed:
+        // A failed sync is told to each opener's own description, and one of an asset ends taking assets in.
         try lose(crashes: chance(1, in: 2), mayGoBack: true)
       case .diskFull, .ioFailed:
         try require(isFaulty, "an error out of nothing: \(error)")
@@ -175,6 +206,8 @@ final class RecordTrial {
 
   func keepState() {
     states[model.sequence] = model
+    recent[model.sequence] = model
+    recent[model.sequence &- 40] = nil
     if database.options.durability != .relaxed || database.options.lock == .perTransaction { raiseFloor() }
   }
 
