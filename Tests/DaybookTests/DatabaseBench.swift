@@ -34,6 +34,8 @@ extension Database.Options {
     options.random = { generator.withLock { $0.next() } }
     options.now = { clock.next() }
     options.hasBackgroundThread = false
+    // Nobody writes notes, so who opens to read beside a writer would wait in vain.
+    options.proofTimeout = .zero
     options.checkpoint.minimumLogByteCount = 16 << 10
     options.checkpoint.maximumLogByteCount = 64 << 10
     options.closeCheckpointByteCount = 2 << 10
