@@ -83,6 +83,55 @@ struct AsyncTests {
     #expect(time < .seconds(5), "reads took \(time)")
   }
 
+  @Test("contents are taken in, and reads go on, while a transaction is under way and many assets are prepared")
+  func preparesBesideTransaction() async throws {
+    let database = try Database.scratch { $0.inlineAssetByteCount = 0 }
+    try await database.write { try $0.save(.fresh("a")) }
+    let mayEnd = Monitor()
+    let state = Locked((hasTurn: false, isDone: false))
+    let blocker = Thread {
+      _ = try? database.write { transaction in
+        try transaction.save(.fresh("slow"))
+        state.withLock { $0.hasTurn = true }
+        mayEnd.lock()
+        while !state.withLock({ $0.isDone }) { mayEnd.wait() }
+        mayEnd.unlock()
+      }
+    }
+    blocker.start()
+    // Whatever waits for the transaction ends with it, and too late.
+    let timer = Thread {
+      Thread.sleep(forTimeInterval: 20)
+      mayEnd.withLock {
+        state.withLock { $0.isDone = true }
+        mayEnd.broadcast()
+      }
+    }
+    timer.start()
+    while !state.withLock({ $0.hasTurn }) { await Task.yield() }
+    let clock = ContinuousClock()
+    let time = try await clock.measure {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<64 {
+          group.addTask {
+            let content = Data(repeating: UInt8(number), count: 1000)
+            let prepared = try await database.prepare(Asset(data: content))
+            #expect(try prepared.content() == content)
+          }
+        }
+        for _ in 0..<20 { group.addTask { _ = try await database.record(Record.ID("a")) } }
+        try await group.waitForAll()
+      }
+    }
+    #expect(!state.withLock { $0.isDone }, "somebody waited for the transaction: \(time)")
+    mayEnd.withLock {
+      state.withLock { $0.isDone = true }
+      mayEnd.broadcast()
+    }
+    let count = try await database.write { try $0.recordCount(in: .default) }
+    #expect(count == 2)
+  }
+
   /// What a codec or a sync engine does, which knows no more than the protocol.
   private func exercise(_ database: any RecordDatabase) async throws {
     let zone = Zone(try Zone.ID("Library"))

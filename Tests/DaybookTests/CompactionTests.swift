@@ -117,6 +117,36 @@ struct CompactionTests {
     try database.close()
   }
 
+  @Test("an asset is prepared, and a request with one saved, while a compaction takes the store's place")
+  func preparesBesideCompaction() throws {
+    // In a file: its syncs are what makes others wait for the turn in which a compaction ends.
+    let folder = try TemporaryFolder()
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    let database = try Database.open(at: folder.file("a.daybook"), options: options)
+    try database.write { transaction in for number in 0..<50 { try transaction.save(.fresh("r\(number)", type: "Film")) } }
+    let isDone = Locked(false)
+    let failures = Locked<[String]>([])
+    let thread = BackgroundThread(name: "requests", stackByteCount: 4 << 20) {
+      var number = 0
+      do {
+        while !isDone.withLock({ $0 }) {
+          number += 1
+          _ = try database.prepare(Asset(data: Data(repeating: UInt8(number & 255), count: 100)))
+          var record = try Record(type: "Film", id: Record.ID("r\(number % 50)"))
+          record["file"] = Asset(data: Data(repeating: UInt8(number % 50), count: 200))
+          let result = try database.modify(saving: [record], policy: .changedKeys)
+          if let error = result.errors.values.first { throw error }
+        }
+      } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    for _ in 0..<40 { try database.compact() }
+    isDone.withLock { $0 = true }
+    try #require(thread).join()
+    #expect(failures.withLock { $0 } == [])
+    try database.close()
+  }
+
   @Test("a snapshot reads on, with history and all")
   func snapshots() throws {
     let disk = SimulatedDisk(seed: 1)

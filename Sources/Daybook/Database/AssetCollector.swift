@@ -64,7 +64,7 @@ extension Database {
     if !isMutant("unlink-asset-early") { try sync() }
     let named = try namedAssets()
     do throws(DiskFailure) {
-      return try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace)
+      return try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(error) }
   }
 
@@ -86,7 +86,7 @@ extension Database {
   }
 
   private func collect(
-    _ inventory: AssetStore.Inventory, keeping named: Set<AssetDigest>, grace: Duration
+    _ inventory: AssetStore.Inventory, keeping named: Set<AssetDigest>, grace: Duration, _ held: Store
   ) throws(DiskFailure) -> AssetCollection {
     let store = library.store
     let now = options.now().timeIntervalSinceReferenceDate
@@ -121,19 +121,21 @@ extension Database {
       report.removedLeftoverByteCount += byteCount
     }
     for id in inventory.deadHolders { try store.removeDeadHolder(id) }
-    try remove(victims, &report)
+    try remove(victims, &report, held)
     if note != oldNote { try store.writeNote(note) }
     return report
   }
 
   /// Few files a turn: removing a large one takes milliseconds.
-  private func remove(_ victims: [AssetDigest], _ report: inout AssetCollection) throws(DiskFailure) {
+  private func remove(
+    _ victims: [AssetDigest], _ report: inout AssetCollection, _ held: Store
+  ) throws(DiskFailure) {
     let store = library.store
     for start in stride(from: 0, to: victims.count, by: 16) {
       let batch = victims[start..<min(start + 16, victims.count)]
       let sizes = batch.map { store.byteCount(of: $0) ?? 0 }
       do throws(StoreError) {
-        try self.store.withTurn { () throws(DiskFailure) in
+        try held.withTurn { () throws(DiskFailure) in
           for (digest, byteCount) in zip(batch, sizes) {
             guard try store.removeUnlessRescued(digest) else {
               report.keptCount += 1

@@ -149,6 +149,13 @@ import Synchronization
   /// Throws in a child process after `fork`.
   package func checkProcess() throws(StoreError) { try store.checkProcess() }
 
+  /// Throws what a transaction would that began now, without waiting for one.
+  package func checkWritable() throws(StoreError) {
+    while true {
+      do { return try store.checkUsable() } catch { guard case .superseded = error else { throw error } }
+    }
+  }
+
   /// Closes the current store and ends what still reads older ones.
   package func close() throws(StoreError) {
     try checkProcess()
