@@ -93,6 +93,23 @@ struct ContainerSharingTests {
     try alone.close()
   }
 
+  @Test("a backup of one of its databases leaves a container open for whoever opens it next")
+  func backup() throws {
+    let folder = try TemporaryFolder()
+    let container = try Container.open(Self.id, in: folder.path, options: options())
+    try container.privateDatabase.put("a")
+    try container.privateDatabase.backup(to: folder.file("copy.daybook"))
+    let again = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(again.privateDatabase === container.privateDatabase)
+    // The copy is a database by itself.
+    let copy = try Database.open(at: folder.file("copy.daybook"), options: options())
+    #expect(copy.scope == nil)
+    #expect(try copy.recordCount(in: .default) == 1)
+    try copy.close()
+    try again.close()
+    try container.close()
+  }
+
   @Test("closing twice closes one's own opening, not that of somebody else")
   func closingTwice() throws {
     let folder = try TemporaryFolder()

@@ -65,6 +65,8 @@ extension Database {
     do { target = try disk.resolve(given) } catch { throw DatabaseError(error) }
     let temporary = target + ".unfinished"
     var options = options
+    // The copy is no database of a container, whatever the original is.
+    options.role = nil
     options.isReadOnly = false
     // Nothing counts before the rename, and closing makes everything durable.
     options.durability = .relaxed
