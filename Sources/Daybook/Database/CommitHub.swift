@@ -3,7 +3,7 @@ import DaybookEngine
 /// Hands commit notices to those who subscribed, once the commits are visible.
 ///
 /// A notice is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
-/// says that its sequence has been published. A slow consumer keeps at most 1,024 notices; what comes then is counted in
+/// says that its sequence has been published. Commits of others are told by the engine where it shows them. A slow consumer keeps at most 1,024 notices; what comes then is counted in
 /// one `.missed`. A commit that began when nobody listened kept no notes: whoever listens when it becomes visible has
 /// missed it, and is told so.
 final class CommitHub: Sendable {
@@ -12,6 +12,15 @@ final class CommitHub: Sendable {
     var subscribers: [Int: Subscriber] = [:]
     var nextNumber = 0
     var isFinished = false
+
+    mutating func publish(through sequence: UInt64) {
+      guard let first = queued.first, first.commit.sequence <= sequence else { return }
+      let count = queued.firstIndex { $0.commit.sequence > sequence } ?? queued.count
+      for (commit, isComplete) in queued[..<count] {
+        for subscriber in subscribers.values { subscriber.offer(commit, isComplete: isComplete) }
+      }
+      queued.removeSubrange(..<count)
+    }
   }
 
   private let state = Locked(State())
@@ -24,21 +33,18 @@ final class CommitHub: Sendable {
     state.withLock { $0.queued.append((commit, isComplete)) }
   }
 
-  /// Commits of other processes: what they did is not known here.
-  func pass(_ sequences: ClosedRange<UInt64>) {
-    state.withLock { state in for subscriber in state.subscribers.values { subscriber.miss(sequences) } }
-  }
-
-  func publish(through sequence: UInt64) {
+  /// Commits of others are visible; that they are there is all that is known of them here. What is queued came before, so it
+  /// is visible, too; what lies behind the last that was known went with a writer that died.
+  func pass(_ others: OthersCommits) {
     state.withLock { state in
-      guard let first = state.queued.first, first.commit.sequence <= sequence else { return }
-      let count = state.queued.firstIndex { $0.commit.sequence > sequence } ?? state.queued.count
-      for (commit, isComplete) in state.queued[..<count] {
-        for subscriber in state.subscribers.values { subscriber.offer(commit, isComplete: isComplete) }
-      }
-      state.queued.removeSubrange(..<count)
+      state.publish(through: others.known)
+      state.queued = []
+      guard others.last > others.known else { return }
+      for subscriber in state.subscribers.values { subscriber.miss(others.known + 1...others.last) }
     }
   }
+
+  func publish(through sequence: UInt64) { state.withLock { $0.publish(through: sequence) } }
 
   func subscribe(excluding origin: Origin?) -> AsyncStream<CommitNotice> {
     let subscriber = Subscriber(excluding: origin)

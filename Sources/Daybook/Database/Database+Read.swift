@@ -161,7 +161,8 @@ extension Database {
   }
 
   /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer; then one `.missed` stands for
-  /// those that were dropped. The stream ends with the database.
+  /// those that were dropped. Commits of other processes are told as missed when they become visible here, and each commit
+  /// is told once. The stream ends with the database.
   ///
   /// Whoever wants to hear of every commit asks for a stream of its own: several loops over one stream share it, each notice
   /// goes to one of them, and with the task of one that is cancelled it ends for all.

@@ -54,7 +54,7 @@ extension Database {
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
     do throws(LogFault) {
-      if writer.mustAdopt(from: store), let others = try writer.adopt(transaction) { hub.pass(others) }
+      if writer.mustAdopt { try writer.adopt(transaction) }
     } catch {
       try WriteTicket(store: store, ticket: store.abort(transaction)).wait(path)
       throw DatabaseError(.log(error), path: path)

@@ -76,7 +76,12 @@ public final class Database: Sendable {
     do { path = try disk.resolve(given) } catch { throw DatabaseError(error) }
     let hub = CommitHub()
     var storeOptions = options.storeOptions
+    let writer = Writer(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
+    storeOptions.onOthers = { commits in
+      writer.note(commits)
+      hub.pass(commits)
+    }
     let due = CompactionSignal()
     if options.compaction.isAutomatic, !options.isReadOnly, options.hasBackgroundThread {
       storeOptions.onCompactionDue = { due.send() }
@@ -84,7 +89,8 @@ public final class Database: Sendable {
     do throws(StoreError) {
       if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
       let store = try Store.openProven(path, disk: disk, options: storeOptions) { RecordApplier() }
-      return Database(path: path, options: options, store: store, due: due, hub: hub, disk: disk)
+      writer.openSequence = store.lastSequence
+      return Database(path: path, options: options, store: store, due: due, hub: hub, writer: writer, disk: disk)
     } catch { throw DatabaseError(error, path: path) }
   }
 
@@ -100,7 +106,8 @@ public final class Database: Sendable {
   }
 
   private init(
-    path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, disk: any Disk
+    path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, writer: Writer,
+    disk: any Disk
   ) {
     self.path = path
     self.options = options
@@ -111,7 +118,7 @@ public final class Database: Sendable {
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(assets: library, cipher: options.cipher)
     stores = StoreSwitch(store) { RecordApplier() }
-    writer = Writer(options: options, openSequence: store.lastSequence)
+    self.writer = writer
     compactor =
       options.isReadOnly
       ? nil

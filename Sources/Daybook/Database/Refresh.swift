@@ -17,13 +17,6 @@ extension Database {
   /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
-    let before = store.lastSequence
-    do {
-      let isNew = try stores.refresh()
-      // Whoever listens for commits learns that there were some; what they did is in the feeds.
-      let after = store.lastSequence
-      if after > before { hub.pass(before + 1...after) }
-      return isNew
-    } catch { throw DatabaseError(error, path: path) }
+    do { return try stores.refresh() } catch { throw DatabaseError(error, path: path) }
   }
 }

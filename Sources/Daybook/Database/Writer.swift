@@ -15,48 +15,46 @@ final class Writer: @unchecked Sendable {
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Change tags that this open gives.
   @safe @exclusivity(unchecked) var tags: ChangeTagSource
-  /// The last commit when the database was opened.
-  private let openSequence: UInt64
-  /// The store and the takeover that `lineage` has been compared with.
-  private weak var knownStore: Store?
-  private var knownTakeoverCount = 0
+  /// The last commit when the database was opened. Set once, before anybody uses it.
+  @safe @exclusivity(unchecked) var openSequence: UInt64 = 0
+  /// What others have done since the last transaction here.
+  @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
   @safe @exclusivity(unchecked) var shapes = KnownShapes()
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
 
-  init(options: Database.Options, openSequence: UInt64) {
-    self.openSequence = openSequence
+  init(options: Database.Options) {
     tags = ChangeTagSource(random: options.random)
     userID = options.userID.map { Array($0.utf8) }
     deviceID = options.deviceID.map { Array($0.utf8) }
   }
 
-  /// Whether other processes may have written since the last transaction here.
-  @inline(__always)
-  func mustAdopt(from store: Store) -> Bool {
-    store.takeover.count != knownTakeoverCount || knownStore !== store
+  private enum Others {
+    case nothing, committed
+    /// The file was opened again behind them.
+    case reopened
   }
+
+  /// Others' commits are visible. Called within the turn.
+  func note(_ commits: OthersCommits) {
+    if commits.isReopened { others = .reopened } else if others == .nothing { others = .committed }
+  }
+
+  /// Whether others have written since the last transaction here.
+  @inline(__always)
+  var mustAdopt: Bool { others != .nothing }
 
   /// Another process has written: an open that has lasted since before the present lineage began adopts that one. A new one
   /// is drawn after a recovery that discarded or rewrote anything, and where another file has taken the name: it may be an
   /// older copy, whose next commit would have the number and the lineage of one that was lost with the file before it.
-  /// - Returns: the commits that were others'.
-  func adopt(_ transaction: StoreTransaction) throws(LogFault) -> ClosedRange<UInt64>? {
-    let store = transaction.store
-    let takeover = store.takeover
-    defer {
-      knownStore = store
-      knownTakeoverCount = takeover.count
-    }
-    let isFirst = knownStore == nil
+  func adopt(_ transaction: StoreTransaction) throws(LogFault) {
     // What stood in the schema may have gone with a commit that a recovery threw away.
-    if !isFirst || takeover.count != 0 { shapes.removeAll() }
-    let wasRecovered = !isFirst && knownStore !== store && store.recovery.hasChangedLog
-    if takeover.count != 0 && takeover.hasMended || wasRecovered {
+    shapes.removeAll()
+    if others == .reopened {
       lineage = (0, .max)
-    } else if !isFirst || takeover.count != 0 {
+    } else {
       do throws(PageFault) {
         var cursor = transaction.reader.cursor(in: transaction.roots[Roots.lineages])
         if try cursor.last(), cursor.value.count == 8 {
@@ -66,7 +64,7 @@ final class Writer: @unchecked Sendable {
         }
       } catch { throw .page(error) }
     }
-    return takeover.count != 0 && takeover.to > takeover.from ? takeover.from + 1...takeover.to : nil
+    others = .nothing
   }
 }
 

@@ -232,6 +232,7 @@ extension Store {
     readOnly.isReadOnly = true
     readOnly.hasBackgroundThread = false
     readOnly.onPublish = nil
+    readOnly.onOthers = nil
     let copy = try Store(
       path: path, header: header, options: readOnly, disk: disk, file: file, backgroundFile: backgroundFile,
       applier: applier, plan: plan)

@@ -9,17 +9,6 @@
 ///
 /// Always true: the lock is given back only when everything written under it is durable, or when this writer is dead.
 extension Store {
-  /// What a hold of the file lock found that others had done.
-  package struct Takeover: Sendable {
-    /// Grows with each hold that found something.
-    package var count = 0
-    /// The last commit known before.
-    package var from: UInt64 = 0
-    package var to: UInt64 = 0
-    /// Something had to be discarded or rewritten, because a process had died; or it is another file or log.
-    package var hasMended = false
-  }
-
   /// Takes the file lock and catches up.
   /// - Parameter start: when the caller came. It has waited for the turn, maybe behind others who waited for the same lock.
   func acquireFileLock(
@@ -77,13 +66,9 @@ extension Store {
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
     log.zerosEnd.store(reader.end, ordering: .relaxed)
     guard plan.last != nil else { return }
-    let before = log.tail.sequence
-    if plan.lastSequence > before { try show(plan, reader, hold) }
+    if plan.lastSequence > log.tail.sequence { try show(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     setDurable(through: plan.provenThrough)
-    if plan.lastSequence > before {
-      takeover = Takeover(count: takeover.count + 1, from: before, to: plan.lastSequence, hasMended: false)
-    }
   }
 
   /// Gives the file lock back, unless a writer of this process waits for its turn or its sync: that one comes by here, too,
@@ -209,10 +194,14 @@ extension StoreSwitch {
       }
       // What older snapshots show may have been written over.
       if cause == .otherLog { store.revokeSnapshots() }
-      // Whatever has the name now, it need not go on from what was known: an older copy may have been put there.
-      next.takeover = Store.Takeover(count: 1, from: store.head.sequence, to: next.head.sequence, hasMended: true)
-      replace(by: next)
-      store.supersede(hold)
+      // With both turns: nobody commits to the new one before those who listen know how far it is.
+      next.withTurnForBackground { _ in
+        replace(by: next)
+        store.supersede(hold)
+        // What a dead writer has written and not shown may have gone, and counts as others' where it has not.
+        let known = store.log.isAlive ? store.head.sequence : store.versions.shownSequence.load(ordering: .acquiring)
+        store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true))
+      }
       return true
     }
   }

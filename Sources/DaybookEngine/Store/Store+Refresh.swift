@@ -144,7 +144,7 @@ extension Store {
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
   }
 
-  /// Applies the commits of a plan, all of them durable, and shows them.
+  /// Applies the commits of a plan, all of them durable, shows them and tells of them.
   func show(_ plan: RecoveryPlan, _ reader: LogReader, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin(borrowing: hold)
@@ -162,6 +162,7 @@ extension Store {
     }
     let balance = editor.pageBalance
     if plan.passesCheckpoint { hasPassedCheckpoint = true }
+    let known = head.sequence
     replaceHead(
       by: StateRecord(
         version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
@@ -169,7 +170,7 @@ extension Store {
         roots: transaction.roots), hold)
     let shown = versions.publish(regardless: true)
     versions.reclaim(hold)
-    if let shown { options.onPublish?(shown) }
+    if let shown { options.onOthers?(OthersCommits(known: known, last: shown, isReopened: false)) }
   }
 
   /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable. The parts of

@@ -39,8 +39,6 @@ import Synchronization
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// The one transaction object, lent to the holder of the turn.
   private(set) lazy var reusableTransaction = StoreTransaction(store: self)
-  /// What the last hold of the file lock found that others had done.
-  package internal(set) var takeover = Takeover()
   /// A compaction is making this file: a crash throws it away, so nothing of its log need be short for replay.
   var isUnfinished = false
   /// A commit that was shown stands behind another writer's checkpoint.

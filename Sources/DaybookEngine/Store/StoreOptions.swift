@@ -63,9 +63,22 @@ package struct StoreOptions: Sendable {
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
   package var onPublish: (@Sendable (UInt64) -> Void)?
+  /// Called when commits of others become visible: in the order of all commits, each told once, whatever found them. Within
+  /// the turn; must not block.
+  package var onOthers: (@Sendable (OthersCommits) -> Void)?
   /// Called on a background thread when the file is much larger than what lives in it. Must not block.
   package var onCompactionDue: (@Sendable () -> Void)?
   package init() {}
+}
+
+/// Commits of others that have just become visible.
+package struct OthersCommits: Sendable {
+  /// The last commit that was known before.
+  package let known: UInt64
+  /// The last one that is visible now; less than `known` where an older copy has taken the file's name.
+  package let last: UInt64
+  /// The file was opened again: something was discarded or rewritten, or it is another file or log.
+  package let isReopened: Bool
 }
 
 /// What can go wrong in the engine; the public layer turns it into `DatabaseError`.
