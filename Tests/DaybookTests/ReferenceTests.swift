@@ -423,6 +423,31 @@ struct ReferenceTests {
     try database.expectClean()
   }
 
+  @Test("a child is saved and its parent deleted in one request: the deletion is refused, and the child is there")
+  func savesChildDeletesParent() throws {
+    let database = try Database.scratch()
+    for zone in [try database.zone("Library"), Zone.ID.default] {
+      try database.put("parent", in: zone)
+      let (child, orphan) = (
+        try Self.pointing("child", in: zone, [("target", "parent", .validate)], parent: "parent"),
+        try Self.pointing("orphan", in: zone, [], parent: "nobody")
+      )
+      let result = try database.modify(
+        saving: [child, orphan], deleting: [Record.ID("parent", in: zone)], atomically: false)
+      #expect(result.saves.map { Self.code($0.result) } == [nil, .referenceViolation])
+      #expect(result.deletes.map { Self.code($0.result) } == [.referenceViolation])
+      #expect(try database.records(in: zone).map(\.id.name) == ["child", "parent"])
+    }
+    // All or nothing: only who is to blame has the reason.
+    let zone = try database.zone("Shelf")
+    try database.put("parent", in: zone)
+    let child = try Self.pointing("child", in: zone, [], parent: "parent")
+    let result = try database.modify(saving: [child], deleting: [Record.ID("parent", in: zone)])
+    #expect(result.saves.map { Self.code($0.result) } == [.batchRequestFailed])
+    #expect(result.deletes.map { Self.code($0.result) } == [.referenceViolation])
+    try database.expectClean()
+  }
+
   @Test("the default zone judges each record alone, too")
   func defaultZone() throws {
     let database = try Database.scratch()

@@ -78,7 +78,7 @@ struct ModifyRequest {
           isDone = true
         }
       } catch is GoesBack {
-        for fault in faults {
+        for fault in blamed(faults) {
           fail(fault.item, fault.error)
           excluded.insert(fault.item)
         }
@@ -88,6 +88,13 @@ struct ModifyRequest {
       if isDone { return }
       if isAtomic { return spoil(items) }
     }
+  }
+
+  /// The faults that are somebody's. A target that the request itself deletes, and others need, is found from both ends: the
+  /// deletion is refused, and then nothing is missing.
+  private func blamed(_ faults: [ReferenceViolation]) -> [ReferenceViolation] {
+    let kept = Set(faults.lazy.filter { $0.item >= records.count }.compactMap(\.error.facts.target))
+    return faults.filter { $0.item >= records.count || $0.error.facts.target.map { !kept.contains($0) } ?? true }
   }
 
   /// Performs items one after the other; true when one failed.
