@@ -215,6 +215,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .tooManySnapshots: return "tooManySnapshots"
     case .forked: return "forked"
     case .refused: return "refused"
+    case .withinTransaction: return "withinTransaction"
     case .hardLinked: return "hardLinked"
     case .replaced: return "replaced"
     case .suspended: return "suspended"

@@ -9,6 +9,40 @@ import Testing
 
 @Suite("transactions")
 struct TransactionTests {
+  @Test("what would wait for the end of its own transaction is refused within it, and the transaction goes on")
+  func callsWithin() throws {
+    for lock in [Database.Options.Lock.whileOpen, .perTransaction] {
+      let database = try Database.scratch {
+        $0.lock = lock
+        $0.inlineAssetByteCount = 0
+      }
+      try database.write { transaction in
+        try transaction.save(.fresh("before"))
+        let calls: [(String, () throws -> Void)] = [
+          ("write", { try database.put("inner") }),
+          ("modify", { try database.modify(saving: [.fresh("inner")]) }),
+          ("modifyZones", { try database.modifyZones(saving: [Zone(.init("Z"))]) }),
+          ("compact", { try database.compact() }),
+          ("collectAssets", { try database.collectAssets() }),
+          ("suspend", { try database.suspend() }),
+          ("resume", { try database.resume() }),
+          ("close", { try database.close() }),
+        ]
+        for (name, call) in calls { #expect(failure { try call() }?.code == .invalidArguments, "\(name)") }
+        // What needs no turn goes on.
+        #expect(try !database.refresh())
+        #expect(try database.record(Record.ID("before")) == nil)
+        var record = try Record.fresh("with an asset")
+        record["file"] = try database.prepare(Asset(data: Data([1, 2, 3])))
+        try transaction.save(record)
+      }
+      #expect(try database.records(in: .default).map(\.id.name) == ["before", "with an asset"])
+      try database.put("after")
+      try database.expectClean()
+      try database.close()
+    }
+  }
+
   @Test("a transaction that throws leaves nothing: no record, zone, metadata or commit")
   func throwing() throws {
     let database = try Database.scratch()

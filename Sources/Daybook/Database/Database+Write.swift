@@ -5,7 +5,8 @@ extension Database {
   /// Runs a transaction. What `body` saves and deletes is committed together when it returns, and not at all when it throws.
   ///
   /// Returns when everything that the transaction wrote *or could read* is durable, as `Options.durability` says. One
-  /// writer runs at a time; others wait. The body must not start another write on this database.
+  /// writer runs at a time; others wait. Within the body nothing may be called on this database that would wait for its end:
+  /// another write, `compact`, `collectAssets`, `suspend`, `resume` and `close` throw `invalidArguments` there.
   /// - Parameter origin: names who writes, for ``commits(excluding:)``. Parents and validated targets must exist when the body
   ///   returns, in whatever order they were saved; `referenceViolation` names both ends.
   /// - Throws: what `body` throws; `diskFull` leaves the database usable, `outcomeUnknown` means that a sync failed and

@@ -145,7 +145,7 @@ public final class Database: Sendable {
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
   public func close() throws(DatabaseError) {
-    try checkProcess()
+    try checkCaller()
     hub.finish()
     compactor?.stop()
     library.store.close()
@@ -158,7 +158,7 @@ public final class Database: Sendable {
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
   /// until ``resume()``. A compaction under way is given up.
   public func suspend() throws(DatabaseError) {
-    try checkProcess()
+    try checkCaller()
     compactor?.pause()
     mayLag.store(true, ordering: .sequentiallyConsistent)
     // Also when a sync fails: locks are given back either way.
@@ -183,9 +183,9 @@ public final class Database: Sendable {
   }
 
   /// After `fork` a database belongs to the parent alone: in the child everything throws `closed`, and leaves the parent's
-  /// locks and log as they are. A child opens the file for itself.
-  private func checkProcess() throws(DatabaseError) {
-    do { try stores.checkProcess() } catch { throw DatabaseError(error, path: path) }
+  /// locks and log as they are. A child opens the file for itself. Within a transaction nobody may wait for its end.
+  private func checkCaller() throws(DatabaseError) {
+    do { try stores.checkCaller() } catch { throw DatabaseError(error, path: path) }
   }
 
   /// Makes every commit so far durable, also at ``Options/Durability/relaxed``.

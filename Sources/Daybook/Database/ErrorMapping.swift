@@ -83,6 +83,10 @@ extension DatabaseError {
         facts: .init(path: path, found: "\(count) names"), cause: error)
     case .replaced:
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
+    case .withinTransaction:
+      self.init(
+        .invalidArguments, "A transaction cannot wait for the end of itself; call this after its closure has returned.",
+        facts: .init(path: path), cause: error)
     case .refused(let reason):
       self.init(.operationCancelled, "The work was stopped.", facts: .init(path: path, found: reason), cause: error)
     }

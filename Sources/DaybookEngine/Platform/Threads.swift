@@ -229,6 +229,16 @@ package final class BackgroundThread: @unchecked Sendable {
   }
 }
 
+/// The number of the thread that asks: never 0, and no other thread has it meanwhile.
+@inline(__always)
+func currentThreadNumber() -> UInt {
+  #if canImport(Glibc)
+    UInt(pthread_self())
+  #else
+    UInt(bitPattern: pthread_self())
+  #endif
+}
+
 /// A `pthread_t`, which is a number for Glibc and a pointer for Darwin and Musl, as a number.
 private struct ThreadNumber: Sendable {
   private let bits: UInt
@@ -257,13 +267,7 @@ private struct ThreadNumber: Sendable {
     return ThreadNumber(bits: bits)
   }
 
-  var isCurrent: Bool {
-    #if canImport(Glibc)
-      pthread_self() == pthread_t(bits)
-    #else
-      UInt(bitPattern: pthread_self()) == bits
-    #endif
-  }
+  var isCurrent: Bool { currentThreadNumber() == bits }
 
   // Safe: the pointer came from `pthread_create`, and the thread is joined or detached exactly once.
 

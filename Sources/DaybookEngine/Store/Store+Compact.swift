@@ -11,7 +11,7 @@
 extension StoreSwitch {
   /// Compacts the current store; a new one is current when it returns. One at a time.
   package func compact(_ imager: some Imager, pace: Pace) throws(StoreError) {
-    try checkProcess()
+    try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
     while true {

@@ -208,14 +208,14 @@ extension StoreSwitch {
 
   /// Gives back every lock until `resume`; writes throw `.suspended` meanwhile.
   package func suspend() throws(StoreError) {
-    try checkProcess()
+    try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
     try store.suspend()
   }
 
   package func resume() throws(StoreError) {
-    try checkProcess()
+    try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
     let store = self.store

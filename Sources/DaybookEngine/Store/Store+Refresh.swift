@@ -13,6 +13,8 @@ extension StoreSwitch {
   ///   database.
   package func refresh() throws(StoreError) -> Bool {
     try checkProcess()
+    // Within a transaction nothing can be new, and whoever replaces the store would wait for it.
+    if store.turn.isHeldByCaller { return false }
     replacing.lock()
     defer { replacing.unlock() }
     return try refresh(store)

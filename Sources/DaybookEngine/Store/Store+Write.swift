@@ -17,6 +17,7 @@ extension Store {
   /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     try checkUsable()
+    try checkMayWait()
     let start = options.locksPerTransaction ? SystemClock.monotonicNanoseconds() : 0
     let hold = takeTurn()
     do throws(StoreError) {

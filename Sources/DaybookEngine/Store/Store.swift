@@ -158,6 +158,11 @@ import Synchronization
     if life.isForked.load(ordering: .acquiring) || openingProcess != processID() { throw .forked }
   }
 
+  /// Throws where the caller's own transaction has the turn, for which it would wait for ever.
+  func checkMayWait() throws(StoreError) {
+    if turn.isHeldByCaller { throw .withinTransaction }
+  }
+
   func checkAlive() throws(StoreError) {
     if life.isForked.load(ordering: .acquiring) { throw .forked }
     try log.checkAlive()

@@ -108,6 +108,8 @@ package enum StoreError: Error, Sendable {
   /// Used in a child process after `fork`.
   case forked
   case refused(reason: String)
+  /// Asked for by a transaction of this store, which would wait for its own end.
+  case withinTransaction
   /// The database is suspended: it holds no lock, and nothing can be written.
   case suspended
   /// The file must be opened again.

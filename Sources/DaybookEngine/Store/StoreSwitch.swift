@@ -122,7 +122,7 @@ import Synchronization
 
   /// Keeps the current store current and its file lock held, for work that must not miss a commit. Ends with `endHolding`.
   package func beginHolding() throws(StoreError) -> Store {
-    try checkProcess()
+    try checkCaller()
     replacing.lock()
     do throws(StoreError) {
       while true {
@@ -149,6 +149,14 @@ import Synchronization
   /// Throws in a child process after `fork`.
   package func checkProcess() throws(StoreError) { try store.checkProcess() }
 
+  /// The same, and where a transaction of the caller's own would be waited for. Asked before anything else is: who waits for
+  /// the turn may have what the transaction would wait for then.
+  package func checkCaller() throws(StoreError) {
+    let store = self.store
+    try store.checkProcess()
+    try store.checkMayWait()
+  }
+
   /// Throws what a transaction would that began now, without waiting for one.
   package func checkWritable() throws(StoreError) {
     while true {
@@ -158,7 +166,7 @@ import Synchronization
 
   /// Closes the current store and ends what still reads older ones.
   package func close() throws(StoreError) {
-    try checkProcess()
+    try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
     let all = storesInUse

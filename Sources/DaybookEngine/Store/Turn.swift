@@ -28,6 +28,8 @@ final class Turn: @unchecked Sendable {
   let monitor = Monitor()
   /// Written with `monitor` locked; writers look at it without.
   private let isTakenWord = Atomic<Bool>(false)
+  /// The thread that has the turn; 0 while nobody has it. A thread looks for its own number only, which nobody else puts here.
+  private let holder = Atomic<UInt>(0)
   /// Writers that wait, in line or awake. Guarded by `monitor`.
   private(set) var waitingWriterCount = 0
   private var hoveringWriterCount = 0
@@ -45,6 +47,17 @@ final class Turn: @unchecked Sendable {
     set { isTakenWord.store(newValue, ordering: .relaxed) }
   }
 
+  /// Whether the thread that asks has the turn, and would wait for itself.
+  @inline(__always)
+  var isHeldByCaller: Bool { holder.load(ordering: .relaxed) == currentThreadNumber() }
+
+  /// Called with `monitor` locked and the turn free.
+  private func begin() -> Hold {
+    isTaken = true
+    holder.store(currentThreadNumber(), ordering: .relaxed)
+    return Hold()
+  }
+
   /// Waits for the turn as a writer, who goes before background work.
   /// - Parameter gate: asked with `monitor` locked while nobody has the turn.
   func take(_ gate: () -> Gate) -> Hold {
@@ -58,9 +71,9 @@ final class Turn: @unchecked Sendable {
       }
       switch isTaken ? .inLine : gate() {
       case .open:
-        isTaken = true
+        let hold = begin()
         monitor.unlock()
-        return Hold()
+        return hold
       case .inLine:
         waitingWriterCount += 1
         monitor.waitInLine()
@@ -95,9 +108,9 @@ final class Turn: @unchecked Sendable {
   func takeForBackground() -> Hold {
     monitor.lock()
     while isTaken { monitor.wait() }
-    isTaken = true
+    let hold = begin()
     monitor.unlock()
-    return Hold()
+    return hold
   }
 
   /// Takes the turn for background work; nil where somebody has it or writers wait.
@@ -105,12 +118,12 @@ final class Turn: @unchecked Sendable {
     monitor.lock()
     defer { monitor.unlock() }
     if isTaken || waitingWriterCount > 0 { return nil }
-    isTaken = true
-    return Hold()
+    return begin()
   }
 
   func give(_ hold: consuming Hold) {
     monitor.lock()
+    holder.store(0, ordering: .relaxed)
     isTaken = false
     // Nobody in line is woken where somebody awake takes the turn, and gives it back, too; but not for ever.
     let wakesNobody = hoveringWriterCount > 0 && turnsWithoutLine < Turn.maximumTurnsWithoutLine
