@@ -110,21 +110,31 @@ extension WriteContext {
       store.cancelOperation(operation)
       throw error
     }
-    let saved: Record
+    let merged: Record
     do throws(BodyFault) {
       let payload = store.payload.view.dropFirst(operation + Operation.headerByteCount)
       // What was copied from a stored body has been checked by its checksum only.
-      saved = Record(
+      merged = Record(
         body: server == nil && record.body.isChecked
           ? try RecordBody(encoded: payload, services: database.services)
           : try RecordBody(trusted: payload, services: database.services))
-    } catch { preconditionFailure("a body that was just encoded is well formed") }
-    // The body is never shorter than what counts, so most records are measured by looking at it.
-    if store.byteCount(from: operation) > limits.recordByteCount, saved.encodedByteCount > limits.recordByteCount {
+    } catch {
       store.cancelOperation(operation)
-      throw tooLarge(saved)
+      throw damaged(record, error)
     }
-    return (operation, saved)
+    // The body is never shorter than what counts, so most records are measured by looking at it.
+    if store.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
+      store.cancelOperation(operation)
+      throw tooLarge(merged)
+    }
+    return (operation, merged)
+  }
+
+  /// What the file has of a record is no record.
+  func damaged(_ record: Record, _ fault: BodyFault) -> DatabaseError {
+    DatabaseError(
+      .corrupted, "The stored record makes no sense.",
+      facts: .init(path: database.path, zone: record.id.zone, name: record.id.name, found: "\(fault)"))
   }
 
   private func refuseConflicts(

@@ -9,9 +9,15 @@ extension WriteContext {
   }
 
   /// Declares what is new in a record, or refuses it. Nothing is written when all is known.
-  /// - Throws: `invalidArguments` with type, key and kinds.
+  /// - Throws: `invalidArguments` with type, key and kinds; `corrupted` for keys that no record can have.
   func declareShape(of record: Record) throws(DatabaseError) {
     let body = record.body
+    if !body.isChecked {
+      // Parts of it were copied from a stored body, of which the lengths were looked at and nothing else.
+      do throws(BodyFault) {
+        try body.withBytes { (bytes) throws(BodyFault) in try RecordBody.validateShape(of: bytes, layout: body.layout) }
+      } catch { throw damaged(record, error) }
+    }
     let root = store.roots[Roots.schema]
     let reader = view.reader
     let declaration = ByteBuffer(capacity: 256)
@@ -94,7 +100,7 @@ extension WriteContext {
       try SchemaTree.forEachField(of: declaration) { (_, field, kinds) in
         if let field, let key = UTF8Order.string(field, isValid: false) { fields.append((key, kinds)) }
       }
-    } catch { preconditionFailure("a declaration that was just made is well formed") }
+    } catch { throw failure(.log(error)) }
     let type = record.type
     let reader = view.reader
     let key = ByteBuffer(capacity: 512)

@@ -295,8 +295,7 @@ extension RecordBody {
   /// Checks what `layout(of:)` leaves open: names, order, kinds, every value.
   private static func validateContents(of view: ByteView, layout: Layout) throws(BodyFault) {
     if view.uint16(at: 2) != defaultZoneMark { _ = try Zone.ID(key: zoneKey(of: view)) }
-    guard let type = UTF8Order.string(typeBytes(of: view), isValid: false) else { throw .notUTF8 }
-    guard NameRules.faultOfType(type, isNew: false) == nil else { throw .badType }
+    try validateType(of: view)
     guard let name = UTF8Order.string(nameBytes(of: view), isValid: false) else { throw .notUTF8 }
     guard NameRules.faultOfRecordName(name) == nil else { throw .badName }
     let flags = view[1]
@@ -319,9 +318,7 @@ extension RecordBody {
     var namesAssets = false
     while let field = cursor.next() {
       namesAssets = namesAssets || AssetNames.areIn(field)
-      guard let key = UTF8Order.string(field.key, isValid: false) else { throw .notUTF8 }
-      guard NameRules.faultOfKey(key) == nil else { throw .badKey }
-      if let last, UTF8Order.compare(last, field.key) >= 0 { throw .keysOutOfOrder }
+      try validate(key: field.key, after: last)
       last = field.key
       guard let kind = field.mark.kind else { throw .unknownKind }
       if field.mark.isEncrypted, kind.isAsset || kind.isReference { throw .unknownKind }
@@ -337,6 +334,28 @@ extension RecordBody {
     }
     guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
     guard namesAssets == (flags & Flags.assets != 0) else { throw .unknownVersion }
+  }
+
+  /// Checks what the schema learns from a body: its type and its keys.
+  static func validateShape(of view: ByteView, layout: Layout) throws(BodyFault) {
+    try validateType(of: view)
+    var cursor = FieldCursor(view, layout)
+    var last: ByteView?
+    while let field = cursor.next() {
+      try validate(key: field.key, after: last)
+      last = field.key
+    }
+  }
+
+  private static func validateType(of view: ByteView) throws(BodyFault) {
+    guard let type = UTF8Order.string(typeBytes(of: view), isValid: false) else { throw .notUTF8 }
+    guard NameRules.faultOfType(type, isNew: false) == nil else { throw .badType }
+  }
+
+  private static func validate(key bytes: ByteView, after last: ByteView?) throws(BodyFault) {
+    guard let key = UTF8Order.string(bytes, isValid: false) else { throw .notUTF8 }
+    guard NameRules.faultOfKey(key) == nil else { throw .badKey }
+    if let last, UTF8Order.compare(last, bytes) >= 0 { throw .keysOutOfOrder }
   }
 
   /// Whether the header announces a parent or references. Costs one load.
