@@ -110,6 +110,26 @@ struct ContainerSharingTests {
     try container.close()
   }
 
+  @Test("a database of a container that somebody has closed is opened anew for the next one, whoever still holds it")
+  func closedDatabase() throws {
+    let folder = try TemporaryFolder()
+    let first = try Container.open(Self.id, in: folder.path, options: options())
+    var held: Database? = first.privateDatabase
+    try held?.put("a")
+    try first.privateDatabase.close()
+    let second = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(second.privateDatabase !== held && second.publicDatabase === first.publicDatabase)
+    try second.privateDatabase.put("b")
+    // When the old one goes, the new one stays.
+    try first.close()
+    held = nil
+    let third = try Container.open(Self.id, in: folder.path, options: options())
+    #expect(third.privateDatabase === second.privateDatabase)
+    #expect(try third.privateDatabase.recordCount(in: .default) == 2)
+    try third.close()
+    try second.close()
+  }
+
   @Test("closing twice closes one's own opening, not that of somebody else")
   func closingTwice() throws {
     let folder = try TemporaryFolder()

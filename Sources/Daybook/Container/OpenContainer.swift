@@ -8,7 +8,8 @@ import DaybookEngine
 /// A container is one opening; it keeps its databases, and each database keeps this object. So whoever holds a database only
 /// is found by the next one who opens the container, and what nobody holds closes by itself.
 ///
-/// Always true: a scope is in `openScopes` from before its file is opened until it has been closed.
+/// Always true: a scope is in `openScopes` from before its file is opened until it has been closed, by whomever. The number
+/// tells openings apart: one that was closed may be held for long, and goes while the next one is open.
 package final class OpenContainer: @unchecked Sendable {
   struct Databases {
     let `private`: Database
@@ -33,7 +34,8 @@ package final class OpenContainer: @unchecked Sendable {
 
   // Guarded by the monitor of the registry.
   private var databases: [DatabaseScope: Weak] = [:]
-  private var openScopes: Set<DatabaseScope> = []
+  private var openScopes: [DatabaseScope: Int] = [:]
+  private var lastOpeningNumber = 0
   /// Openings that have not been closed or lost.
   var openingCount = 0
   /// Somebody let go of a container without closing it, and may still have its databases.
@@ -85,36 +87,39 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   private func database(_ scope: DatabaseScope, _ monitor: Monitor) throws(DatabaseError) -> Database {
-    if let known = claim(scope, monitor) { return known }
+    let (known, number) = claim(scope, monitor)
+    if let known { return known }
     var options = options
-    options.role = ContainerRole(scope, of: self)
+    options.role = ContainerRole(scope, number, of: self)
     do throws(DatabaseError) {
       let new = try Database.open(at: ContainerName.path(of: scope, id, in: directory), options: options, disk: disk)
       monitor.withLock { databases[scope] = Weak(database: new) }
       return new
     } catch {
-      monitor.withLock { _ = openScopes.remove(scope) }
+      monitor.withLock { openScopes[scope] = nil }
       throw error
     }
   }
 
-  /// The open database of a scope; nil when there is none, and then the scope is the caller's to open.
-  private func claim(_ scope: DatabaseScope, _ monitor: Monitor) -> Database? {
+  /// The open database of a scope; nil when there is none, and then the scope is the caller's to open, under a number.
+  private func claim(_ scope: DatabaseScope, _ monitor: Monitor) -> (known: Database?, number: Int) {
     monitor.lock()
     defer { monitor.unlock() }
-    while openScopes.contains(scope) {
-      if let known = databases[scope]?.database { return known }
+    while let number = openScopes[scope] {
+      if let known = databases[scope]?.database { return (known, number) }
       // Its last reference has just gone, and its file is being closed.
       monitor.wait()
     }
-    openScopes.insert(scope)
-    return nil
+    lastOpeningNumber += 1
+    openScopes[scope] = lastOpeningNumber
+    databases[scope] = nil
+    return (nil, lastOpeningNumber)
   }
 
-  /// A database that nobody holds any more has closed its file.
-  func databaseIsClosed(_ scope: DatabaseScope) {
+  /// A database has closed its file: somebody closed it, or nobody holds it any more.
+  func databaseIsClosed(_ scope: DatabaseScope, _ number: Int) {
     ContainerRegistry.shared.monitor.withLock {
-      openScopes.remove(scope)
+      if openScopes[scope] == number { openScopes[scope] = nil }
       ContainerRegistry.shared.monitor.broadcast()
     }
   }

@@ -149,6 +149,8 @@ public final class Database: Sendable {
     hub.finish()
     compactor?.stop()
     library.store.close()
+    // A container opens it anew from here on, also for those who ask while somebody still holds this one.
+    defer { options.role?.databaseIsClosed() }
     do { try stores.close() } catch { throw DatabaseError(error, path: path) }
   }
 
