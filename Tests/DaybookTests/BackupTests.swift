@@ -111,6 +111,43 @@ struct BackupTests {
     }
   }
 
+  @Test("two backups to one name at one time: one is whole, the other is refused")
+  func twoAtOnce() throws {
+    let disk = SimulatedDisk(seed: 45)
+    let database = try filled(disk)
+    let expected = try database.records(in: .default)
+    let (outcome, isOver) = (Locked<Result<Void, any Error>?>(nil), Locked(false))
+    let others = Locked<BackgroundThread?>(nil)
+    let hasBegun = Locked(false)
+    // When the first is about to give its copy the name, a second one begins, and gets as far as it can meanwhile.
+    let watched = RenamingDisk(disk) { source in
+      guard source == "copy.unfinished", others.withLock({ $0 == nil }) else { return }
+      others.withLock {
+        $0 = BackgroundThread(name: "second backup", stackByteCount: 4 << 20) {
+          let result = Result {
+            try database.backup(to: "copy", disk: disk) { done, _ in
+              if done < 9 { return true }
+              hasBegun.withLock { $0 = true }
+              while !isOver.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+              return false
+            }
+          }
+          outcome.withLock { $0 = result }
+        }
+      }
+      while !hasBegun.withLock({ $0 }), outcome.withLock({ $0 == nil }) { Thread.sleep(forTimeInterval: 0.001) }
+    }
+    try database.backup(to: "copy", disk: watched)
+    isOver.withLock { $0 = true }
+    others.withLock { $0 }?.join()
+    #expect(!hasBegun.withLock { $0 }, "the second one works at a copy under the first one's name")
+    #expect(throws: DatabaseError.self) { try outcome.withLock { $0 }?.get() }
+    let copy = try opened(disk)
+    #expect(try copy.records(in: .default) == expected)
+    try copy.expectClean()
+    #expect(try !disk.exists("copy.unfinished"))
+  }
+
   @Test("a backup of a damaged database is refused, one that is cancelled or finds no room leaves nothing")
   func refused() throws {
     let disk = SimulatedDisk(seed: 44)
@@ -129,5 +166,21 @@ struct BackupTests {
     #expect(disk.rot(path, at: position))
     #expect(failure { try database.backup(to: "other", disk: disk) }?.code == .corrupted)
     #expect(try !disk.exists("other") && !disk.exists("other.unfinished"))
+  }
+}
+
+/// Says that a file is about to get a name that nobody has.
+private final class RenamingDisk: ForwardingDisk {
+  let disk: SimulatedDisk
+  private let willRename: @Sendable (String) -> Void
+
+  init(_ disk: SimulatedDisk, _ willRename: @escaping @Sendable (String) -> Void) {
+    self.disk = disk
+    self.willRename = willRename
+  }
+
+  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    willRename(source)
+    try disk.renameWithoutReplacing(source, to: target)
   }
 }

@@ -76,7 +76,6 @@ extension Database {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
         try Store.removeUnlocked(temporary, disk: disk)
-        try AssetStore.removeAll(temporary + ".assets", on: disk)
       } catch { throw .disk(error) }
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
@@ -86,40 +85,79 @@ extension Database {
     } catch { throw DatabaseError(error, path: target) }
     let copy: Database
     do { copy = try open(at: temporary, options: options, disk: disk) } catch {
-      try? disk.remove(temporary)
+      // Somebody else may have found it unlocked, and have it now.
+      try? Store.removeUnlocked(temporary, disk: disk)
       throw error
     }
-    var hasMovedAssets = false
-    var hasName = false
+    let name = CopyName(temporary: temporary, target: target, attributes: attributes, disk: disk)
+    var failure: DatabaseError?
     do {
+      try requireOwn(copy, of: original)
+      // What another one has left. Not before the file is locked: somebody who is at work has the same name for it.
+      do throws(DiskFailure) { try AssetStore.removeAll(temporary + ".assets", on: disk) } catch { throw DatabaseError(error) }
       try fill(copy)
       do throws(StoreError) { try copy.store.writeLeastLength() } catch { throw DatabaseError(error, path: target) }
-      try copy.close()
-      do throws(DiskFailure) {
-        // Before the database has its name, durably: it is never without its assets.
-        if try disk.exists(temporary + ".assets") {
-          let isNew = try !disk.exists(target + ".assets")
-          try AssetStore.move(temporary + ".assets", to: target + ".assets", on: disk)
-          hasMovedAssets = isNew
-        }
-        if let attributes, attributes.mode & 0o600 != 0o600 { try disk.setAttributes(attributes, of: temporary) }
-        try disk.renameWithoutReplacing(temporary, to: target)
-        hasName = true
-        try disk.syncDirectory(holding: target)
-      } catch { throw DatabaseError(error) }
+    } catch { failure = error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error) }
+    do throws(DatabaseError) {
+      // Still locked: nobody takes it for a leftover, or has another file where it was.
+      try copy.close { (isSound) throws(StoreError) in
+        guard isSound, failure == nil else { return name.withdraw() }
+        do throws(DiskFailure) { try name.give() } catch { throw .disk(error) }
+      }
+    } catch { throw failure ?? error }
+    if let failure { throw failure }
+  }
+
+  /// Between its creation and its lock another copy to the same target may have removed the file, and made one of its own.
+  private static func requireOwn(_ copy: Database, of original: FileHeader?) throws(DatabaseError) {
+    let header = copy.store.header
+    let isOfOriginal = original.map { $0.uuidHigh == header.uuidHigh && $0.uuidLow == header.uuidLow } ?? true
+    if isOfOriginal, copy.store.lastSequence == 0 { return }
+    throw DatabaseError(.locked, "Another copy is being made under the same name.", facts: .init(path: copy.path))
+  }
+}
+
+/// The names of a copy: the one under which it is made, and the one that it is given when all of it is durable. Whoever uses
+/// this has the file locked.
+private struct CopyName {
+  let temporary: String
+  let target: String
+  /// The rights and owners that it will have; nil for those that it has.
+  let attributes: FileAttributes?
+  let disk: any Disk
+
+  /// Gives the copy its name, durably; after an error it has none, and nothing is left of it.
+  func give() throws(DiskFailure) {
+    var hasMovedAssets = false
+    var hasName = false
+    do throws(DiskFailure) {
+      if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
+      // Before the database has its name, durably: it is never without its assets.
+      if try disk.exists(temporary + ".assets") {
+        let isNew = try !disk.exists(target + ".assets")
+        try AssetStore.move(temporary + ".assets", to: target + ".assets", on: disk)
+        hasMovedAssets = isNew
+      }
+      if let attributes, attributes.mode & 0o600 != 0o600 { try disk.setAttributes(attributes, of: temporary) }
+      try disk.renameWithoutReplacing(temporary, to: target)
+      hasName = true
+      try disk.syncDirectory(holding: target)
     } catch {
-      try? copy.close()
-      try? disk.remove(temporary)
-      try? AssetStore.removeAll(temporary + ".assets", on: disk)
+      if !hasName { withdraw() }
       // A crash may keep the name until its removal is durable, and then finds it with all its assets.
-      let isNameless = (try? withdrawName(target, hasName, disk)) != nil
+      let isNameless = !hasName || (try? removeTarget()) != nil
       if hasMovedAssets, isNameless { try? AssetStore.removeAll(target + ".assets", on: disk) }
-      throw error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error)
+      throw error
     }
   }
 
-  private static func withdrawName(_ target: String, _ hasName: Bool, _ disk: any Disk) throws(DiskFailure) {
-    if !hasName { return }
+  /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away.
+  func withdraw() {
+    try? AssetStore.removeAll(temporary + ".assets", on: disk)
+    try? disk.remove(temporary)
+  }
+
+  private func removeTarget() throws(DiskFailure) {
     try disk.remove(target)
     try disk.syncDirectory(holding: target)
   }

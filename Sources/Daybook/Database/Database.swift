@@ -144,14 +144,17 @@ public final class Database: Sendable {
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
-  public func close() throws(DatabaseError) {
+  public func close() throws(DatabaseError) { try close { _ in } }
+
+  /// - Parameter lastly: done while the file is still locked, see `Store.close`.
+  func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void) throws(DatabaseError) {
     try checkCaller()
     hub.finish()
     compactor?.stop()
     library.store.close()
     // A container opens it anew from here on, also for those who ask while somebody still holds this one.
     defer { options.role?.databaseIsClosed() }
-    do { try stores.close() } catch { throw DatabaseError(error, path: path) }
+    do { try stores.close(lastly: lastly) } catch { throw DatabaseError(error, path: path) }
   }
 
   /// Gives back every lock, so that the system may freeze the process: an application that holds locks in a shared

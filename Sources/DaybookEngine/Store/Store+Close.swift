@@ -4,7 +4,9 @@ import Synchronization
 extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and gives the file back. Closing twice is allowed.
   /// Errors are thrown after the file has been given back; what was acknowledged is safe either way.
-  package func close() throws(StoreError) {
+  /// - Parameter lastly: what has to be done while the file is still locked, told whether everything is durable and the mark
+  ///   is written.
+  package func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
     try checkProcess()
     closing.lock()
     defer { closing.unlock() }
@@ -35,6 +37,7 @@ extension Store {
       // which returned may be gone.
       do { try checkAlive() } catch { failure = error }
     }
+    do { try lastly(failure == nil) } catch { failure = failure ?? error }
     if versions.haveReaders {
       // A read goes on, and its memory must not go away; the files are given back with this object.
       file.unlock(.writer)

@@ -165,13 +165,13 @@ import Synchronization
   }
 
   /// Closes the current store and ends what still reads older ones.
-  package func close() throws(StoreError) {
+  package func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
     try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
     let all = storesInUse
     for store in all.dropLast() { store.finish() }
-    try all.last?.close()
+    try all.last?.close(lastly: lastly)
   }
 }
 
