@@ -62,6 +62,18 @@ struct EncryptedValueTests {
     try Data(contentsOf: URL(filePath: path)).range(of: Data(text.utf8)) != nil
   }
 
+  @Test("an encrypted value is set beside many plain ones in the time that it takes to copy them")
+  func besideManyPlainValues() throws {
+    var record = try Record(type: "Note", id: Record.ID("a"))
+    for number in 0..<8000 { record["k\(number)"] = number }
+    let clock = ContinuousClock()
+    let time = clock.measure { for number in 0..<10 { record.encryptedValues["e\(number)"] = number } }
+    // It was 17 seconds for one of them.
+    #expect(time < .seconds(10), "\(time)")
+    #expect(record.keys.count == 8000 && record.encryptedValues.keys == (0..<10).map { "e\($0)" })
+    #expect(record["k7999"] == 7999 && record.encryptedValues["e9"] == 9)
+  }
+
   @Test("with a cipher nothing of an encrypted value is in the file, without one it is there to be read")
   func atRest() throws {
     let folder = try TemporaryFolder()

@@ -12,9 +12,8 @@ extension Record {
       let own = newValue.record
       if own.body.isIdentical(to: body) {
         let plain = edits.filter { !$0.isEncrypted }
-        edits = own.edits.filter(\.isEncrypted)
         refusals = refusals.filter { !$0.isEncrypted } + own.refusals.filter(\.isEncrypted)
-        for edit in plain { keep(edit) }
+        edits = merged(plain, own.edits.filter(\.isEncrypted))
       } else {
         for key in encryptedValues.keys { assign(nil as Value?, forKey: key, isEncrypted: true) }
         for key in newValue.keys { assign(newValue[key] as Value?, forKey: key, isEncrypted: true) }
@@ -22,16 +21,31 @@ extension Record {
     }
   }
 
-  /// A plain edit beside encrypted ones: a key that would be both is refused at save.
-  private mutating func keep(_ edit: FieldEdit) {
-    let hasOther = edits.contains { UTF8Order.equal($0.key, edit.key) && !$0.isRemoval }
-    if hasOther, !edit.isRemoval {
-      let error = DatabaseError(
-        .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: edit.key))
-      refusals.append(Refusal(key: edit.key, error: error))
-    } else if !hasOther {
-      put(edit)
+  /// The edits of both namespaces in one list, each in the order of keys: a key that would be both is refused at save.
+  private mutating func merged(_ plain: [FieldEdit], _ encrypted: [FieldEdit]) -> [FieldEdit] {
+    var result: [FieldEdit] = []
+    result.reserveCapacity(plain.count + encrypted.count)
+    var next = 0
+    for edit in plain {
+      while next < encrypted.count, UTF8Order.compare(encrypted[next].key, edit.key) < 0 {
+        result.append(encrypted[next])
+        next += 1
+      }
+      guard next < encrypted.count, UTF8Order.equal(encrypted[next].key, edit.key) else {
+        result.append(edit)
+        continue
+      }
+      let other = encrypted[next]
+      next += 1
+      result.append(other.isRemoval ? edit : other)
+      if !other.isRemoval, !edit.isRemoval {
+        let error = DatabaseError(
+          .invalidArguments, "A key is either encrypted or plain, never both.", facts: .init(key: edit.key))
+        refusals.append(Refusal(key: edit.key, error: error))
+      }
     }
+    result += encrypted[next...]
+    return result
   }
 
   /// The encrypted values of a record.
