@@ -32,6 +32,35 @@ struct ForkedProcessTests {
 
   enum Kind: CaseIterable { case keepsLock, takesTurns, reads }
 
+  @Test("a child opens its parent's container for itself, and the parent's is refused there")
+  func container() throws {
+    try withDirectory { directory in
+      var options = Database.Options()
+      options.lock = .perTransaction
+      options.hasBackgroundThread = false
+      let parents = try Container.open("com.example.Notes", in: directory, options: options)
+      try increment(parents.privateDatabase)
+      let status = inChild {
+        do {
+          let own = try Container.open("com.example.Notes", in: directory, options: options)
+          if own.privateDatabase === parents.privateDatabase { return 1 }
+          try increment(own.privateDatabase)
+          do {
+            try parents.close()
+            return 2
+          } catch { if !Self.isRefused(error) { return 3 } }
+          try increment(own.privateDatabase)
+          try own.close()
+          return 0
+        } catch { return 4 }
+      }
+      #expect(status == 0, "the step \(status >> 8)")
+      try increment(parents.privateDatabase)
+      #expect(try parents.privateDatabase.record(Self.counter)?["n"] == 4)
+      try parents.close()
+    }
+  }
+
   @Test("in a child every call is refused, and the parent's locks and log stay as they are", arguments: Kind.allCases)
   func everyDoor(kind: Kind) throws {
     try withDirectory { directory in

@@ -11,7 +11,15 @@ import DaybookEngine
 /// Always true: who has the last opening of a container is decided in the same step that keeps others from opening it. In two
 /// steps, the next one would find its files locked.
 final class ContainerRegistry: @unchecked Sendable {
-  static let shared = ContainerRegistry()
+  /// A child after `fork` begins with an empty one: what its parent has open is no use to it, and a lock of the parent's may
+  /// never be given back there.
+  static var shared: ContainerRegistry {
+    current.withLock { current in
+      if current.process != processID() { current = (processID(), ContainerRegistry()) }
+      return current.registry
+    }
+  }
+  private static let current = Locked<(process: Int32, registry: ContainerRegistry)>((processID(), ContainerRegistry()))
 
   private struct Entry {
     weak var container: OpenContainer?
@@ -67,6 +75,11 @@ final class ContainerRegistry: @unchecked Sendable {
 
   /// One opening less. With the last one the databases are closed; whoever wants them meanwhile waits, and opens them anew.
   func close(_ container: OpenContainer) throws(DatabaseError) {
+    guard container.process == processID() else {
+      throw DatabaseError(
+        .closed, "A container cannot be used in a child process after fork; open it there.",
+        facts: .init(path: container.directory, name: container.id))
+    }
     let isLast = monitor.withLock {
       while entries[container.key]?.isBusy == true { monitor.wait() }
       container.openingCount -= 1
@@ -81,6 +94,7 @@ final class ContainerRegistry: @unchecked Sendable {
 
   /// An opening that nobody closed has gone.
   func lose(_ container: OpenContainer) {
+    if container.process != processID() { return }
     monitor.withLock {
       container.openingCount -= 1
       container.hasLostOpening = true

@@ -26,6 +26,8 @@ package final class OpenContainer: @unchecked Sendable {
   let key: String
   let userRecordName: String
   let account: AccountState
+  /// In a child after `fork` it is its parent's.
+  let process = processID()
   /// Those of the first opening.
   private let options: Database.Options
   private let disk: any Disk
@@ -75,7 +77,7 @@ package final class OpenContainer: @unchecked Sendable {
     self.options = options
   }
 
-  deinit { account.finish() }
+  deinit { if process == processID() { account.finish() } }
 
   // MARK: databases
 
