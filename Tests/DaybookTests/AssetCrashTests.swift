@@ -221,4 +221,52 @@ struct AssetCrashTests {
     }
     #expect(struckCount > 60 && errorCount > 60)
   }
+
+  /// What a commit counts on, at the moment when another ingest of the same content syncs the folder.
+  private func expectDurable(takesTurns: Bool, _ prepare: (AssetStore, AssetHold) throws -> Void) throws {
+    let disk = SimulatedDisk(seed: 5, maximumFileByteCount: 16 << 20)
+    let store = AssetStore(path: "/a.daybook", disk: disk, takesTurns: takesTurns, random: { UInt64.random(in: 1 ... .max) })
+    disk.install([1, 2, 3], at: "/a.daybook")
+    let content = [UInt8](AssetBench.content(9, byteCount: 1000))
+    func ingest() throws -> AssetHold { try content.withView { try store.ingest(.bytes($0), byteCount: 1000) } }
+    let first = try ingest()
+    let path = store.path(of: first.digest)
+    // Nothing refers to it, and its grace time is over.
+    try #require(store.beginCollection())
+    #expect(try store.removeUnlessRescued(first.digest))
+    store.endCollection()
+    try prepare(store, first)
+    let lostCount = Locked<Int?>(nil)
+    disk.observe { call throws(DiskFailure) in
+      guard call.operation == .syncDirectory, lostCount.withLock({ $0 }) == nil else { return }
+      lostCount.withLock { $0 = 0 }
+      // The other has given its file the name, and is about to make that durable. Meanwhile a commit names the content.
+      try store.secure(first)
+      for seed in 1...20 as ClosedRange<UInt64> {
+        let names = CrashPolicy(sectors: .none, sizes: .none, names: .random, unwritten: .zeros)
+        if try !disk.crashed(seed: seed, policy: names).exists(path) { lostCount.withLock { $0! += 1 } }
+      }
+    }
+    let second = try ingest()
+    disk.observe(nil)
+    #expect(lostCount.withLock { $0 } == 0)
+    withExtendedLifetime((first, second)) {}
+  }
+
+  @Test("a name that another ingest has just made is durable before a commit counts on it")
+  func nameOfAnotherIngest() throws { try expectDurable(takesTurns: false) { _, _ in } }
+
+  @Test("a name that a process put back and died before its sync is durable before a commit of another counts on it")
+  func nameOfAnotherProcess() throws {
+    for suspends in [false, true] {
+      try expectDurable(takesTurns: !suspends) { store, hold in
+        if suspends {
+          store.suspend()
+          store.resume()
+        }
+        // What the other had as its own second name was the same file.
+        try store.disk.link(hold.temporary, to: store.path(of: hold.digest))
+      }
+    }
+  }
 }

@@ -114,7 +114,7 @@ public final class Database: Sendable {
     self.hub = hub
     mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
-      store: AssetStore(path: path, disk: disk, random: options.random),
+      store: AssetStore(path: path, disk: disk, takesTurns: store.options.locksPerTransaction, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(assets: library, cipher: options.cipher)
     stores = StoreSwitch(store) { RecordApplier() }

@@ -3,7 +3,7 @@
 ///     ingest (needs no turn)                                      in the turn of the commit
 ///     ──────────────────────────────────────────────────────      ─────────────────────────
 ///     ingest-… written, hashed as it was written                  secure: the name is there still,
-///       ├─ the content is known:  its file gets our second name     or it is linked again and synced
+///       ├─ the content is known:  its file gets our second name     durably, or is linked again and synced
 ///       │  and its bytes are good
 ///       └─ it is new:             synced, read-only, linked       frame
 ///     names and directories synced                                the second name goes with the hold
@@ -22,12 +22,15 @@ package final class AssetHold: Sendable {
   package let byteCount: Int
   /// Our own name of the content.
   let temporary: String
+  /// How often the store had been suspended when the content's name was made durable for this hold.
+  let suspensionCount: Int
 
-  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: String) {
+  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: String, suspensionCount: Int) {
     self.store = store
     self.digest = digest
     self.byteCount = byteCount
     self.temporary = temporary
+    self.suspensionCount = suspensionCount
   }
 
   deinit { store.release(temporary) }
@@ -70,6 +73,7 @@ extension AssetStore {
     try checkSyncs()
     // Most contents are new; then nothing need be held.
     guard try disk.exists(path(of: digest)) else { return nil }
+    let suspensionCount = suspensionCount
     let temporary = try newTemporary()
     do throws(DiskFailure) {
       do { try disk.link(path(of: digest), to: temporary) } catch {
@@ -94,7 +98,8 @@ extension AssetStore {
       release(temporary)
       throw error
     }
-    return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
+    return AssetHold(
+      store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
   }
 
   /// Whether a file has the bytes that a name says. What cannot be read does not.
@@ -108,16 +113,32 @@ extension AssetStore {
     try checkSyncs()
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let path = path(of: hold.digest)
-    guard try !disk.exists(path), !isMutant("skip-asset-relink") else { return }
-    do { try disk.link(hold.temporary, to: path) } catch { if error.kind != .exists { throw error } }
+    if try hasDurableName(hold, path) || isMutant("skip-asset-relink") { return }
+    if try !disk.exists(path) {
+      do { try disk.link(hold.temporary, to: path) } catch { if error.kind != .exists { throw error } }
+    }
     try syncNames(of: hold.digest)
+    // Another ingest that made the name, and whose own sync of it failed, has been told of what ours was not.
+    try checkSyncs()
   }
+
+  /// Whether a content's name is known to be durable, beyond that it is there: another ingest may just have made it.
+  ///
+  /// It is where it leads to the hold's own file: that name was synced before there was a hold, or again by the `secure` that
+  /// put it back, whose failed sync would be known here. But not of another process that had the turn meanwhile.
+  private func hasDurableName(_ hold: AssetHold, _ path: String) throws(DiskFailure) -> Bool {
+    guard !takesTurns, hold.suspensionCount == suspensionCount, let identity = try disk.identity(of: path) else { return false }
+    return try disk.identity(of: hold.temporary) == identity
+  }
+
+  private var suspensionCount: Int { state.withLock { $0.suspensionCount } }
 
   /// Gives a temporary file its name, or lets it go where the content has one.
   private func settle(
     _ temporary: String, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int
   ) throws(DiskFailure) -> AssetHold {
     let path = path(of: digest)
+    let suspensionCount = suspensionCount
     if let hold = try adopt(digest, byteCount: byteCount, verifies: true) {
       release(temporary)
       return hold
@@ -143,7 +164,8 @@ extension AssetStore {
       forget(second)
     }
     try syncNames(of: digest)
-    return AssetHold(store: self, digest: digest, byteCount: byteCount, temporary: temporary)
+    return AssetHold(
+      store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
   }
 
   /// Copies a content into a new file and hashes what was written, not what was read: a source that changes meanwhile cannot

@@ -23,6 +23,8 @@ package final class AssetStore: Sendable {
   package let disk: any Disk
   let random: @Sendable () -> UInt64
   let state = Locked(State())
+  /// Other processes may have the turn while names are held here.
+  let takesTurns: Bool
   private let process = processID()
 
   struct State {
@@ -34,6 +36,8 @@ package final class AssetStore: Sendable {
     var nameCount: UInt64 = 0
     /// No locks now; the database is suspended.
     var isSuspended = false
+    /// How often it has been.
+    var suspensionCount = 0
     /// Its database was closed.
     var isClosed = false
     /// Directories that were found, and whose rights were looked at.
@@ -51,12 +55,15 @@ package final class AssetStore: Sendable {
   static let noteName = "unreferenced"
   static let pieceByteCount = 1 << 20
 
-  /// - Parameter path: the database's file.
-  package init(path: String, disk: any Disk, random: @escaping @Sendable () -> UInt64) {
+  /// - Parameters:
+  ///   - path: the database's file.
+  ///   - takesTurns: other processes may write while this one has it open.
+  package init(path: String, disk: any Disk, takesTurns: Bool = false, random: @escaping @Sendable () -> UInt64) {
     directory = path + ".assets"
     database = path
     self.disk = disk
     self.random = random
+    self.takesTurns = takesTurns
   }
 
   deinit {
@@ -191,6 +198,7 @@ package final class AssetStore: Sendable {
     state.withLock { state in
       guard !state.isSuspended else { return }
       state.isSuspended = true
+      state.suspensionCount += 1
       state.holder?.suspend()
     }
   }
