@@ -1,9 +1,9 @@
 /// Makes forged bytes pass their checksums, so that a fuzzer gets past the first line of defence.
 ///
 /// Random bytes never match a 64-bit checksum; what fails at the header shows nothing. The sealer walks an image of a file as
-/// far as it looks like one, and puts salt, place, chain and checksums right, from the innermost outwards: operations and
-/// pages, then payloads, then headers. All the other fields stay as the fuzzer wants them. Only for `FuzzEntry` in
-/// DaybookTesting; nothing in the library calls it.
+/// far as it looks like one, and puts salt, place, chain (also where a checkpoint names it) and checksums right, from the
+/// innermost outwards: operations and pages, then payloads, then headers. All the other fields stay as the fuzzer wants them.
+/// Only for `FuzzEntry` in DaybookTesting; nothing in the library calls it.
 package enum Forgery {
   /// What a fuzz target found: an answer that contradicts another.
   package struct Finding: Error, CustomStringConvertible {
@@ -44,9 +44,12 @@ package enum Forgery {
     let salt = buffer.view.uint64(at: 40)
     ClosedLength.seal(buffer, salt: salt)
     var previous: UInt64 = 0
+    // Which checksum the frame at an offset chains to.
+    var chain: [UInt64: UInt64] = [:]
     var parts: [(number: UInt64, checksum: UInt64)] = []
     for offset in frameOffsets(of: image) {
       let payload = payloadRange(buffer.view, offset)
+      chain[UInt64(offset)] = previous
       switch FrameHeader.Kind(rawValue: buffer.view[offset + 4]) {
       case .commit:
         sealParts(buffer, offset, payload, parts)
@@ -57,6 +60,7 @@ package enum Forgery {
       case .checkpoint where payload.count >= FileHeader.meaningfulByteCount:
         let copy = buffer.view.prefix(FileHeader.meaningfulByteCount).array
         for (index, byte) in copy.enumerated() { set(byte, buffer, payload.lowerBound + index) }
+        sealFreeze(buffer, payload, chain)
       default: break
       }
       let seed = FrameHeader.seed(salt: salt, offset: UInt64(offset))
@@ -116,6 +120,13 @@ package enum Forgery {
     let firstNumber = buffer.view.uint64(at: payload.lowerBound)
     guard let first = parts.firstIndex(where: { $0.number == firstNumber }) else { return }
     buffer.set(uint64: PartList.checksum(parts[first...].map(\.checksum)), at: payload.lowerBound + 24)
+  }
+
+  /// What a checkpoint says of the frame before its freeze position: else no open would use its trees.
+  private static func sealFreeze(_ buffer: ByteBuffer, _ payload: Range<Int>, _ chain: [UInt64: UInt64]) {
+    guard payload.count >= FileHeader.meaningfulByteCount + 32 else { return }
+    let start = payload.lowerBound + FileHeader.meaningfulByteCount
+    if let previous = chain[buffer.view.uint64(at: start)] { buffer.set(uint64: previous, at: start + 24) }
   }
 
   private static func set(_ byte: UInt8, _ buffer: ByteBuffer, _ offset: Int) {

@@ -18,6 +18,23 @@ struct StateRecord {
   var liveByteCount: Int
   var roots: RootSet
 
+  /// The counts are sums of what a file claims, and a forged one may claim anything: kept within what can be, so that nothing
+  /// that is computed with them overflows.
+  init(
+    version: UInt64, position: LogPosition, end: UInt64, frameNumber: UInt64, pageCount: UInt64, pageBalance: Int = 0,
+    liveByteCount: Int, roots: RootSet
+  ) {
+    self.version = version
+    self.position = position
+    self.end = end
+    self.frameNumber = frameNumber
+    self.pageCount = TreeRoot.sum(pageCount, pageBalance)
+    self.liveByteCount = min(max(0, liveByteCount), StateRecord.liveByteLimit)
+    self.roots = roots
+  }
+
+  private static let liveByteLimit = 1 << 59
+
   var sequence: UInt64 { position.sequence }
 }
 

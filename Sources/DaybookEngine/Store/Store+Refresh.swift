@@ -168,7 +168,7 @@ extension Store {
     replaceHead(
       by: StateRecord(
         version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
-        pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+        pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
     let shown = versions.publish(regardless: true)
     versions.reclaim(hold)

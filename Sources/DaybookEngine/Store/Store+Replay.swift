@@ -79,7 +79,7 @@ extension Store {
     withTurnForBackground { hold in versions.retire(editor.finishEdit(), newest: 2, hold) }
     head = StateRecord(
       version: 2, position: plan.end, end: plan.readableEnd, frameNumber: plan.repairedThrough,
-      pageCount: UInt64(max(0, Int(plan.checkpoint?.pageCount ?? 0) + balance)),
+      pageCount: plan.checkpoint?.pageCount ?? 0, pageBalance: balance,
       liveByteCount: transaction.liveByteCount, roots: transaction.roots)
   }
 }

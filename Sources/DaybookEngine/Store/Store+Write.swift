@@ -66,7 +66,7 @@ extension Store {
     replaceHead(
       by: StateRecord(
         version: head.version + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
-        pageCount: UInt64(max(0, Int(head.pageCount) + balance)), liveByteCount: transaction.liveByteCount,
+        pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
     commitCount.add(1, ordering: .releasing)
     var shown: UInt64?

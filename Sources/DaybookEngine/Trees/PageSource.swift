@@ -173,10 +173,28 @@ package struct TreeRoot: Sendable, Equatable {
     pageCount = bytes.uint64(at: offset + 16)
   }
 
-  /// No honest tree has more records, or more pages.
-  private static let countLimit: UInt64 = 1 << 40
+  /// No honest tree has more records, or more pages; nor have all trees of a file together.
+  static let countLimit: UInt64 = 1 << 40
   /// Whether the counts may be those of a tree: sums of such numbers do not overflow.
   var hasSaneCounts: Bool { count < TreeRoot.countLimit && pageCount < TreeRoot.countLimit }
+
+  /// Pages came or went. A forged tree may have fewer than go, or claim as many as there can be.
+  @inline(__always)
+  mutating func addPages(_ change: Int) {
+    if change != 0 { pageCount = TreeRoot.sum(pageCount, change) }
+  }
+
+  /// A record went, of a tree that may claim to have none.
+  @inline(__always)
+  mutating func removeOne() {
+    if count > 0 { count &-= 1 }
+  }
+
+  /// A count and its change, kept within what a count can be.
+  static func sum(_ count: UInt64, _ change: Int) -> UInt64 {
+    let limit = Int(countLimit)
+    return UInt64(min(max(0, Int(clamping: min(count, countLimit)) &+ min(max(change, -limit), limit)), limit))
+  }
 
   func append(to buffer: ByteBuffer) {
     buffer.append(uint64: reference)

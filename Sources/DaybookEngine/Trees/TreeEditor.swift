@@ -228,8 +228,8 @@
 
   /// Lets go of a whole tree without walking it.
   package func drop(_ root: TreeRoot) {
-    // A forged root may claim anything.
-    pageBalance &-= Int(clamping: root.pageCount)
+    // A forged file may have many roots that claim much.
+    pageBalance = max(pageBalance &- Int(clamping: min(root.pageCount, TreeRoot.countLimit)), -Int(TreeRoot.countLimit))
     if root.reference & PageSource.memoryTag != 0 {
       retired.append(Retired(reference: root.reference, birth: 0, death: version, isWholeTree: true))
     }
@@ -260,7 +260,7 @@
       return true
     }
     let balance = pageBalance
-    defer { root.pageCount &+= UInt64(bitPattern: Int64(pageBalance &- balance)) }
+    defer { root.addPages(pageBalance &- balance) }
     let isBelowBranch = try descendToLastBranch(key, in: &root)
     if isBelowBranch, !asCatalog, let isNew = try putInDelta(key, value, old: old) {
       if isNew {
@@ -383,10 +383,10 @@
       throw error
     }
     let balance = pageBalance
-    defer { root.pageCount &+= UInt64(bitPattern: Int64(pageBalance &- balance)) }
+    defer { root.addPages(pageBalance &- balance) }
     let isBelowBranch = try descendToLastBranch(key, in: &root)
     if isBelowBranch, try removeInDelta(key, old: old) {
-      root.count &-= 1
+      root.removeOne()
       addToCounts(-1)
       return true
     }
@@ -395,7 +395,7 @@
     precondition(isFound, "a key that was just found is still there")
     old?.append(leaf.value(index))
     leaf.remove(at: index)
-    root.count &-= 1
+    root.removeOne()
     addToCounts(-1)
     try rebalance(&root)
     return true
