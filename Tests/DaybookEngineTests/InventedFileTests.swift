@@ -50,6 +50,53 @@ struct InventedFileTests {
     }
   }
 
+  /// The end of the file as if another had written a note there that claims to prove more than there is.
+  private func noteThatProves(_ durableThrough: UInt64, behind bytes: [UInt8]) throws -> [UInt8] {
+    let last = try #require(try frames(of: bytes).last)
+    var bytes = Array(bytes[..<Int(last.next)])
+    let note = bytes.count
+    bytes += bytes[Int(last.offset)..<Int(last.offset) + FrameHeader.byteCount]
+    func set(_ number: UInt64, at field: Int) {
+      for index in 0..<8 { bytes[note + field + index] = UInt8(truncatingIfNeeded: number >> UInt64(8 * index)) }
+    }
+    bytes[note + 4] = FrameHeader.Kind.note.rawValue
+    set(last.number + 1, at: 24)
+    set(durableThrough, at: 48)
+    set(0, at: 72)
+    return Forgery.sealed(bytes)
+  }
+
+  @Test("a frame that proves itself, or what comes behind it, is none", arguments: [UInt64?.none, 1 << 60, .max - 1, .max])
+  func provesTooMuch(number: UInt64?) throws {
+    var options = StoreOptions.small()
+    options.locksPerTransaction = true
+    options.lockTimeoutNanoseconds = 100_000_000
+    let disk = SimulatedDisk(seed: 7, maximumFileByteCount: 1 << 20)
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    try store.put("one", [1])
+    let sound = try #require(disk.bytes(of: path))
+    let last = try #require(try frames(of: sound).last)
+    let forged = try noteThatProves(number ?? last.number + 1, behind: sound)
+    #expect(try frames(of: forged).count == frames(of: sound).count)
+    // While it is open, and nobody has the lock.
+    let file = try disk.open(path, .readWrite)
+    try forged.withView { (view) throws(DiskFailure) in try file.write(view, at: 0) }
+    file.close()
+    // It is repaired, or refused.
+    _ = try? store.put("two", [2])
+    #expect(try store.value("one") == [1])
+    try? store.close()
+    // Nobody keeps the lock because of it.
+    disk.install(forged, at: path)
+    let first = try KeyValueStore(path, disk: disk, options: options)
+    let second = try KeyValueStore(path, disk: disk.killed(), options: options)
+    #expect(try second.value("one") == [1])
+    #expect(first.store.withTurnForBackground { hold in first.store.releaseFileLock(hold) })
+    try first.put("three", [3])
+    try first.close()
+    try second.close()
+  }
+
   @Test(
     "what is written behind a frame that claims to be longer than the file stays", arguments: [12_000, 17_000, 40_000, 90_000])
   func appendedInsideClaimedLength(byteCount: Int) throws {

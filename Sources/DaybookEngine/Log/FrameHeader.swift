@@ -103,8 +103,9 @@ package struct FrameHeader: Sendable, Equatable {
     payloadChecksum = bytes.uint64(at: 80)
     checksum = bytes.uint64(at: 88)
     // The checksum keeps accidents out, not inventions; what follows computes with these numbers.
-    guard number > 0, number < FrameHeader.limit, sequence < FrameHeader.limit, sequence > 0 || kind != .commit,
-      payloadByteCount < FrameHeader.limit
+    // Nobody knows of a frame that it is durable before it is written.
+    guard number > 0, number < FrameHeader.limit, durableThrough < number, sequence < FrameHeader.limit,
+      sequence > 0 || kind != .commit, payloadByteCount < FrameHeader.limit
     else { return nil }
   }
 
