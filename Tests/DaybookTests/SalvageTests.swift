@@ -1,15 +1,59 @@
-import DaybookEngine
 import DaybookTesting
 import Foundation
 import Testing
 
 @testable import Daybook
+@testable import DaybookEngine
 
 // Salvage: everything of a damaged file that still holds comes over, and what does not is named.
+
+/// A disk that counts the bytes that are read.
+private final class ReadingDisk: ForwardingDisk {
+  let disk = SimulatedDisk(seed: 1)
+  let readByteCount = Locked(0)
+  func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile { ReadFile(try disk.open(path, mode), self) }
+
+  private final class ReadFile: ForwardingFile {
+    let file: any DiskFile
+    let owner: ReadingDisk
+    init(_ file: any DiskFile, _ owner: ReadingDisk) { (self.file, self.owner) = (file, owner) }
+    func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+      owner.readByteCount.withLock { $0 += count }
+      // Safe: the caller's word, handed on.
+      return try unsafe file.read(into: target, count: count, at: offset)
+    }
+  }
+}
 
 @Suite("Salvage")
 struct SalvageTests {
   private let path = "test.daybook"
+
+  @Test("checkpoints that claim the whole file do not make a salvage read it again for each of them")
+  func endlessCheckpoints() throws {
+    // The first page is damaged; what stands behind it might be checkpoints, as long as the rest of the file.
+    let header = Forgery.header()
+    let salt = header.withView { $0.uint64(at: 40) }
+    let bytes = ByteBuffer()
+    // Longer than what is read at once.
+    bytes.append(zeros: 3 << 20)
+    for offset in stride(from: Page.byteCount, to: 64 << 10, by: 1024) {
+      bytes.set(uint32: FrameHeader.magic, at: offset)
+      bytes.set(uint32: UInt32(FrameHeader.Kind.checkpoint.rawValue), at: offset + 4)
+      bytes.set(uint64: salt, at: offset + 8)
+      bytes.set(uint64: UInt64(offset), at: offset + 16)
+      bytes.set(uint64: 1, at: offset + 24)
+      bytes.set(uint64: UInt64(bytes.count - offset - FrameHeader.byteCount), at: offset + 72)
+      for field in stride(from: 0, to: FileHeader.meaningfulByteCount, by: 8) {
+        bytes.set(uint64: header.withView { $0.uint64(at: field) }, at: offset + FrameHeader.byteCount + field)
+      }
+      bytes.set(uint64: XXH3.hash(bytes.view.slice(offset..<offset + 88), seed: salt), at: offset + 88)
+    }
+    let disk = ReadingDisk()
+    disk.disk.install(bytes.view.array, at: path)
+    #expect(throws: StoreError.self) { _ = try SalvageReader(path, disk: disk) }
+    #expect(disk.readByteCount.withLock { $0 } < 16 * bytes.count)
+  }
 
   /// A database with a history: overwritten, deleted and re-created records, zones that come and go, a transaction in parts.
   private func specimen(closing: Bool = true) throws -> (disk: SimulatedDisk, contents: [Record.ID: Record]) {

@@ -25,6 +25,12 @@ struct CheckpointContents: Equatable {
     self.roots = roots
   }
 
+  /// Whether a frame may be a checkpoint, as far as its header says. Asked before its payload is summed up: a forged file may
+  /// have many that claim to be as long as all of it.
+  static func mayStand(behind header: FrameHeader) -> Bool {
+    header.kind == .checkpoint && header.payloadByteCount < UInt64(maximumByteCount)
+  }
+
   /// Reads the payload of the checkpoint frame at `offset`; nil when it says what no checkpoint there can say.
   init?(_ payload: ByteView, at offset: UInt64) {
     guard payload.count >= 104 else { return nil }

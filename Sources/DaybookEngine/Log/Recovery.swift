@@ -99,7 +99,7 @@ extension LogReader {
   /// The plan on the first of some checkpoints that holds; on the log alone when none does.
   func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) throws(DiskFailure) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {
-      guard let header = header(at: offset), header.kind == .checkpoint, payloadHolds(header),
+      guard let header = header(at: offset), CheckpointContents.mayStand(behind: header), payloadHolds(header),
         let payload = payload(of: header, limit: CheckpointContents.maximumByteCount),
         let contents = CheckpointContents(payload, at: offset)
       else {

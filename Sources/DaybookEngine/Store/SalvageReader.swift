@@ -120,7 +120,8 @@
         let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
       else { continue }
       let log = LogReader(window, salt: found.salt)
-      if let header = log.header(at: UInt64(offset)), log.payloadHolds(header) { return found }
+      guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(behind: header) else { continue }
+      if log.payloadHolds(header) { return found }
     }
     return nil
   }
