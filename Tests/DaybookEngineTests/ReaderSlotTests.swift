@@ -81,7 +81,8 @@ struct ReaderSlotTests {
     store.store.rest(snapshot)
     try store.put("a", [2])
     func revoke() -> Bool {
-      store.store.slots.snapshots.revokeOldest(below: .max, of: store.store.versions.live)
+      let snapshots = store.store.slots.snapshots
+      return snapshots.resting(below: .max, of: store.store.versions.live).first.map { snapshots.revoke($0) } ?? false
     }
     #expect(!revoke())
     store.store.rest(snapshot)

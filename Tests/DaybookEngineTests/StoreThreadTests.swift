@@ -188,6 +188,41 @@ struct StoreThreadTests {
     try store.close()
   }
 
+  @Test("many snapshots over the limit go in a round or two, not in one for each, and no more of them than it takes")
+  func manyRevoked() throws {
+    let count = 400
+    var options = StoreOptions.withoutCheckpoints()
+    options.durability = .relaxed
+    options.snapshotMemoryByteCount = count * 4160 * 7 / 8
+    let store = try KeyValueStore(path, disk: newDisk(33), options: options)
+    var snapshots: [Store.SnapshotPin] = []
+    var mostRounds = 0
+    var heldByteCounts: [Int] = []
+    var revokedCount = 0
+    func countRevoked() -> Int {
+      snapshots.count { snapshot in
+        (try? store.store.resume(snapshot)).map { _ in store.store.rest(snapshot) } == nil
+      }
+    }
+    for number in 0..<count * 5 / 4 {
+      let rounds = store.store.versions.reclaimRoundCount
+      try store.put("k", filler(number, 90))
+      mostRounds = max(mostRounds, store.store.versions.reclaimRoundCount - rounds)
+      if store.store.versions.reclaimRoundCount > rounds {
+        let now = countRevoked()
+        if now > revokedCount { heldByteCounts.append(store.store.versions.waitingByteCount) }
+        revokedCount = now
+      }
+      snapshots.append(try store.store.beginSnapshot())
+    }
+    #expect(revokedCount > count / 20 && mostRounds <= 2, "\(revokedCount) revoked, \(mostRounds) rounds")
+    #expect(!heldByteCounts.isEmpty)
+    #expect(heldByteCounts.allSatisfy { $0 > options.snapshotMemoryByteCount - 4 * 4160 }, "\(heldByteCounts)")
+    for snapshot in snapshots { store.store.end(snapshot) }
+    try store.checkThoroughly()
+    try store.close()
+  }
+
   @Test("resting snapshots that hold back more than they may are revoked, the oldest first, and no others")
   func revoked() throws {
     var options = StoreOptions.withoutCheckpoints()

@@ -132,24 +132,32 @@ import Synchronization
     }
   }
 
-  /// Revokes the snapshot of the oldest version below `limit` that nobody reads through; false when there is none any more.
+  /// A snapshot that nobody read through when it was looked at.
+  struct Resting {
+    let version: UInt64
+    fileprivate let index: Int
+    fileprivate let reads: UInt
+  }
+
+  /// The snapshots that nobody reads through, of versions below `limit`, the oldest first.
   /// - Parameter versions: of the states that the store has not freed, by address.
-  func revokeOldest(below limit: UInt64, of versions: [UInt: UInt64]) -> Bool {
-    while true {
-      var oldest: (index: Int, reads: UInt, version: UInt64)?
-      for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
-        // The reads first: with another version the place has another count, and is not revoked below.
-        let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
-        if reads & (SnapshotTable.readMask | SnapshotTable.revoked) != 0 { continue }
-        let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
-        guard let version = versions[word], version < limit else { continue }
-        if oldest == nil || version < oldest!.version { oldest = (index, reads, version) }
-      }
-      guard let oldest else { return false }
-      let isRevoked = unsafe field(.reads, of: oldest.index).pointee.compareExchange(
-        expected: oldest.reads, desired: oldest.reads | SnapshotTable.revoked, ordering: .sequentiallyConsistent
-      ).exchanged
-      if isRevoked { return true }
+  func resting(below limit: UInt64, of versions: [UInt: UInt64]) -> [Resting] {
+    var result: [Resting] = []
+    for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
+      // The reads first: with another version the place has another count, and is not revoked.
+      let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
+      if reads & (SnapshotTable.readMask | SnapshotTable.revoked) != 0 { continue }
+      let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
+      guard let version = versions[word], version < limit else { continue }
+      result.append(Resting(version: version, index: index, reads: reads))
     }
+    return result.sorted { $0.version < $1.version }
+  }
+
+  /// Revokes a snapshot; false where somebody has read through it, or ended it, since it was looked at.
+  func revoke(_ snapshot: Resting) -> Bool {
+    unsafe field(.reads, of: snapshot.index).pointee.compareExchange(
+      expected: snapshot.reads, desired: snapshot.reads | SnapshotTable.revoked, ordering: .sequentiallyConsistent
+    ).exchanged
   }
 }

@@ -33,6 +33,8 @@ final class Versions: @unchecked Sendable {
   /// With so many waiting bytes it is worth looking who still needs them.
   private var reclaimThreshold = Versions.minimumReclaimByteCount
   private static let minimumReclaimByteCount = 1 << 20
+  /// How often all that waits was looked through.
+  private(set) var reclaimRoundCount = 0
 
   init(slots: ReaderSlots, monitor: Monitor, editor: TreeEditor, log: LogWriter, options: StoreOptions) {
     self.slots = slots
@@ -154,9 +156,11 @@ final class Versions: @unchecked Sendable {
 
   /// Frees pages and states that no pinned version needs.
   ///
-  /// What pinned versions hold back beyond `snapshotMemoryByteCount` costs the oldest resting snapshots their lives.
+  /// What pinned versions hold back beyond `snapshotMemoryByteCount` costs the oldest resting snapshots their lives. The turn is
+  /// held: all of them go in one round, and the next comes when there is an eighth more.
   func reclaim(_ hold: borrowing Turn.Hold) {
     while true {
+      reclaimRoundCount += 1
       let (pinned, published) = freeStates()
       expandWholeTrees(pinned: pinned, published: published)
       var heldByteCount = 0
@@ -170,12 +174,15 @@ final class Versions: @unchecked Sendable {
         editor.pages.deallocate(page.reference)
         return true
       }
-      guard heldByteCount > snapshotMemoryByteCount, revokeOldestSnapshot(below: published) else { break }
+      // Another round frees what they have held. A snapshot that is read through just now may call for one more.
+      guard heldByteCount > snapshotMemoryByteCount,
+        revokeSnapshots(holding: heldByteCount - snapshotMemoryByteCount, pinned: pinned, published: published)
+      else { break }
     }
     waitingByteCount = waitingPages.reduce(0) { $0 + DirtyPages.byteCount(of: $1.reference) }
     let limit = snapshotMemoryByteCount
     let held = waitingByteCount
-    reclaimThreshold = max(Versions.minimumReclaimByteCount, held < limit ? min(held * 2, limit) : held + held / 8)
+    reclaimThreshold = max(Versions.minimumReclaimByteCount, min(held * 2, limit), held + held / 8)
   }
 
   /// Frees the states that nobody pins. Returns the versions that are pinned, in order, and the newest that readers see.
@@ -201,19 +208,51 @@ final class Versions: @unchecked Sendable {
     return (pinned, newest.record.version)
   }
 
-  private func revokeOldestSnapshot(below limit: UInt64) -> Bool {
-    slots.snapshots.revokeOldest(below: limit, of: monitor.withLock { live })
+  /// Revokes resting snapshots, the oldest first and no more than it takes, until so many bytes are held by nobody any more;
+  /// false when there was none to revoke.
+  ///
+  /// A page comes free with the youngest version that needs it, unless that one or an older one is being read.
+  /// - Parameters:
+  ///   - byteCount: how much has to come free.
+  ///   - pinned: the versions that are pinned, in order.
+  private func revokeSnapshots(holding byteCount: Int, pinned: [UInt64], published: UInt64) -> Bool {
+    let versions = monitor.withLock { live }
+    let read = slots.readWords().compactMap { versions[$0] }.sorted()
+    var freedByteCounts: [UInt64: Int] = [:]
+    for page in waitingPages where page.death <= published && !isPinned(read, page.birth, page.death) {
+      let next = firstIndex(in: pinned, atLeast: page.death)
+      guard next > 0, pinned[next - 1] >= page.birth else { continue }
+      freedByteCounts[pinned[next - 1], default: 0] += DirtyPages.byteCount(of: page.reference)
+    }
+    var hasRevoked = false
+    var missing = byteCount
+    var last: UInt64?
+    for snapshot in slots.snapshots.resting(below: published, of: versions) {
+      if snapshot.version != last {
+        // All snapshots of one version go together.
+        if missing <= 0 { break }
+        last = snapshot.version
+        missing -= freedByteCounts[snapshot.version] ?? 0
+      }
+      if slots.snapshots.revoke(snapshot) { hasRevoked = true }
+    }
+    return hasRevoked
   }
 
   /// Whether a pinned version lies in `birth ..< death`; `versions` ascend.
   private func isPinned(_ versions: [UInt64], _ birth: UInt64, _ death: UInt64) -> Bool {
+    let index = firstIndex(in: versions, atLeast: birth)
+    return index < versions.count && versions[index] < death
+  }
+
+  private func firstIndex(in versions: [UInt64], atLeast version: UInt64) -> Int {
     var lower = 0
     var upper = versions.count
     while lower < upper {
       let middle = (lower + upper) / 2
-      if versions[middle] < birth { lower = middle + 1 } else { upper = middle }
+      if versions[middle] < version { lower = middle + 1 } else { upper = middle }
     }
-    return lower < versions.count && versions[lower] < death
+    return lower
   }
 
   /// Turns all dropped trees into their single pages: written pages are retired one by one next.
