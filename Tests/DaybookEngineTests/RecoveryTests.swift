@@ -172,6 +172,49 @@ struct RecoveryTests {
     #expect(try reopened.contents() == specimen.history[1].merging(["key 9": [9]]) { $1 })
   }
 
+  @Test(
+    "a torn tail with whole frames is mended without their copy where there is no room, no right or no name for it",
+    arguments: [ErrorNumber.noSpace, 13, 36])
+  func tornWithoutCopy(code: Int32) throws {
+    let specimen = try Specimen.threeCommits(closing: false)
+    let commits = try specimen.frames(.commit)
+    var bytes = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
+    bytes[Int(commits[1].offset) + 100] ^= 4
+    for operation in [DiskFailure.Operation.create, .write, .sync, .rename] {
+      let disk = specimen.disk(bytes)
+      disk.inject(SimulatedFault([operation], call: 1, code: code))
+      let store = try specimen.open(disk)
+      #expect(try store.contents() == specimen.history[1])
+      #expect(store.store.recovery.isDiscardedCopyMissing && store.store.recovery.discardedCopyPath == nil)
+      #expect(!disk.paths.contains { $0.hasSuffix(".new") })
+      try store.put("key 9", [9])
+      try store.close()
+    }
+    // What the log does not give, and a folder whose sync failed, are told.
+    let disk = specimen.disk(bytes)
+    disk.inject(SimulatedFault([.syncDirectory], call: 1, code: ErrorNumber.inputOutput))
+    #expect(thrownCase { _ = try specimen.open(disk) } == "disk")
+  }
+
+  @Test("of a torn tail in a file that claims to be much longer, only what may stand there is zeroed")
+  func tornSparse() throws {
+    let specimen = try Specimen.threeCommits(closing: false)
+    let disk = SimulatedDisk(seed: 7, maximumFileByteCount: 64 << 20)
+    disk.install(specimen.bytes, at: path)
+    let file = try disk.open(path, .readWrite)
+    try [UInt8(1)].withView { (byte) throws(DiskFailure) in try file.write(byte, at: specimen.bytes.count + 100) }
+    try file.truncate(to: 32 << 20)
+    file.close()
+    disk.startTrace()
+    let store = try specimen.open(disk)
+    let written = disk.trace.reduce(0) { $0 + ($1.operation == .write ? $1.byteCount ?? 0 : 0) }
+    #expect(written < 8 << 20)
+    #expect(try store.contents() == specimen.newest)
+    try store.put("key 9", [9])
+    try store.checkThoroughly()
+    try store.close()
+  }
+
   @Test("a commit that was being written when a reader came by is not taken for rot, however far the writer has got since")
   func writtenMeanwhile() throws {
     let specimen = try Specimen.threeCommits(closing: true)

@@ -17,6 +17,8 @@ extension Database {
     public var discardedByteCount: Int
     /// Where whole frames among them were saved.
     public var discardedCopyPath: String?
+    /// Whole frames were thrown away without a copy, because there was no room for one or it could not be made.
+    public var isDiscardedCopyMissing: Bool
     /// Frames that were written and synced again, because nothing proved that the disk has them.
     public var rewrittenFrameCount: Int
     /// Sequences of acknowledged commits that are damaged; the file can be read up to the first of them.
@@ -63,8 +65,8 @@ extension Database {
       replayedCommitCount: Int(clamping: report.replayedCommitCount),
       replayedByteCount: Int(clamping: report.replayedByteCount),
       discardedByteCount: Int(clamping: report.discardedByteCount), discardedCopyPath: report.discardedCopyPath,
-      rewrittenFrameCount: report.rewrittenFrameCount, lostSequences: report.lostSequences,
-      missingByteCount: Int(clamping: report.missingByteCount))
+      isDiscardedCopyMissing: report.isDiscardedCopyMissing, rewrittenFrameCount: report.rewrittenFrameCount,
+      lostSequences: report.lostSequences, missingByteCount: Int(clamping: report.missingByteCount))
   }
 
   /// Numbers about the database; costs one visit a zone, and one each content of an asset.

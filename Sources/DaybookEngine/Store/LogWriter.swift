@@ -192,6 +192,8 @@ final class LogWriter: @unchecked Sendable {
     return turn.monitor.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
   }
 
+  /// No writer prepares more of them behind what it has written.
+  static let mostZeros: UInt64 = 4 << 20
   /// Zeros are written near the tail.
   static let smallFrameByteCount: UInt64 = 64 << 10
 
@@ -200,7 +202,7 @@ final class LogWriter: @unchecked Sendable {
 
   /// Says where zeros are going to be written, beside the commits that go on; nil where there are enough.
   func claimZeros(_: borrowing Turn.Hold) -> Range<UInt64>? {
-    let wanted = min(max(tail.offset / 2, 128 << 10), 2 << 20)
+    let wanted = min(max(tail.offset / 2, 128 << 10), LogWriter.mostZeros / 2)
     let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
     guard start < tail.offset + LogWriter.smallFrameByteCount * 2 else { return nil }
     claimedZeros = start..<start + wanted

@@ -5,10 +5,16 @@ extension Store {
   func repair(_ plan: RecoveryPlan, log reader: LogReader) throws(StoreError) {
     do {
       var mustSync = false
+      var zerosEnd = UInt64.max
       let end = plan.end.offset
       if plan.ending != .clean, end < reader.end {
-        if plan.discardsFrames { try saveDiscarded(plan, log: reader) }
-        if !isMutant("keep-stale-bytes") { try file.writeZeros(Int(end)..<Int(reader.end)) }
+        if plan.discardsFrames { try saveDiscardedIfPossible(plan, log: reader) }
+        // As far as anything stands, and what a writer may have prepared behind: a file that only claims its size has no room
+        // for all of it, and would fill the disk.
+        let contentEnd = reader.contentEnd(from: end)
+        try reader.checkRead()
+        zerosEnd = min(reader.end, contentEnd + LogWriter.mostZeros)
+        if !isMutant("keep-stale-bytes") { try file.writeZeros(Int(end)..<Int(zerosEnd)) }
         mustSync = true
       }
       if !plan.isClosed, plan.firstUnproven != nil {
@@ -20,8 +26,18 @@ extension Store {
         if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
         groupCommit.hasSyncedDirectory = true
       }
-      log.zerosEnd.store(UInt64(try file.byteCount()), ordering: .relaxed)
+      log.zerosEnd.store(min(UInt64(try file.byteCount()), zerosEnd), ordering: .relaxed)
     } catch { throw .disk(error) }
+  }
+
+  /// The copy is a courtesy: nobody was told that these commits were made. Where there is no room for it, or no right or no
+  /// name, the database is opened without it, so that something can be deleted.
+  private func saveDiscardedIfPossible(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
+    do { try saveDiscarded(plan, log: log) } catch {
+      // What the log itself does not give is not thrown away unseen; a failed sync of the folder is final.
+      if error.path == file.path || error.operation == .syncDirectory { throw error }
+      recovery.isDiscardedCopyMissing = true
+    }
   }
 
   /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
@@ -37,7 +53,11 @@ extension Store {
     let temporary = name + ".new"
     if try disk.exists(temporary) { try disk.remove(temporary) }
     let copy = try disk.create(temporary, like: try file.attributes())
-    defer { copy.close() }
+    var isFinished = false
+    defer {
+      copy.close()
+      if !isFinished { try? disk.remove(temporary) }
+    }
     let contentEnd = log.contentEnd(from: plan.end.offset)
     try log.checkRead()
     var position = 0
@@ -47,6 +67,7 @@ extension Store {
     }
     try copy.sync(.full)
     try disk.rename(temporary, to: target)
+    isFinished = true
     try disk.syncDirectory(holding: target)
     recovery.discardedCopyPath = target
   }

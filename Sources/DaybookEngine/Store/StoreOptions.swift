@@ -147,6 +147,8 @@ package struct RecoveryReport: Sendable, Equatable {
   package var discardedByteCount: UInt64 = 0
   /// Where whole frames among them were saved.
   package var discardedCopyPath: String?
+  /// There were some, and no room for a copy, or no right to make one.
+  package var isDiscardedCopyMissing = false
   /// Frames that nothing proved to be on the disk, written and synced again.
   package var rewrittenFrameCount = 0
   /// Sequences of acknowledged commits that are damaged; nil when none are.
