@@ -126,6 +126,79 @@ struct StoreFailureTests {
     #expect(try reopened.contents() == ["a": [1], "e": [5]])
   }
 
+  @Test("a transaction in parts that found no room gives it back, and its numbers are not durable", arguments: [false, true])
+  func partsGivenBack(isBuffered: Bool) throws {
+    let disk = newDisk()
+    var options = StoreOptions.withoutCheckpoints()
+    options.access = isBuffered ? .buffered : .mapped
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    try store.put("a", [1])
+    for round in 0..<3 as Range<UInt8> {
+      let before = disk.bytes(of: path)?.count ?? 0
+      disk.limit(toByteCount: before + 30_000)
+      let error = thrownCase {
+        try store.write { transaction in
+          for number in 0..<60 {
+            try transaction.put("key \(number)", filler(number, 1000))
+            // It reads what it wrote, and somebody else's sync covers some of its parts.
+            #expect(try transaction.value("key \(number / 2)") == filler(number / 2, 1000))
+            if number == 10 { try store.store.syncWritten() }
+          }
+        }
+      }
+      #expect(error == "disk")
+      #expect((disk.bytes(of: path)?.count ?? 0) < before + 1000, "the room is free again")
+      for image in [disk.killed(), disk.crashed(seed: 1), disk.crashed(seed: 2, policy: .all)] {
+        image.limit(toByteCount: nil)
+        let found = try KeyValueStore(path, disk: image, options: .small())
+        #expect(try found.contents().count == 1 + Int(round))
+      }
+      // As many frames as it had parts: each is synced before it is acknowledged.
+      try store.write { transaction in
+        for number in 0..<6 { try transaction.put("round \(round)", filler(number, 1000)) }
+      }
+      #expect(try store.value("round \(round)") == filler(5, 1000))
+      let image = disk.crashed(seed: 3, policy: .none)
+      image.limit(toByteCount: nil)
+      #expect(try KeyValueStore(path, disk: image, options: .small()).value("round \(round)") == filler(5, 1000))
+      try store.write { transaction in try transaction.delete("round \(round)") }
+      try store.put("round \(round)", [round])
+    }
+    disk.limit(toByteCount: nil)
+    try store.checkThoroughly()
+    try store.close()
+    let again = try KeyValueStore(path, disk: disk, options: .small())
+    #expect(try again.contents() == ["a": [1], "round 0": [0], "round 1": [1], "round 2": [2]])
+  }
+
+  @Test("parts that cannot be erased stay, and are nobody's", arguments: [1, 2, 3])
+  func partsNotErased(call: Int) throws {
+    let disk = newDisk()
+    let store = try KeyValueStore(path, disk: disk, options: .withoutCheckpoints())
+    try store.put("a", [1])
+    disk.limit(toByteCount: (disk.bytes(of: path)?.count ?? 0) + 200_000)
+    _ = thrownCase {
+      try store.write { transaction in
+        for number in 0..<300 {
+          // All behind the last part that had room fail, or all but some.
+          if (disk.bytes(of: path)?.count ?? 0) > 190_000 {
+            disk.inject(SimulatedFault([.write], call: call + 1, code: ErrorNumber.noSpace, repeats: true))
+          }
+          try transaction.put("key \(number)", filler(number, 1000))
+        }
+      }
+    }
+    disk.removeFaults()
+    disk.limit(toByteCount: nil)
+    if (try? store.put("b", [2])) != nil {
+      try store.checkThoroughly()
+      let image = disk.crashed(seed: 3, policy: .none)
+      #expect(try KeyValueStore(path, disk: image, options: .small()).contents() == ["a": [1], "b": [2]])
+    } else {
+      #expect(try KeyValueStore(path, disk: disk.killed(), options: .small()).contents() == ["a": [1]])
+    }
+  }
+
   @Test("a transaction whose frame was written but could not be mapped does not come back after a crash")
   func failedMapping() throws {
     let disk = newDisk()

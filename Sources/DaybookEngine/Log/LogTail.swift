@@ -2,7 +2,8 @@
 /// holder of the turn.
 ///
 /// It moves in three ways, all of them here: an open sets it behind a plan that has been carried out, a look at what other
-/// processes have written moves it behind theirs, and each frame that is appended moves it by one.
+/// processes have written moves it behind theirs, and each frame that is appended moves it by one. Parts of a transaction that
+/// found no room are taken back: then it is put back as a whole to what it was.
 struct LogTail {
   private(set) var position: LogPosition
   /// The checkpoints that frames to come will name: one whose trees this open has read or written, and the one before it.

@@ -98,7 +98,9 @@ extension Store {
     var newestShown: UInt64?
     var lastGroup: Int?
     syncMonitor.lock()
-    while !log.isDurable(number) {
+    // A frame that was taken back meanwhile is nothing to wait for.
+    func isReached() -> Bool { log.isDurable(min(number, log.writtenNumber.load(ordering: .acquiring))) }
+    while !isReached() {
       if !log.isAlive { break }
       if groupCommit.isSyncing {
         let group = groupCommit.group(ofFrame: number)
@@ -108,7 +110,7 @@ extension Store {
         newestShown = syncForGroup() ?? newestShown
       }
     }
-    let isDurable = log.isDurable(number)
+    let isDurable = isReached()
     // Whoever was woken to lead hands that on where it does not.
     if !groupCommit.isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }

@@ -182,6 +182,40 @@ final class LogWriter: @unchecked Sendable {
     }
   }
 
+  // MARK: taking frames back
+
+  /// Writes zeros over everything behind a place, and makes them durable: nothing of it is found again after a crash.
+  /// - Returns: false where that did not work. Then the frames stay, whole or not; nothing names them.
+  func erase(behind place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+    try checkAlive()
+    waitForZeros(through: .max, hold)
+    do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch { return false }
+    try sync(backgroundFile)
+    return true
+  }
+
+  /// The log ends where it did before, and the numbers behind are given again: what a sync has said of them is forgotten. Called
+  /// with the monitor of syncs, while none is under way, after `erase`.
+  func moveBack(to place: LogTail, _: borrowing Turn.Hold) {
+    zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
+    tail = place
+    let last = place.number - 1
+    durableThrough.store(min(durableThrough.load(ordering: .acquiring), last), ordering: .releasing)
+    writtenNumber.store(min(writtenNumber.load(ordering: .acquiring), last), ordering: .releasing)
+    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
+    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
+  }
+
+  /// Cuts off zeros behind a place, but not the reserve; none where a reader walks over them. They are room for commits then.
+  func cutZeros(behind place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
+    waitForZeros(through: .max, hold)
+    let target = max(place, tail.offset + UInt64(2 * reserveByteCount))
+    guard try file.byteCount() > Int(target), try file.tryLock(.readers, .exclusive) else { return }
+    defer { file.unlock(.readers) }
+    try file.truncate(to: Int(target))
+    zerosEnd.store(min(zerosEnd.load(ordering: .relaxed), target), ordering: .relaxed)
+  }
+
   // MARK: zeros behind the log
 
   /// How many zeros to write with a frame, so that the reserve stands behind it; none where zeros were prepared already,

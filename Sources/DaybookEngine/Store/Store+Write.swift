@@ -83,6 +83,7 @@ extension Store {
   @discardableResult
   package func abort(_ transaction: StoreTransaction) -> Ticket {
     transaction.rollBackAll()
+    transaction.giveBackRoom()
     let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
     turn.give(transaction.end())
     return ticket

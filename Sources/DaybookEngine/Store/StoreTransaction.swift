@@ -22,6 +22,9 @@
   @safe @exclusivity(unchecked) private var isGathering = false
   /// Operations of this transaction that are not in the trees yet.
   @safe @exclusivity(unchecked) private var waitingCount = 0
+  /// Where the log ended when it began, and the zeros behind.
+  @safe @exclusivity(unchecked) private var start: (tail: LogTail, zerosEnd: UInt64)
+  @safe @exclusivity(unchecked) private var hasMetFullDisk = false
   /// Operations go out as a part when there are so many bytes of them.
   @safe @exclusivity(unchecked) private var partByteCount = 0
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
@@ -56,6 +59,7 @@
     editor = store.editor
     buffer = store.transactionBuffer
     base = editor.beginEdit()
+    start = (store.log.tail, 0)
   }
 
   /// The trees as this transaction has changed them so far.
@@ -99,6 +103,8 @@
     partByteCount = limits.partByteCount
     failure = nil
     addsData = false
+    hasMetFullDisk = false
+    start = (store.log.tail, store.log.zerosEnd.load(ordering: .relaxed))
     startFrame()
     editor.version = store.head.version + 1
     base = editor.beginEdit()
@@ -372,7 +378,7 @@
 
   // MARK: ending
 
-  /// Undoes everything. The log may keep parts that no commit names.
+  /// Undoes everything in the trees. The log may keep parts that no commit names.
   func rollBackAll() {
     applier.forget()
     editor.rollBack(to: base)
@@ -393,10 +399,22 @@
 
   private func append(_ kind: FrameHeader.Kind, sequence: UInt64) throws(StoreError) -> FrameHeader {
     try withTurn { (hold) throws(StoreError) in
-      try store.log.append(
-        kind, buffer, sequence: sequence, hasParts: !parts.isEmpty, isImage: kind == .commit && isImage,
-        keepsReserve: addsData, hold)
+      do throws(StoreError) {
+        return try store.log.append(
+          kind, buffer, sequence: sequence, hasParts: !parts.isEmpty, isImage: kind == .commit && isImage,
+          keepsReserve: addsData, hold)
+      } catch {
+        if case .disk(let failure) = error, failure.kind == .full { hasMetFullDisk = true }
+        throw error
+      }
     }
+  }
+
+  /// Where a full disk has refused it, the room that it has taken is given back.
+  func giveBackRoom() {
+    // A file in the making goes as a whole.
+    guard hasMetFullDisk, !isImage, !isGathering, !store.isUnfinished else { return }
+    withTurn { hold in store.takeBack(to: start.tail, zerosEnd: start.zerosEnd, hold) }
   }
 
   // MARK: replay
