@@ -37,6 +37,22 @@ struct FilePathTests {
 
   private func n(_ database: Database) throws -> Int? { try database.record(Self.counter)?["n"] }
 
+  @Test("a pipe under the name of a database is refused at once, also behind a link", .timeLimit(.minutes(1)))
+  func pipe() throws {
+    try withDirectory { directory in
+      #expect(AssetBench.makePipe(directory + "/pipe"))
+      try link(directory + "/link", to: directory + "/pipe")
+      for path in [directory + "/pipe", directory + "/link"] {
+        for isReadOnly in [false, true] {
+          var options = Database.Options()
+          options.isReadOnly = isReadOnly
+          #expect(failure { _ = try Database.open(at: path, options: options) }?.code == .ioFailed)
+        }
+        #expect(throws: DatabaseError.self) { try Database.salvage(from: path, to: directory + "/salvaged") }
+      }
+    }
+  }
+
   @Test("a database opened through a link is compacted where it lies, and the link stays one")
   func symbolicLink() throws {
     try withDirectory { directory in

@@ -75,10 +75,11 @@ enum SystemCall {
   // MARK: Names
 
   static func open(_ path: String, _ mode: OpenMode, rights: UInt32 = 0o644) throws(SystemError) -> Int32 {
+    // Nobody waits for the other end of a pipe that has the name. To a regular file it means nothing.
     let flags =
       switch mode {
-      case .readOnly: O_RDONLY
-      case .readWrite: O_RDWR
+      case .readOnly: O_RDONLY | O_NONBLOCK | O_NOCTTY
+      case .readWrite: O_RDWR | O_NONBLOCK | O_NOCTTY
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       case .readContent: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
       }

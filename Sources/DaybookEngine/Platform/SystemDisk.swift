@@ -15,7 +15,7 @@ package final class SystemDisk: Disk {
     do { descriptor = try SystemCall.open(path, mode, rights: rights) } catch {
       throw DiskFailure(operation, path: path, code: error.code)
     }
-    return try SystemDisk.file(descriptor, path, operation, mustBeRegular: mode == .readContent)
+    return try SystemDisk.file(descriptor, path, operation)
   }
 
   /// Opens a file of somebody else, which may be anything by now: through links, and without waiting. What is no regular file
@@ -30,15 +30,16 @@ package final class SystemDisk: Disk {
     } catch {
       throw DiskFailure(.open, path: path, code: error.code)
     }
-    return try file(descriptor, path, .open, mustBeRegular: true)
+    return try file(descriptor, path, .open)
   }
 
+  /// What is no regular file is refused, whatever it was opened for: a pipe or a device is neither a database nor a content.
   private static func file(
-    _ descriptor: Int32, _ path: String, _ operation: DiskFailure.Operation, mustBeRegular: Bool
+    _ descriptor: Int32, _ path: String, _ operation: DiskFailure.Operation
   ) throws(DiskFailure) -> any DiskFile {
     do throws(SystemError) {
       let status = try SystemCall.status(descriptor)
-      guard status.isRegular || !mustBeRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
+      guard status.isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
       return SystemFile(path: path, descriptor: descriptor, identity: status.identity)
     } catch {
       SystemCall.close(descriptor)
