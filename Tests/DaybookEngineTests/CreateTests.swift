@@ -60,9 +60,15 @@ struct CreateTests {
     var disk = SimulatedDisk(seed: 1, maximumFileByteCount: 1 << 20)
     disk.inject(SimulatedFault([.syncDirectory], call: 1))
     #expect(thrownCase { try Store.create("/d/a", disk: disk, options: .small()) } == "disk")
-    // The next one writes a commit, and dies before it can sync anything.
+    // The next one gets no further while the name is not on the disk.
     disk = disk.killed()
     disk.inject(SimulatedFault([.syncDirectory], call: 1))
+    let first = try KeyValueStore("/d/a", disk: disk, options: .withoutCheckpoints())
+    #expect(thrownCase { try first.put("key", [0]) } == "outcomeUnknown")
+    #expect(try frames(of: disk.bytes(of: "/d/a") ?? []).isEmpty)
+    // Another writes a commit, and dies before it can sync that.
+    disk = disk.killed()
+    disk.inject(SimulatedFault([.sync], call: 1))
     let writer = try KeyValueStore("/d/a", disk: disk, options: .withoutCheckpoints())
     #expect(thrownCase { try writer.put("key", [1]) } == "outcomeUnknown")
     disk = disk.killed()

@@ -199,6 +199,32 @@ struct StoreFailureTests {
     }
   }
 
+  /// A disk whose folders cannot be opened for a while.
+  private final class ClosedFolderDisk: ForwardingDisk {
+    let disk = newDisk()
+    let isClosed = Locked(false)
+    func syncDirectory(holding path: String) throws(DiskFailure) {
+      if isClosed.withLock({ $0 }) { throw DiskFailure(.open, path: path, code: 24) }
+      try disk.syncDirectory(holding: path)
+    }
+  }
+
+  @Test("a directory that cannot be opened before the first commit fails that one, and no more", arguments: [false, true])
+  func closedFolder(isRelaxed: Bool) throws {
+    let disk = ClosedFolderDisk()
+    try KeyValueStore(path, disk: disk, options: .withoutCheckpoints()).close()
+    var options = StoreOptions.withoutCheckpoints()
+    if isRelaxed { options.durability = .relaxed }
+    let store = try KeyValueStore(path, disk: disk, options: options)
+    disk.isClosed.withLock { $0 = true }
+    for _ in 0..<3 { #expect(thrownCase { try store.put("a", [1]) } == "disk") }
+    #expect(try store.contents().isEmpty)
+    disk.isClosed.withLock { $0 = false }
+    try store.put("b", [2])
+    try store.close()
+    #expect(try KeyValueStore(path, disk: disk, options: .withoutCheckpoints()).contents() == ["b": [2]])
+  }
+
   @Test("a transaction whose frame was written but could not be mapped does not come back after a crash")
   func failedMapping() throws {
     let disk = newDisk()

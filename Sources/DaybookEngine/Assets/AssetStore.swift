@@ -279,7 +279,8 @@ package final class AssetStore: Sendable {
         state.withLock { _ = $0.durableDirectories.insert(path) }
       }
     } catch {
-      remember(error)
+      // A folder that could not be opened was not synced, and the next try may work.
+      if error.operation == .syncDirectory { remember(error) }
       throw error
     }
   }

@@ -153,11 +153,12 @@ package final class SystemDisk: Disk {
   }
 
   package func syncDirectory(holding path: String) throws(DiskFailure) {
-    do {
-      let descriptor = try SystemCall.openDirectory(directory(holding: path))
-      defer { SystemCall.close(descriptor) }
-      try SystemCall.syncDirectory(descriptor)
-    } catch {
+    let folder = directory(holding: path)
+    let descriptor: Int32
+    // No failed sync: nothing was tried.
+    do { descriptor = try SystemCall.openDirectory(folder) } catch { throw DiskFailure(.open, path: folder, code: error.code) }
+    defer { SystemCall.close(descriptor) }
+    do { try SystemCall.syncDirectory(descriptor) } catch {
       throw DiskFailure(.syncDirectory, path: path, code: error.code)
     }
   }

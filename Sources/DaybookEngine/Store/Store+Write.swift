@@ -49,13 +49,32 @@ extension Store {
       return ticket
     }
     let header: FrameHeader
-    do { header = try transaction.writeCommit() } catch {
+    do throws(StoreError) {
+      try transaction.withTurn { (hold) throws(StoreError) in try makeNameDurable(hold) }
+      header = try transaction.writeCommit()
+    } catch {
       abort(transaction)
       releaseFileLockIfIdle()
       throw error
     }
     whenWritten()
     return finish(transaction, with: header)
+  }
+
+  /// Syncs the directory before the first commit of an open: whoever renamed the file may have died before doing so. Here and not
+  /// with the commit's own sync, because a directory that cannot be opened has lost nothing, and only this transaction fails.
+  private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
+    if hasDurableName || isUnfinished { return }
+    if !syncMonitor.withLock({ groupCommit.hasSyncedDirectory }) {
+      do throws(DiskFailure) {
+        if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
+      } catch {
+        guard error.operation == .syncDirectory else { throw .disk(error) }
+        try log.orDie { () throws(DiskFailure) in throw error }
+      }
+      syncMonitor.withLock { groupCommit.hasSyncedDirectory = true }
+    }
+    hasDurableName = true
   }
 
   /// Makes what a transaction has done the newest version, and gives the turn back.

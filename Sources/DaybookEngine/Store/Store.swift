@@ -46,6 +46,8 @@ import Synchronization
   /// Frames of pages have been written since the last sync of background work: no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
+  /// The file's name is known to survive power loss: see `makeNameDurable`.
+  var hasDurableName = false
 
   // What follows changes with the turn's monitor locked.
 
