@@ -46,6 +46,33 @@ struct OptionsTests {
     try third.expectClean()
   }
 
+  @Test("byte counts of any sign are no more than sizes", arguments: [0, -10, Int.min, Int.max])
+  func byteCounts(_ number: Int) throws {
+    for field in 0..<5 {
+      for access in [Database.Options.Access.mapped, .buffered] {
+        let database = try Database.scratch { options in
+          options.access = access
+          switch field {
+          case 0: options.checkpoint.minimumLogByteCount = number
+          case 1: options.checkpoint.maximumLogByteCount = number
+          case 2: options.checkpoint.memoryByteCount = number
+          case 3: options.snapshotMemory = number
+          default: options.pageCacheByteCount = min(number, 1 << 20)
+          }
+          if field == 1 { options.checkpoint.minimumLogByteCount = number }
+        }
+        try database.put("a", ["n": 1])
+        let snapshot = try database.snapshot()
+        try database.put("b", ["n": 2])
+        _ = try? snapshot.record(Record.ID("a"))
+        try database.compact()
+        #expect(try database.recordCount(in: .default) == 2)
+        try database.expectClean()
+        try database.close()
+      }
+    }
+  }
+
   @Test("one transaction has one date")
   func oneDate() throws {
     let database = try Database.scratch()

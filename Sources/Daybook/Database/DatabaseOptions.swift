@@ -143,6 +143,10 @@ extension Database {
     /// The defaults: every commit durable, nobody named.
     public init() {}
 
+    /// With less memory no transaction could be made.
+    private static let minimumMemoryByteCount = 32 << 10
+
+    /// The byte counts are those of a caller, of any sign: from here on they are sizes.
     var storeOptions: StoreOptions {
       var options = StoreOptions()
       options.durability =
@@ -154,15 +158,15 @@ extension Database {
       options.isReadOnly = isReadOnly
       options.proofTimeoutNanoseconds = UInt64(max(0, min(proofTimeout / .nanoseconds(1), 1e18)))
       options.access = access == .mapped ? .mapped : .buffered
-      options.pageCacheByteCount = pageCacheByteCount
+      options.pageCacheByteCount = max(0, pageCacheByteCount)
       let (seconds, attoseconds) = lockTimeout.components
       // A century is for ever, and its nanoseconds fit.
       options.lockTimeoutNanoseconds =
         min(UInt64(clamping: seconds), 100 * 365 * 86_400) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000)
-      options.minimumLogBudgetByteCount = checkpoint.minimumLogByteCount
-      options.maximumLogBudgetByteCount = max(checkpoint.maximumLogByteCount, checkpoint.minimumLogByteCount)
-      options.checkpointMemoryByteCount = checkpoint.memoryByteCount
-      options.snapshotMemoryByteCount = snapshotMemory
+      options.minimumLogBudgetByteCount = max(0, checkpoint.minimumLogByteCount)
+      options.maximumLogBudgetByteCount = max(options.minimumLogBudgetByteCount, checkpoint.maximumLogByteCount)
+      options.checkpointMemoryByteCount = max(Options.minimumMemoryByteCount, checkpoint.memoryByteCount)
+      options.snapshotMemoryByteCount = max(0, snapshotMemory)
       options.startsBatchesOnFreshSector = padding
       options.locksPerTransaction = lock == .perTransaction && !isReadOnly
       // Its commits are synced in any case. Shown before, one could be lost with its writer, and its number be given again by
