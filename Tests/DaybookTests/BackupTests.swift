@@ -40,6 +40,26 @@ struct BackupTests {
     try Database.open(at: target, options: .simulated(seed: seed), disk: disk)
   }
 
+  @Test("a commit that needed more memory than who copies it has is copied, by a backup, a salvage and a compaction")
+  func largeCommit() throws {
+    let disk = SimulatedDisk(seed: 4, maximumFileByteCount: 32 << 20)
+    do {
+      let database = try Database.open(on: disk)
+      try database.write { transaction in
+        for number in 0..<3000 { try transaction.save(.fresh("record number \(number)")) }
+      }
+      try database.close()
+    }
+    let database = try Database.open(on: disk) { $0.checkpoint.memoryByteCount = 128 << 10 }
+    try database.backup(to: "copy", disk: disk)
+    let copy = try opened(disk)
+    #expect(try copy.recordCount(in: .default) == 3000)
+    try copy.expectClean()
+    try database.compact()
+    try database.expectClean()
+    try database.close()
+  }
+
   @Test("a backup of a live database opens to a commit of the moment: records, history, tokens and metadata")
   func equal() throws {
     let disk = SimulatedDisk(seed: 41)

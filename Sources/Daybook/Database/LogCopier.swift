@@ -31,6 +31,7 @@ struct LogCopier {
   mutating func copy(_ commit: CommitReader) throws(StoreError) {
     if commit.isImage { return try copyImage(commit) }
     let transaction = try store.beginTransaction()
+    transaction.isCopy = true
     do throws(StoreError) {
       for index in 0..<commit.count {
         let (kind, payload) = try commit.operation(index)
@@ -64,6 +65,7 @@ struct LogCopier {
   /// Copies what makes sense of a commit of a damaged log.
   mutating func copy(_ commit: SalvageReader.Commit) throws(StoreError) {
     let transaction = try store.beginTransaction()
+    transaction.isCopy = true
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
       for index in 0..<commit.count {

@@ -36,6 +36,8 @@
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
   /// The turn, from `begin` to `end`; nil while an open or a reader replays with it.
   private var hold: Turn.Hold?
+  /// What it writes was committed before, in another file, whoever had what memory then. Set by whoever copies.
+  @safe @exclusivity(unchecked) package var isCopy = false
   /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.
   @safe @exclusivity(unchecked) package var addsData = false
   /// An applier that gathers so much while it replays applies it.
@@ -103,6 +105,7 @@
     partByteCount = limits.partByteCount
     failure = nil
     addsData = false
+    isCopy = false
     hasMetFullDisk = false
     start = (store.log.tail, store.log.zerosEnd.load(ordering: .relaxed))
     startFrame()
@@ -245,7 +248,7 @@
 
   private func checkMemory() throws(StoreError) {
     // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
-    if editor.createdByteCount > limits.pageByteCount, !isImage, !isGathering {
+    if editor.createdByteCount > limits.pageByteCount, !isImage, !isGathering, !isCopy {
       let error = StoreError.tooLarge(byteCount: editor.createdByteCount, limit: limits.pageByteCount)
       failure = error
       throw error
