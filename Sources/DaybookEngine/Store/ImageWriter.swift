@@ -51,10 +51,12 @@
     }
   }
 
+  /// Commits the image; after an error nothing of it is left.
   package func finish() throws(StoreError) {
     _ = try store.commit(transaction)
   }
 
+  /// Gives the image up, before `finish`.
   package func abort() { store.abort(transaction) }
 }
 

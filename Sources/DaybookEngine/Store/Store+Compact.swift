@@ -103,11 +103,11 @@ extension Store {
     let writer = try ImageWriter(target, sequence: position.sequence, pace: pace)
     do throws(StoreError) {
       try imager.writeImage(of: pin, self, to: writer)
-      try writer.finish()
     } catch {
       writer.abort()
       throw error
     }
+    try writer.finish()
     return position
   }
 

@@ -329,6 +329,7 @@ final class ProcessActor: @unchecked Sendable {
     guard let error = error as? StoreError else { return nil }
     return switch error {
     case .locked, .suspended: .locked
+    case .closed: .closed
     case .outcomeUnknown: .outcomeUnknown
     case .disk(let failure): failure.kind == .full ? .diskFull : .ioFailed
     case .snapshotTooOld: .snapshotTooOld
