@@ -114,12 +114,16 @@ extension AssetStore {
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let path = path(of: hold.digest)
     if try hasDurableName(hold, path) || isMutant("skip-asset-relink") { return }
+    // Known until a sync has worked: a folder that cannot be opened now may be next time, and then the name is there.
+    state.withLock { _ = $0.unsyncedNames.insert(hold.digest) }
     if try !disk.exists(path) {
       do { try disk.link(hold.temporary, to: path) } catch { if error.kind != .exists { throw error } }
     }
     try syncNames(of: hold.digest)
     // Another ingest that made the name, and whose own sync of it failed, has been told of what ours was not.
     try checkSyncs()
+    // Only a turn puts a name back, and this is one: nobody else has done so meanwhile.
+    state.withLock { _ = $0.unsyncedNames.remove(hold.digest) }
   }
 
   /// Whether a content's name is known to be durable, beyond that it is there: another ingest may just have made it.
@@ -127,7 +131,9 @@ extension AssetStore {
   /// It is where it leads to the hold's own file: that name was synced before there was a hold, or again by the `secure` that
   /// put it back, whose failed sync would be known here. But not of another process that had the turn meanwhile.
   private func hasDurableName(_ hold: AssetHold, _ path: String) throws(DiskFailure) -> Bool {
-    guard !takesTurns, hold.suspensionCount == suspensionCount, let identity = try disk.identity(of: path) else { return false }
+    guard !takesTurns, hold.suspensionCount == suspensionCount,
+      !state.withLock({ $0.unsyncedNames.contains(hold.digest) }), let identity = try disk.identity(of: path)
+    else { return false }
     return try disk.identity(of: hold.temporary) == identity
   }
 

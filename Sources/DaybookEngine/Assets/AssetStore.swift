@@ -22,7 +22,7 @@ package final class AssetStore: Sendable {
   let database: String
   package let disk: any Disk
   let random: @Sendable () -> UInt64
-  let state = Locked(State())
+  let state = Locked(State(), spansDiskCalls: true)
   /// Other processes may have the turn while names are held here.
   let takesTurns: Bool
   private let process = processID()
@@ -44,6 +44,8 @@ package final class AssetStore: Sendable {
     var knownDirectories: Set<String> = []
     /// Directories whose own name is known to be durable. None is ever removed while the store is open.
     var durableDirectories: Set<String> = []
+    /// Contents that have their name again, and no sync of it has worked so far.
+    var unsyncedNames: Set<AssetDigest> = []
     /// While a collection runs: what transactions have referred to since it began.
     var rescued: Set<AssetDigest>?
     /// A sync failed: what it should have made durable may never be, whatever a second sync says.

@@ -17,8 +17,6 @@ import Synchronization
 struct GroupCommit {
   /// Somebody leads a sync.
   private(set) var isSyncing = false
-  /// Every open for writing syncs the directory once: whoever renamed the file may have died before doing so.
-  var hasSyncedDirectory = false
   /// The group that the present sync covers, 0 or 1; between two syncs, the one that the last covered.
   private(set) var covered = 0
   /// The last frame that the present sync covers; all, as long as its leader waits for companions.
@@ -84,7 +82,6 @@ struct GroupCommit {
   /// The sync has ended, and so many commits go on, which may come back.
   mutating func end(commitCount: UInt64, companionCount: UInt64, nanoseconds: UInt64) {
     isSyncing = false
-    hasSyncedDirectory = true
     commitsWithCompanions = commitCount + companionCount
     lastSyncNanoseconds = nanoseconds
   }
@@ -139,10 +136,9 @@ extension Store {
     let targetOffset = log.writtenOffset.load(ordering: .acquiring)
     let target = log.writtenNumber.load(ordering: .acquiring)
     let companionCount = groupCommit.cover(through: target, commitCount: commits)
-    let needsDirectory = !groupCommit.hasSyncedDirectory
     syncMonitor.unlock()
     let start = SystemClock.monotonicNanoseconds()
-    let hasWorked = syncCommits(needsDirectory: needsDirectory)
+    let hasWorked = syncCommits()
     let duration = SystemClock.monotonicNanoseconds() - start
     syncMonitor.lock()
     var shown: UInt64?
@@ -171,9 +167,8 @@ extension Store {
   }
 
   /// False when the sync has failed, which is the end of this writer.
-  private func syncCommits(needsDirectory: Bool) -> Bool {
+  private func syncCommits() -> Bool {
     func sync() throws(DiskFailure) {
-      if needsDirectory, !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
       if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
     }
     if isMutant("retry-failed-sync") { return (try? sync()) != nil }

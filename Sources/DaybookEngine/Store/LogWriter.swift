@@ -31,6 +31,8 @@ final class LogWriter: @unchecked Sendable {
   /// There was no room for a frame: `close` leaves the reserve where it is.
   private(set) var hasMetFullDisk = false
   private(set) var hasWritten = false
+  /// Frames at the very end were written over half way: before another frame stands behind them, a walk ends in front of them.
+  private(set) var hasDamagedEnd = false
 
   /// Every frame up to this one is durable; `GroupCommit` and repairs move it, with `syncMonitor`.
   let durableThrough = Atomic<UInt64>(0)
@@ -154,6 +156,7 @@ final class LogWriter: @unchecked Sendable {
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
     tail.move(over: header)
+    hasDamagedEnd = false
     hasWritten = true
     writtenNumber.store(header.number, ordering: .releasing)
     writtenOffset.store(header.next, ordering: .releasing)
@@ -189,7 +192,10 @@ final class LogWriter: @unchecked Sendable {
   func erase(behind place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
-    do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch { return false }
+    do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch {
+      hasDamagedEnd = true
+      return false
+    }
     try sync(backgroundFile)
     return true
   }

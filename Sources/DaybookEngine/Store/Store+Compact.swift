@@ -230,7 +230,7 @@ extension Store {
         try disk.rename(temporary, to: path)
         if !isMutant("skip-directory-sync-after-compaction") { try disk.syncDirectory(holding: path) }
       }
-      target.groupCommit.hasSyncedDirectory = true
+      target.hasDurableName = true
       target.recovery = recovery
       stores.replace(by: target)
       supersede(hold)

@@ -14,8 +14,9 @@
 /// beside a writer need not look at it again: within their lives only a stranger shortens the file.
 extension Store {
   /// The end of the log, where all of it is known to be durable. Not so behind a `closed` frame of somebody who may have been
-  /// killed before its sync: then nothing has come since, and the length of that close stands.
-  var durableEnd: UInt64? { isDurable(log.tail.number - 1) ? log.tail.offset : nil }
+  /// killed before its sync: then nothing has come since, and the length of that close stands. Nor where the next walk would not
+  /// come so far.
+  var durableEnd: UInt64? { isDurable(log.tail.number - 1) && !log.hasDamagedEnd ? log.tail.offset : nil }
 
   /// Writes beside a `closed` frame how long the log was before it; the sync of the frame makes both durable.
   ///

@@ -24,7 +24,7 @@ extension Store {
       if mustSync {
         if !isMutant("skip-recovery-sync") { try file.sync(.full) }
         if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
-        groupCommit.hasSyncedDirectory = true
+        hasDurableName = true
       }
       log.zerosEnd.store(min(UInt64(try file.byteCount()), zerosEnd), ordering: .relaxed)
     } catch { throw .disk(error) }

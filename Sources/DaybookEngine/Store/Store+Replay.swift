@@ -111,7 +111,8 @@ extension LogReader {
   ) throws(LogFault) {
     var offset = plan.start.offset
     var parts: [FrameHeader] = []
-    while offset < plan.end.offset {
+    // Behind the last commit nothing shows anything, and a writer beside us may take parts back that no room was found for.
+    while offset < plan.lastCommitEnd.offset {
       if let target = plan.skips[offset] {
         offset = target
         continue

@@ -65,14 +65,12 @@ extension Store {
   /// with the commit's own sync, because a directory that cannot be opened has lost nothing, and only this transaction fails.
   private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
-    if !syncMonitor.withLock({ groupCommit.hasSyncedDirectory }) {
-      do throws(DiskFailure) {
-        if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
-      } catch {
-        guard error.operation == .syncDirectory else { throw .disk(error) }
-        try log.orDie { () throws(DiskFailure) in throw error }
-      }
-      syncMonitor.withLock { groupCommit.hasSyncedDirectory = true }
+    do throws(DiskFailure) {
+      if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
+    } catch {
+      // A directory that has another name by now has taken the file along: who goes on in the file loses nothing.
+      if error.operation != .syncDirectory, error.kind != .notFound { throw .disk(error) }
+      if error.operation == .syncDirectory { try log.orDie { () throws(DiskFailure) in throw error } }
     }
     hasDurableName = true
   }

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import DaybookEngine
+@testable import DaybookTesting
+
+/// A transaction that a full disk has refused gives its room back while others read the file, or while the disk goes on failing.
+@Suite("Room given back")
+struct TakeBackTests {
+  private static func options(partByteCount: Int) -> StoreOptions {
+    var options = StoreOptions.small()
+    options.partByteCount = partByteCount
+    options.reserveByteCount = 4096
+    options.closeCheckpointByteCount = 1 << 30
+    return options
+  }
+
+  private static func put(_ transaction: StoreTransaction, _ key: String, _ byteCount: Int) throws {
+    let (name, value) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: byteCount))
+    name.append(utf8: key)
+    value.append([UInt8](repeating: 7, count: byteCount))
+    try KeyValueTransaction(transaction).put(name.view, value.view)
+  }
+
+  @Test("a reader opens beside a writer whose parts go back at any moment of that")
+  func readerBeside() throws {
+    for moment in 1..<60 {
+      let disk = SimulatedDisk(seed: 3)
+      let writer = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
+      try writer.write { transaction in try Self.put(transaction.transaction, "c", 600_000) }
+      let transaction = try writer.stores.beginTransaction()
+      try Self.put(transaction, "part 1", 600_000)
+      // Another thread's sync takes the part along, and the next part says so.
+      try writer.stores.sync()
+      try Self.put(transaction, "part 2", 5000)
+      let hooked = ReadDisk(disk)
+      let readCount = Locked(0)
+      let hasEnded = Locked(false)
+      let giveBack: @Sendable () -> Void = {
+        hasEnded.withLock { $0 = true }
+        disk.limit(toByteCount: 0)
+        try? Self.put(writer.store.reusableTransaction, "part 3", 200_000)
+        writer.store.abort(writer.store.reusableTransaction)
+        disk.limit(toByteCount: nil)
+      }
+      hooked.beforeRead.withLock { hook in
+        hook = {
+          let count = readCount.withLock { count in
+            count += 1
+            return count
+          }
+          if count == moment { giveBack() }
+        }
+      }
+      var options = Self.options(partByteCount: 4096).readOnly
+      options.access = .buffered
+      options.pageCacheByteCount = 256 << 10
+      let reader = try KeyValueStore("a", disk: hooked, options: options)
+      #expect(try reader.value("c")?.count == 600_000)
+      let wasReached = hasEnded.withLock { $0 }
+      if !wasReached { giveBack() }
+      try reader.close()
+      try writer.close()
+      if !wasReached { return }
+    }
+  }
+
+  @Test("a file whose parts could not be taken back all the way is not called cut after a power loss in its close")
+  func failsHalfWay() throws {
+    for failing in 2..<8 {
+      let disk = SimulatedDisk(seed: 3)
+      let store = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 100_000))
+      try store.put("c", [1])
+      let transaction = try store.stores.beginTransaction()
+      try Self.put(transaction, "part 1", 120_000)
+      for call in [1, failing] {
+        disk.inject(SimulatedFault([.write], call: call, code: ErrorNumber.noSpace, leavesPartOfWrite: false, path: "a"))
+      }
+      #expect(throws: StoreError.self) { try Self.put(transaction, "part 2", 120_000) }
+      store.store.abort(transaction)
+      disk.removeFaults()
+      disk.observe { call in
+        for seed in 0..<20 as Range<UInt64> {
+          let image = disk.crashed(seed: seed, policy: .random)
+          #expect(throws: Never.self, "power loss before \(call), \(seed)") {
+            let found = try KeyValueStore("a", disk: image, options: Self.options(partByteCount: 100_000))
+            #expect(try found.value("c") == [1])
+          }
+        }
+      }
+      try store.close()
+      disk.observe(nil)
+    }
+  }
+}
+
+/// A disk that lets something happen before each read.
+private final class ReadDisk: ForwardingDisk, @unchecked Sendable {
+  let disk: SimulatedDisk
+  let beforeRead = Locked<(@Sendable () -> Void)?>(nil)
+
+  init(_ disk: SimulatedDisk) { self.disk = disk }
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    ReadFile(try disk.open(path, mode), self)
+  }
+}
+
+private final class ReadFile: ForwardingFile {
+  let file: any DiskFile
+  private let disk: ReadDisk
+
+  init(_ file: any DiskFile, _ disk: ReadDisk) {
+    self.file = file
+    self.disk = disk
+  }
+
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    disk.beforeRead.withLock { $0 }?()
+    // Safe: the caller's word, handed on.
+    return unsafe try file.read(into: target, count: count, at: offset)
+  }
+}
