@@ -28,6 +28,9 @@ package final class SimulatedDisk: Disk {
     var durableDirectories: Set<String> = []
     /// Of directories that were given any; as if they arrived with the names.
     var directoryAttributes: [String: FileAttributes] = [:]
+    /// Numbers of directories that were asked for theirs: one that is made again is another one.
+    var directoryInodes: [String: UInt64] = [:]
+    var directoryInodeCount: UInt64 = 0
     /// Changes of names that no directory sync has covered, in the order they were made.
     var pendingChanges: [NameChange] = []
     var inodeCount: UInt64 = 0
@@ -93,7 +96,11 @@ package final class SimulatedDisk: Disk {
   }
 
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
-    try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in state.names[path]?.identity }
+    try perform(SimulatedCall(.status, path)) { (state) throws(DiskFailure) in
+      if let content = state.names[path] { return content.identity }
+      guard state.directories.contains(path) else { return nil }
+      return FileIdentity(device: device, inode: state.directoryInode(of: path))
+    }
   }
 
   package func rename(_ source: String, to target: String) throws(DiskFailure) {
@@ -107,6 +114,8 @@ package final class SimulatedDisk: Disk {
         change.gone = moves.directories.map(\.source)
         let attributes = moves.directories.map { ($0.target, state.directoryAttributes.removeValue(forKey: $0.source)) }
         for (target, attributes) in attributes { state.directoryAttributes[target] = attributes }
+        let inodes = moves.directories.map { ($0.target, state.directoryInodes.removeValue(forKey: $0.source)) }
+        for (target, inode) in inodes { state.directoryInodes[target] = inode }
         return state.change(change)
       }
       guard let content = state.names[source] else {
@@ -183,6 +192,7 @@ package final class SimulatedDisk: Disk {
       guard state.names[path] == nil, !state.directories.contains(path) else {
         throw DiskFailure(.makeDirectory, path: path, code: ErrorNumber.exists)
       }
+      state.directoryInodes[path] = nil
       state.change(NameChange(directories: [directory(holding: path)], names: [], made: [path]))
     }
   }
@@ -355,6 +365,14 @@ struct NameChange: Sendable {
 }
 
 extension SimulatedDisk.State {
+  /// Apart from those of files, whose order many seeds depend on.
+  mutating func directoryInode(of path: String) -> UInt64 {
+    if let known = directoryInodes[path] { return known }
+    directoryInodeCount += 1
+    directoryInodes[path] = 1 << 62 | directoryInodeCount
+    return 1 << 62 | directoryInodeCount
+  }
+
   mutating func change(_ change: NameChange) {
     change.apply(to: &names, &directories)
     pendingChanges.append(change)

@@ -95,6 +95,44 @@ struct AssetCrashTests {
     #expect(crashes > 500 && orphans > 50, "crashes leave something to collect")
   }
 
+  /// Gives each directory of assets the number of the one that was removed before.
+  private final class ReusedNumbers: ForwardingDisk {
+    let disk: SimulatedDisk
+    init(_ disk: SimulatedDisk) { self.disk = disk }
+
+    func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
+      let identity = try disk.identity(of: path)
+      let name = path.split(separator: "/").last ?? ""
+      guard name.count == 2 || name.hasSuffix(".assets") else { return identity }
+      return identity.map { FileIdentity(device: $0.device, inode: 1) }
+    }
+  }
+
+  @Test(
+    "what is saved behind a folder of assets that was removed and made again survives power loss", arguments: [false, true])
+  func folderMadeAgain(byAnother: Bool) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let content = AssetBench.content(1, byteCount: 900)
+    let options = Self.options(seed: 1, .full)
+    let database =
+      byAnother
+      ? try Database.open(at: "a.daybook", options: options, disk: disk)
+      : try Database.open(at: "a.daybook", options: options, disk: ReusedNumbers(disk))
+    try database.put("before", asset: Asset(data: content))
+    let folders = try disk.entries(of: "a.daybook.assets").filter(\.isDirectory)
+    try AssetStore.removeAll("a.daybook.assets", on: disk)
+    if byAnother {
+      // By a process that is killed before it syncs them.
+      try disk.makeDirectory("a.daybook.assets")
+      for folder in folders { try disk.makeDirectory("a.daybook.assets/\(folder.name)") }
+    }
+    try database.put("behind", asset: Asset(data: content))
+    for seed in 1...40 as ClosedRange<UInt64> {
+      let image = disk.crashed(seed: seed)
+      try Self.expectWhole(Database.open(at: "a.daybook", options: Self.options(seed: 9, .full), disk: image))
+    }
+  }
+
   @Test("a backup that is cut off anywhere leaves no database without its assets, and can be made again")
   func backupCutOff() throws {
     let disk = SimulatedDisk(seed: 3)

@@ -42,8 +42,11 @@ package final class AssetStore: Sendable {
     var isClosed = false
     /// Directories that were found, and whose rights were looked at.
     var knownDirectories: Set<String> = []
-    /// Directories whose own name is known to be durable. None is ever removed while the store is open.
-    var durableDirectories: Set<String> = []
+    /// Directories whose own name is known to be durable, each with what had the name then: anybody may remove one, and
+    /// another process make it again.
+    var durableDirectories: [String: FileIdentity] = [:]
+    /// How often one was made here.
+    var madeDirectoryCount = 0
     /// Contents that have their name again, and no sync of it has worked so far.
     var unsyncedNames: Set<AssetDigest> = []
     /// While a collection runs: what transactions have referred to since it began.
@@ -250,6 +253,13 @@ package final class AssetStore: Sendable {
     let isThere = try disk.exists(path)
     if isThere, state.withLock({ $0.knownDirectories.contains(path) }) { return }
     let wanted = try attributes()?.ofDirectory
+    if !isThere {
+      // Before it is there: file systems give the number of what was removed to what is made next.
+      state.withLock { state in
+        if !isMutant("trust-remade-directory") { state.durableDirectories[path] = nil }
+        state.madeDirectoryCount += 1
+      }
+    }
     do throws(DiskFailure) {
       if isThere {
         if let wanted { try close(path, to: wanted.mode) }
@@ -269,22 +279,28 @@ package final class AssetStore: Sendable {
     try disk.setAttributes(attributes, of: path)
   }
 
-  /// Makes a content's name survive power loss, with the directories above it. Theirs once for each open: whoever made them
-  /// may have died before syncing.
+  /// Makes a content's name survive power loss, with the directories above it. Theirs once for each open, and again where they
+  /// were made anew: whoever made them may have died before syncing.
   func syncNames(of digest: AssetDigest) throws(DiskFailure) {
     if isMutant("skip-asset-directory-sync") { return }
     let folder = "\(directory)/\(digest.folder)"
     do throws(DiskFailure) {
       try disk.syncDirectory(holding: path(of: digest))
-      for path in [folder, directory] where !state.withLock({ $0.durableDirectories.contains(path) }) {
-        try disk.syncDirectory(holding: path)
-        state.withLock { _ = $0.durableDirectories.insert(path) }
-      }
+      for path in [folder, directory] { try syncName(ofDirectory: path) }
     } catch {
       // A folder that could not be opened was not synced, and the next try may work.
       if error.operation == .syncDirectory { remember(error) }
       throw error
     }
+  }
+
+  private func syncName(ofDirectory path: String) throws(DiskFailure) {
+    let (known, count) = state.withLock { ($0.durableDirectories[path], $0.madeDirectoryCount) }
+    let identity = try disk.identity(of: path)
+    if let known, known == identity || isMutant("trust-remade-directory") { return }
+    try disk.syncDirectory(holding: path)
+    // Not where another thread has made one since: the sync may have been of what was there before.
+    state.withLock { if $0.madeDirectoryCount == count { $0.durableDirectories[path] = identity } }
   }
 
   func sync(_ file: any DiskFile) throws(DiskFailure) {
