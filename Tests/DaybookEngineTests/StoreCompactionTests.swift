@@ -428,6 +428,28 @@ struct StoreCompactionTests {
     try store.close()
   }
 
+  @Test("one that a full disk refuses at any write leaves the database as it was, and no file beside it")
+  func fullDisk() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (store, contents) = try Self.filled(disk)
+    var refusedCount = 0
+    for call in 1...1000 {
+      disk.inject(SimulatedFault([.write], call: call, code: ErrorNumber.noSpace))
+      let thrown = thrownCase { try store.compact() }
+      disk.removeFaults()
+      if thrown == nil { break }
+      refusedCount += 1
+      #expect(thrown == "disk", "write \(call)")
+      #expect(try !disk.exists(Store.unfinishedPath(of: "a")))
+      try store.put("write \(call)", [1])
+      try store.write { try $0.delete("write \(call)") }
+    }
+    #expect(refusedCount > 3)
+    #expect(try store.contents() == contents)
+    try Self.expectSound(store)
+    try store.close()
+  }
+
   @Test("one that is cancelled leaves the database as it was, and no file beside it")
   func cancelled() throws {
     let disk = SimulatedDisk(seed: 1)

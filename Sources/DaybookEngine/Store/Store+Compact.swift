@@ -71,10 +71,13 @@ extension Store {
       try target.syncWritten()
       try replace(by: target, in: stores, temporary, from: position, imager)
     } catch {
+      var error = error
       // Not after the rename: then the target is current, and the error is one that this store died of.
       if stores.store !== target {
         target.abandon()
         try? disk.remove(temporary)
+        // It was the file in the making that died, and nothing was told of that.
+        if case .outcomeUnknown(let failure) = error, log.isAlive { error = .disk(failure) }
       }
       guard case .disk(let failure) = error, failure.kind == .full else { throw error }
       // What is needed is room for all that lives, not for the write that failed.
