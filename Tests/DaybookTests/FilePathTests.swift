@@ -188,6 +188,28 @@ struct FilePathTests {
     }
   }
 
+  @Test("a folder that is renamed or removed while a database in it is open keeps nobody from committing")
+  func folderRenamedWhileOpen() throws {
+    try withDirectory { directory in
+      let (folder, moved) = (directory + "/real", directory + "/moved")
+      let first = try Database.open(at: folder + "/a.daybook")
+      try first.write { try $0.setMetadata(Data([1]), forKey: "before") }
+      try first.close()
+      // Before the first commit of this open, which makes the file's name durable.
+      let database = try Database.open(at: folder + "/a.daybook")
+      try FileManager.default.moveItem(atPath: folder, toPath: moved)
+      for key in ["first", "second"] { try database.write { try $0.setMetadata(Data([2]), forKey: key) } }
+      try database.close()
+      let found = try Database.open(at: moved + "/a.daybook")
+      for key in ["before", "first", "second"] { #expect(try found.metadata(forKey: key) != nil) }
+      try FileManager.default.removeItem(atPath: moved)
+      try found.write { try $0.setMetadata(Data([3]), forKey: "third") }
+      #expect(try found.metadata(forKey: "third") == Data([3]))
+      try found.close()
+      #expect(!FileManager.default.fileExists(atPath: moved))
+    }
+  }
+
   @Test("a file that is copied while it is written opens to one of its commits, or says that it is damaged")
   func copiedWhileOpen() throws {
     try withDirectory { directory in

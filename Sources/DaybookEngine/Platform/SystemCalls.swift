@@ -157,6 +157,21 @@ enum SystemCall {
     return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
   }
 
+  /// Where an open file is now; nil where the system does not say. Of a file without a name it says something that is no path.
+  static func path(of descriptor: Int32) -> String? {
+    #if canImport(Darwin)
+      var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+      // Safe: the array has room for the longest path that the call writes.
+      let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+        guard let base = buffer.baseAddress else { return Int32(-1) }
+        return unsafe fcntl(descriptor, F_GETPATH, base)
+      }
+      return result == 0 ? String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) : nil
+    #else
+      return linkTarget("/proc/self/fd/\(descriptor)")
+    #endif
+  }
+
   static func status(_ path: String) throws(SystemError) -> FileStatus {
     try check(path)
     var status = stat()

@@ -136,6 +136,12 @@ import Synchronization
     }
   }
 
+  package func presentPath() throws(DiskFailure) -> String? {
+    let descriptor = try enter(.status)
+    defer { leave() }
+    return SystemCall.path(of: descriptor)
+  }
+
   package func attributes() throws(DiskFailure) -> FileAttributes {
     let descriptor = try enter(.status)
     defer { leave() }

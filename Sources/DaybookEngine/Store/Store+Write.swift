@@ -66,13 +66,23 @@ extension Store {
   private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
     do throws(DiskFailure) {
-      if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
+      if !isMutant("skip-directory-sync") { try syncName() }
     } catch {
-      // A directory that has another name by now has taken the file along: who goes on in the file loses nothing.
-      if error.operation != .syncDirectory, error.kind != .notFound { throw .disk(error) }
-      if error.operation == .syncDirectory { try log.orDie { () throws(DiskFailure) in throw error } }
+      guard error.operation == .syncDirectory else { throw .disk(error) }
+      try log.orDie { () throws(DiskFailure) in throw error }
     }
     hasDurableName = true
+  }
+
+  /// Syncs the directory that holds the file: where it is now, when a folder above it was renamed since the open.
+  func syncName() throws(DiskFailure) {
+    do { try disk.syncDirectory(holding: path) } catch {
+      guard error.operation == .open, error.kind == .notFound, !isMutant("folder-not-followed") else { throw error }
+      // Gone with its folder: there is no name to keep.
+      if try file.linkCount() == 0 { return }
+      guard let present = try file.presentPath(), try disk.identity(of: present) == file.identity else { throw error }
+      try disk.syncDirectory(holding: present)
+    }
   }
 
   /// Makes what a transaction has done the newest version, and gives the turn back.
