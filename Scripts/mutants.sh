@@ -31,6 +31,7 @@ show-unproven-frames             StoreOpeningTests      a reader alone shows fra
 sync-without-rewrite             HandOver|ProcessSearch a reader alone trusts a sync behind another's failed one
 publish-before-repair            HandOverTests          a takeover shows what a dead writer left before it is durable
 open-behind-writer               ReaderOpenTests        a read-only open does not wait for what was acknowledged before it
+cut-behind-parts                 TakeBackTests          a reader's version ends behind parts that may be taken back
 read-beyond-proof                StoreOpeningTests      a reader beside a writer shows what is not proven durable
 accept-file-header-checksum      RecoveryTests          the first page of the file is not verified
 accept-frame-header-checksum     RecoveryTests          headers of frames are not verified

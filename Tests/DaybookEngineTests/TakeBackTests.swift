@@ -64,6 +64,35 @@ struct TakeBackTests {
     }
   }
 
+  @Test("a reader without a mapping sees nothing of a transaction that was refused, where the next one has its place")
+  func readerOfTheNext() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let writer = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
+    try writer.put("c", [1])
+    let transaction = try writer.stores.beginTransaction()
+    try Self.put(transaction, "d", 50)
+    try Self.put(transaction, "part 1", 5000)
+    try writer.stores.sync()
+    try Self.put(transaction, "part 2", 5000)
+    var options = Self.options(partByteCount: 4096).readOnly
+    options.access = .buffered
+    options.pageCacheByteCount = 256 << 10
+    let reader = try KeyValueStore("a", disk: disk, options: options)
+    #expect(try reader.value("c") == [1])
+    disk.limit(toByteCount: 0)
+    #expect(throws: StoreError.self) { try Self.put(transaction, "part 3", 200_000) }
+    writer.store.abort(transaction)
+    disk.limit(toByteCount: nil)
+    // At the same place, and as long.
+    try writer.put("d", [UInt8](repeating: 9, count: 50))
+    try writer.put("e", [1])
+    try writer.store.writeNoteNow()
+    #expect(try reader.stores.refresh())
+    #expect(try reader.value("d") == [UInt8](repeating: 9, count: 50))
+    try reader.close()
+    try writer.close()
+  }
+
   @Test("a file whose parts could not be taken back all the way is not called cut after a power loss in its close")
   func failsHalfWay() throws {
     for failing in 2..<8 {

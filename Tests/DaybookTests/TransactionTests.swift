@@ -9,6 +9,24 @@ import Testing
 
 @Suite("transactions")
 struct TransactionTests {
+  @Test("what would wait for the end of a compaction is refused within the closure that is told of its progress")
+  func callsWithinCompaction() throws {
+    let database = try Database.scratch { _ in }
+    for number in 0..<50 { try database.put("record \(number)") }
+    var codes: [DatabaseError.Code?] = []
+    try database.compact { _, _ in
+      let calls: [() throws -> Void] = [
+        { try database.compact() }, { try database.collectAssets() }, { try database.suspend() }, { try database.close() },
+      ]
+      for call in calls { codes.append(failure { try call() }?.code) }
+      #expect(throws: Never.self) { try database.refresh() }
+      return true
+    }
+    #expect(!codes.isEmpty && codes.allSatisfy { $0 == .invalidArguments })
+    try database.expectClean()
+    try database.close()
+  }
+
   @Test("what would wait for the end of its own transaction is refused within it, and the transaction goes on")
   func callsWithin() throws {
     for lock in [Database.Options.Lock.whileOpen, .perTransaction] {

@@ -61,9 +61,11 @@ extension Database {
       throw DatabaseError(.operationCancelled, "Assets are being collected already.", facts: .init(path: path))
     }
     defer { store.endCollection() }
+    // Before the look: what was written when the collection began is seen by it, and what comes later is remembered.
+    if !isMutant("unlink-asset-early") { try sync() }
     let named = try namedAssets()
-    // Behind the look, not before it: at `.relaxed` the version that it saw may be ahead of what is durable, and a crash would
-    // bring back a record whose content is gone.
+    // And behind it: at `.relaxed` the version that it saw may be ahead of what is durable, and a crash would bring back a record
+    // whose content is gone.
     if !isMutant("unlink-asset-early") { try sync() }
     do throws(DiskFailure) {
       return try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace, held)

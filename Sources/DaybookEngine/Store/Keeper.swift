@@ -172,13 +172,14 @@ extension Store {
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
 
-  /// A frame without truth whose `durableThrough` covers all that is durable.
+  /// A frame without truth whose `durableThrough` covers all that is durable. For the keeper's thread: others see the keeper
+  /// with the turn only.
   package func appendNote() {
     if tryNote() { keeper?.ask(.note) }
   }
 
   /// A note, where no writer waits. True when it is worth trying again: somebody has the turn, or a commit is being synced.
-  private func tryNote() -> Bool {
+  func tryNote() -> Bool {
     guard let hold = turn.tryTake() else { return true }
     return turn.holding(hold) { hold in
       guard isUsable, fileLock.isHeld else { return false }

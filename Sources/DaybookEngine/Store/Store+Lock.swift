@@ -151,24 +151,25 @@ extension Store {
     }
   }
 
-  /// Takes the locks again and catches up with what others have done.
+  /// Takes the locks again and catches up with what others have done. Where that fails, also because the file has to be opened
+  /// again, this store has no lock and stays suspended.
   func resume() throws(StoreError) {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
-    guard life.isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
-    do throws(StoreError) {
-      if options.isReadOnly {
-        try Store.lockReaders(file, options)
-      } else if !options.locksPerTransaction {
-        try turn.holding(takeTurn()) { (hold) throws(StoreError) in
+    // Within one turn: a writer in line must not find the store awake, and take a lock that nobody would give back.
+    try turn.holding(takeTurn()) { (hold) throws(StoreError) in
+      guard life.isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
+      do throws(StoreError) {
+        if options.isReadOnly {
+          try Store.lockReaders(file, options)
+        } else if !options.locksPerTransaction {
           try acquireFileLock(hold)
           startKeeper()
         }
+      } catch {
+        life.isSuspended.store(true, ordering: .sequentiallyConsistent)
+        throw error
       }
-    } catch {
-      // Also where the file has to be opened again: until that has worked, this one has no lock, and stays suspended.
-      life.isSuspended.store(true, ordering: .sequentiallyConsistent)
-      throw error
     }
   }
 }

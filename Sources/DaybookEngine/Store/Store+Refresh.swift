@@ -14,7 +14,7 @@ extension StoreSwitch {
   package func refresh() throws(StoreError) -> Bool {
     try checkProcess()
     // Within a transaction nothing can be new, and whoever replaces the store would wait for it.
-    if store.turn.isHeldByCaller { return false }
+    if store.turn.isHeldByCaller || replacing.isHeldByCaller { return false }
     replacing.lock()
     defer { replacing.unlock() }
     return try refresh(store)

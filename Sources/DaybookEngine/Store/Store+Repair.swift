@@ -138,10 +138,16 @@ extension RecoveryPlan {
     return isClosed ? number - 1 : number
   }
 
-  /// Beside a live writer only what it has proven durable counts.
+  /// Beside a live writer only what it has proven durable counts, through the last commit: parts behind that may be taken back,
+  /// proven or not, and something else stand there then (`Store+TakeBack`).
   mutating func cut(to log: LogReader) throws(DiskFailure) {
     // What stands behind it may be a frame that is being written.
     if ending == .torn { ending = .clean }
+    try cutToProven(log)
+    if !isMutant("cut-behind-parts") { end = lastCommitEnd }
+  }
+
+  private mutating func cutToProven(_ log: LogReader) throws(DiskFailure) {
     guard let last, last.number > provenThrough else { return }
     var place = start
     var lastCommitEnd = start

@@ -134,7 +134,7 @@ extension Store {
     // Also where the store is suspended: it says so before it has synced.
     try syncWritten()
     // Elsewhere nobody waits for this; here whoever opens the file from now on shall see what was synced.
-    if options.durability == .relaxed { appendNote() }
+    if options.durability == .relaxed { _ = tryNote() }
   }
 
   func syncWritten() throws(StoreError) { try syncThrough(log.writtenNumber.load(ordering: .acquiring)) }

@@ -8,6 +8,31 @@ import Synchronization
 /// Its snapshots go on, and with the last of them everything that it had is given back, the object too: a reader never looks
 /// at a store before it has pinned a version of it, and the slots and the entrance are not the store's.
 @safe package final class StoreSwitch: @unchecked Sendable {
+  /// The right to put another store in the current one's place, or to keep that from happening. It knows who has it: a call
+  /// from a closure that a compaction asks for its progress would wait for itself.
+  package final class Replacing: Sendable {
+    private let monitor = Monitor()
+    private let holder = Atomic<UInt>(0)
+
+    package var isHeldByCaller: Bool { holder.load(ordering: .relaxed) == currentThreadNumber() }
+
+    package func lock() {
+      monitor.lock()
+      holder.store(currentThreadNumber(), ordering: .relaxed)
+    }
+
+    package func unlock() {
+      holder.store(0, ordering: .relaxed)
+      monitor.unlock()
+    }
+
+    package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+      lock()
+      defer { unlock() }
+      return try body()
+    }
+  }
+
   /// Keeps every store that somebody may read, the current one last.
   final class Kept: Sendable {
     fileprivate let stores = Locked<[Store]>([])
@@ -23,7 +48,7 @@ import Synchronization
   private let slots: ReaderSlots
   private let entrance = Entrance()
   /// One replacement at a time.
-  package let replacing = Monitor()
+  package let replacing = Replacing()
 
   let makeApplier: @Sendable () -> any Applier
 
@@ -155,6 +180,7 @@ import Synchronization
     let store = self.store
     try store.checkProcess()
     try store.checkMayWait()
+    if replacing.isHeldByCaller { throw .withinTransaction }
   }
 
   /// Throws what a transaction would that began now, without waiting for one.
