@@ -50,6 +50,28 @@ struct AssetNameTests {
     #expect(try simulated.crashed(seed: 1, policy: .none).entries(of: "a.daybook.assets").count > 0)
   }
 
+  @Test("an asset that was prepared while suspended is made durable again beside another process that linked it")
+  func preparedWhileSuspended() throws {
+    let simulated = SimulatedDisk(seed: 3)
+    let database = try Database.open(at: "a.daybook", options: Self.options(1), disk: simulated)
+    try database.write { transaction in try transaction.setMetadata(Data([1]), forKey: "k") }
+    try database.suspend()
+    let prepared = try database.prepare(Asset(data: Self.content))
+    do {
+      let disk = HookDisk(simulated)
+      let other = try Database.open(at: "a.daybook", options: Self.options(2), disk: disk)
+      let own = try other.prepare(Asset(data: Self.content))
+      _ = try other.collectAssets(grace: .zero)
+      disk.closesFolders.withLock { $0 = true }
+      // Links the name again, and cannot sync it.
+      #expect(throws: DatabaseError.self) { try Self.save(own, other) }
+      try other.close()
+    }
+    try database.resume()
+    try Self.save(prepared, database)
+    try Self.expectContent(on: simulated)
+  }
+
   @Test("a record whose deletion is not durable keeps its asset beside a collection")
   func relaxedDeletion() throws {
     let simulated = SimulatedDisk(seed: 3)

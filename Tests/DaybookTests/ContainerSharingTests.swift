@@ -29,6 +29,21 @@ struct ContainerSharingTests {
     return options
   }
 
+  @Test("closing within a transaction of one of its databases is refused, and closes nothing")
+  func closeWithinTransaction() throws {
+    let folder = try TemporaryFolder()
+    let container = try Container.open(Self.id, in: folder.path, options: options())
+    try container.privateDatabase.write { transaction in
+      #expect(failure { try container.close() }?.code == .invalidArguments)
+      try transaction.save(.fresh("r"))
+    }
+    for database in [container.privateDatabase, container.publicDatabase] {
+      try database.write { try $0.save(.fresh("after")) }
+    }
+    try container.close()
+    try Container.open(Self.id, in: folder.path, options: options()).close()
+  }
+
   @Test("threads that open and close are never told that it is locked")
   func openAndClose() throws {
     let folder = try TemporaryFolder()

@@ -96,6 +96,7 @@ public final class Container: Sendable {
   /// Whoever lets go of a container without closing it may have kept one of its databases: then the databases close as others
   /// do, each with its last reference.
   public func close() throws(DatabaseError) {
+    try ContainerRegistry.shared.checkCaller(shared)
     let isFirst = hasClosed.withLock { hasClosed in
       defer { hasClosed = true }
       return !hasClosed

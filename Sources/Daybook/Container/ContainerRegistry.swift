@@ -73,6 +73,11 @@ final class ContainerRegistry: @unchecked Sendable {
     }
   }
 
+  /// Throws within a transaction of one of a container's databases, which its close would wait for.
+  func checkCaller(_ container: OpenContainer) throws(DatabaseError) {
+    if container.process == processID() { try container.checkCaller(monitor) }
+  }
+
   /// One opening less. With the last one the databases are closed; whoever wants them meanwhile waits, and opens them anew.
   func close(_ container: OpenContainer) throws(DatabaseError) {
     guard container.process == processID() else {

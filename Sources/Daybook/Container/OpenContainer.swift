@@ -127,6 +127,12 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   /// Closes what is open. One caller at a time.
+  /// Throws where the caller is within a transaction of one of the databases: before anything is closed, not half way.
+  func checkCaller(_ monitor: Monitor) throws(DatabaseError) {
+    let open = monitor.withLock { DatabaseScope.allCases.compactMap { databases[$0]?.database } }
+    for database in open { try database.checkCaller() }
+  }
+
   func closeDatabases(_ monitor: Monitor) throws(DatabaseError) {
     account.finish()
     var first: DatabaseError?

@@ -189,7 +189,7 @@ public final class Database: Sendable {
 
   /// After `fork` a database belongs to the parent alone: in the child everything throws `closed`, and leaves the parent's
   /// locks and log as they are. A child opens the file for itself. Within a transaction nobody may wait for its end.
-  private func checkCaller() throws(DatabaseError) {
+  func checkCaller() throws(DatabaseError) {
     do { try stores.checkCaller() } catch { throw DatabaseError(error, path: path) }
   }
 

@@ -85,7 +85,8 @@ extension DatabaseError {
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
     case .withinTransaction:
       self.init(
-        .invalidArguments, "A transaction or a compaction cannot wait for its own end; call this after its closure has returned.",
+        .invalidArguments,
+        "A transaction or a compaction cannot wait for its own end; call this after its closure has returned.",
         facts: .init(path: path), cause: error)
     case .refused(let reason):
       self.init(.operationCancelled, "The work was stopped.", facts: .init(path: path, found: reason), cause: error)

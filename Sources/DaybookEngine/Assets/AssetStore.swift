@@ -36,7 +36,7 @@ package final class AssetStore: Sendable {
     var nameCount: UInt64 = 0
     /// No locks now; the database is suspended.
     var isSuspended = false
-    /// How often it has been.
+    /// How often it has been, and how often it has been resumed.
     var suspensionCount = 0
     /// Its database was closed.
     var isClosed = false
@@ -212,6 +212,8 @@ package final class AssetStore: Sendable {
     state.withLock { state in
       guard state.isSuspended else { return }
       state.isSuspended = false
+      // What was prepared meanwhile was prepared beside others, too.
+      state.suspensionCount += 1
       state.holder?.resume()
     }
   }

@@ -40,7 +40,8 @@ extension Store {
       var header = header
       header.leastByteCount = log.tail.offset
       let page = header.encoded()
-      try log.orDie { () throws(DiskFailure) in try file.write(page.view, at: 0) }
+      // Where that fails the file gets no name.
+      try Store.mapped { () throws(DiskFailure) in try file.write(page.view, at: 0) }
     }
   }
 
