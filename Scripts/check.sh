@@ -73,7 +73,7 @@ model() {
 buffered() {
   DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests'
 }
-thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread; }
+thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold.
 address() { ASAN_OPTIONS=detect_leaks=0 tests --sanitize address --scratch-path .build/address; }
 demo() { swift run -c release daybook demo; }

@@ -9,13 +9,13 @@
 /// header's checksum, because a crash may tear it while it is written: what does not hold counts as not there. The length
 /// never names a byte that the write of the sector was to make durable itself, so it holds whatever else a crash took.
 /// Spec: FORMAT.md §2.
-enum ClosedLength {
+package enum ClosedLength {
   static let offset = 2048
   static let byteCount = 512
   static let range = offset..<offset + byteCount
 
   /// The length that a first page tells; nil where none was written, or it does not hold.
-  static func read(_ page: ByteView, salt: UInt64) -> UInt64? {
+  package static func read(_ page: ByteView, salt: UInt64) -> UInt64? {
     guard page.count >= range.upperBound else { return nil }
     let sector = page.slice(range)
     guard sector.uint64(at: byteCount - 8) == checksum(of: sector, salt: salt) else { return nil }

@@ -197,7 +197,8 @@ import DaybookEngine
   private func look() {
     guard finding == nil, isWhole, let written = disk.bytes(of: Self.path) else { return }
     let frames = WrittenFrame.all(of: written)
-    sectors.insert(Self.sector(of: written))
+    // One that is half written, because the disk takes a write in pieces, says nothing.
+    if Self.tellsLength(written) { sectors.insert(Self.sector(of: written)) }
     let pending = disk.pendingChanges
     var generator = SeededGenerator(seed: seed &* 977 &+ UInt64(callCount))
     for _ in 0..<tailsPerCall {
@@ -215,6 +216,13 @@ import DaybookEngine
 
   private static func sector(of bytes: [UInt8]) -> [UInt8] {
     Array(bytes[min(2048, bytes.count)..<min(2560, bytes.count)])
+  }
+
+  private static func tellsLength(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= FileHeader.byteCount else { return false }
+    let page = ByteBuffer(capacity: FileHeader.byteCount)
+    page.append(Array(bytes[..<FileHeader.byteCount]))
+    return ClosedLength.read(page.view, salt: page.view.uint64(at: 40)) != nil
   }
 
   /// What an image says of the length at the last close; FORMAT.md §2. A sector that a crash tore says nothing.
