@@ -12,7 +12,7 @@ final class FileLock: @unchecked Sendable {
   private let turn: Turn
   private var claim: WriterClaim?
   /// False between transactions, or while suspended: another process may write then. Changes with the turn.
-  private(set) var isHeld: Bool
+  @safe @exclusivity(unchecked) private(set) var isHeld: Bool
   private var heldSince = SystemClock.monotonicNanoseconds()
   /// Work that keeps it from being given back; guarded by the turn's monitor.
   private var keeperCount = 0

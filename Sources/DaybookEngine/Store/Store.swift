@@ -33,9 +33,9 @@ import Synchronization
   // What follows changes with the turn.
 
   /// The newest version, which the next transaction begins on.
-  var head: StateRecord
+  @safe @exclusivity(unchecked) var head: StateRecord
   /// Where replay would start after a crash now.
-  var freeze: LogPosition
+  @safe @exclusivity(unchecked) var freeze: LogPosition
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// The one transaction object, lent to the holder of the turn.
   private(set) lazy var reusableTransaction = StoreTransaction(store: self)
@@ -47,17 +47,17 @@ import Synchronization
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
   /// The file's name is known to survive power loss: see `makeNameDurable`.
-  var hasDurableName = false
+  @safe @exclusivity(unchecked) var hasDurableName = false
 
   // What follows changes with the turn's monitor locked.
 
-  var isCheckpointing = false
+  @safe @exclusivity(unchecked) var isCheckpointing = false
   /// Writers wait while the log, without its frames of pages, is longer than this: a compaction is catching up with them.
-  var commitLimit = UInt64.max
+  @safe @exclusivity(unchecked) var commitLimit = UInt64.max
 
   /// Guards what is durable and what is shown.
   let syncMonitor: Monitor
-  var groupCommit = GroupCommit()
+  @safe @exclusivity(unchecked) var groupCommit = GroupCommit()
   /// How often commits that somebody waits for have been synced, here and in the file that this one will replace. Set
   /// with the turn, before the first commit.
   var commitSyncs = CommitSyncs.Count()

@@ -35,7 +35,7 @@
   @safe @exclusivity(unchecked) package private(set) var failure: StoreError?
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
   /// The turn, from `begin` to `end`; nil while an open or a reader replays with it.
-  private var hold: Turn.Hold?
+  @safe @exclusivity(unchecked) private var hold: Turn.Hold?
   /// What it writes was committed before, in another file, whoever had what memory then. Set by whoever copies.
   @safe @exclusivity(unchecked) package var isCopy = false
   /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.

@@ -31,10 +31,10 @@ final class Turn: @unchecked Sendable {
   /// The thread that has the turn; 0 while nobody has it. A thread looks for its own number only, which nobody else puts here.
   private let holder = Atomic<UInt>(0)
   /// Writers that wait, in line or awake. Guarded by `monitor`.
-  private(set) var waitingWriterCount = 0
-  private var hoveringWriterCount = 0
+  @safe @exclusivity(unchecked) private(set) var waitingWriterCount = 0
+  @safe @exclusivity(unchecked) private var hoveringWriterCount = 0
   /// Turns in a row after which nobody in line was woken.
-  private var turnsWithoutLine = 0
+  @safe @exclusivity(unchecked) private var turnsWithoutLine = 0
   private static let maximumTurnsWithoutLine = 15
   private static let yieldsBeforeSleep = 4
   private static let looksBeforeYield = 1000

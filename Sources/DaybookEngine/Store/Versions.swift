@@ -14,24 +14,24 @@ final class Versions: @unchecked Sendable {
   private let log: LogWriter
   private let snapshotMemoryByteCount: Int
 
-  private var pending: [StateReference] = []
+  @safe @exclusivity(unchecked) private var pending: [StateReference] = []
   /// Address → version of every state that is not freed.
-  private(set) var live: [UInt: UInt64] = [:]
+  @safe @exclusivity(unchecked) private(set) var live: [UInt: UInt64] = [:]
   /// The newest state that was shown, and its sequence for those who have pinned none.
   let newestWord = Atomic<UInt>(0)
   let shownSequence = Atomic<UInt64>(0)
   /// Where the readers of a database come in, while its current store is the one of these versions.
-  private var entrance: Entrance?
+  @safe @exclusivity(unchecked) private var entrance: Entrance?
   /// Work that looks at versions without having pinned them.
   private var visitorCount = 0
   private var isReleased = false
 
   /// Pages that are replaced, but that a pinned version may still need.
-  private var waitingPages: [TreeEditor.Retired] = []
+  @safe @exclusivity(unchecked) private var waitingPages: [TreeEditor.Retired] = []
   /// What they take of memory; of trees that were dropped as a whole only their roots.
-  private(set) var waitingByteCount = 0
+  @safe @exclusivity(unchecked) private(set) var waitingByteCount = 0
   /// With so many waiting bytes it is worth looking who still needs them.
-  private var reclaimThreshold = Versions.minimumReclaimByteCount
+  @safe @exclusivity(unchecked) private var reclaimThreshold = Versions.minimumReclaimByteCount
   private static let minimumReclaimByteCount = 1 << 20
   /// How often all that waits was looked through.
   private(set) var reclaimRoundCount = 0
