@@ -3,7 +3,7 @@
 #
 #     Scripts/check.sh                what to run before handing something over: build, tests, format, demo, smoke
 #     Scripts/check.sh PART …         only these parts, in this order
-#     Scripts/check.sh all            everything that the CI does: about 28 minutes on two cores
+#     Scripts/check.sh all            everything that the CI does: about 40 minutes on two cores
 #
 # Parts:
 #     build     debug and release build; warnings are errors
