@@ -346,10 +346,16 @@ final class ProcessActor: @unchecked Sendable {
   func finish() throws {
     disk = process.disk
     disk.removeFaults()
-    guard let open = process.open, !disk.isDead else { return leave() }
+    guard let open = process.open, !open.disk.isDead else { return leave() }
     if held?.open !== open { held = nil }
-    do { try lookAgain() } catch let error as DatabaseError where error.code == .snapshotTooOld {}
-    held = nil
-    try process.look(open)
+    do {
+      do { try lookAgain() } catch let error as DatabaseError where error.code == .snapshotTooOld {}
+      held = nil
+      try process.look(open)
+    } catch {
+      // Another thread's kill of the same process may come as late as this.
+      if open.disk.isDead { return leave() }
+      throw error
+    }
   }
 }
