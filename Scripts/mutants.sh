@@ -23,6 +23,7 @@ cover-late-frames                ThreadSearch           a sync acknowledges what
 forget-next-leader               ThreadSearch           after a sync nobody is woken of those whom it did not cover
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
 skip-directory-sync              Create|CrashTests      the first commit of an open does not sync the directory
+folder-not-followed              FilePathTests          a folder that was renamed since the open ends each first commit
 skip-directory-sync-at-creation  RecordCrashTests       a new file's name is not synced
 skip-directory-sync-in-recovery  CreateTests            recovery does not sync the directory
 skip-recovery-sync               CrashTests             recovery does not sync what it wrote
@@ -75,6 +76,7 @@ skip-inode-check-at-takeover     TurnTests              who takes the lock again
 forget-lineage                   ForkTests              commits belong to no lineage
 skip-asset-directory-sync        AssetCrash             an asset's name is not synced before the commit that refers to it
 skip-asset-sync                  AssetCrash             an asset's content is not synced before it gets its name
+trust-remade-directory           Asset                  a folder of contents that was made again is taken for durable
 unlink-asset-early               AssetCrash             an asset goes before the commit that drops it is durable
 skip-asset-relink                AssetCollector         a commit does not look whether a collector took its asset's name
 forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
