@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// A disk as one process sees it: it knows which of its descriptions hold the writer's byte, counts what was written into a
 /// database without it, and lets a test do something before calls.
-package final class WatchedDisk<Base: Disk>: ForwardingDisk, Watcher, @unchecked Sendable {
+package final class WatchedDisk<Base: Disk>: ForwardingDisk, @unchecked Sendable {
   package let disk: Base
   package let watch = Watch()
 
@@ -18,8 +18,6 @@ package final class WatchedDisk<Base: Disk>: ForwardingDisk, Watcher, @unchecked
     WatchedFile(try disk.createPrivate(path, byteCount: byteCount), watch)
   }
 }
-
-package protocol Watcher: AnyObject { var watch: Watch { get } }
 
 /// What a watched disk has seen, and what it does on the way.
 package final class Watch: @unchecked Sendable {
