@@ -192,7 +192,7 @@ struct CheckpointPagesTests {
   func freedMemoryIsPoisoned() throws {
     let pages = DirtyPages(poisons: true)
     let freed = try pages.allocate(birth: 7, mark: 1)
-    DirtyPage(freed).page.initialize(kind: Page.Kind.leaf, level: 0, prefix: [1, 2].withView { $0 })
+    [1, 2].withView { DirtyPage(freed).page.initialize(kind: Page.Kind.leaf, level: 0, prefix: $0) }
     pages.deallocate(freed)
     #expect(DirtyPage(freed).birth == DirtyPage.poisonedBirth)
     #expect(DirtyPage(freed).page.kind == DirtyPages.poison)
