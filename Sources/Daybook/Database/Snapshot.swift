@@ -10,7 +10,7 @@ import DaybookEngine
 /// Cheap to take (about 10 ns); a long-lived one holds back memory and, past `Options.snapshotMemory`, throws
 /// `snapshotTooOld`. It may move to another thread, and several may read through it at once.
 public struct Snapshot: ~Copyable, Sendable {
-  private let database: Database
+  let database: Database
   /// The store that it reads: after a compaction another than the database's.
   private let store: Store
   private let pin: Store.SnapshotPin
