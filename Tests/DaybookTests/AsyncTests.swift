@@ -66,12 +66,10 @@ struct AsyncTests {
     blocker.start()
     while !state.withLock({ $0.hasTurn }) { await Task.yield() }
     let writers = (0..<50).map { number in Task { try await database.write { try $0.save(.fresh("r\(number)")) } } }
-    let clock = ContinuousClock()
-    let time = try await clock.measure {
-      for _ in 0..<20 {
-        let count = try await database.read { try $0.recordCount(in: .default) }
-        #expect(count == 1)
-      }
+    // All of them return while the first writer has the turn, so none of them waited for it.
+    for _ in 0..<20 {
+      let count = try await database.read { try $0.recordCount(in: .default) }
+      #expect(count == 1)
     }
     mayEnd.withLock {
       state.withLock { $0.isDone = true }
@@ -80,7 +78,6 @@ struct AsyncTests {
     for writer in writers { _ = try await writer.value }
     let count = try await database.read { try $0.recordCount(in: .default) }
     #expect(count == 52)
-    #expect(time < .seconds(5), "reads took \(time)")
   }
 
   @Test("contents are taken in, and reads go on, while a transaction is under way and many assets are prepared")
