@@ -82,6 +82,7 @@ skip-asset-relink                AssetCollector         a commit does not look w
 forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
+remove-others-files              FolderTests            root removes files of another user under names that it clears
 accept-forked-token              ForkTests              tokens of another lineage pass
 forget-cascade                   CascadeTests           what belongs to a deleted record stays
 cascade-one-level                CascadeTests           what belongs to a victim stays

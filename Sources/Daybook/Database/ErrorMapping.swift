@@ -106,6 +106,8 @@ extension DatabaseError {
     case .closed: self.init(.closed, facts: facts, cause: failure)
     case .notRegular:
       self.init(.ioFailed, "Something else than a file or folder of the database has its name.", facts: facts, cause: failure)
+    case .foreign:
+      self.init(.ioFailed, "It belongs to another user and is left alone.", facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

@@ -50,6 +50,13 @@ package protocol Disk: AnyObject, Sendable {
   func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry]
   /// The same of a directory itself: `.notRegular` for a link that leads to one.
   func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry]
+
+  // Directories that are opened, so that names in them are reached by no path: `DiskFolder.swift`.
+
+  /// Opens a directory; not through a link in the last component of its path. `.notFound` when there is none.
+  func folder(at path: String) throws(DiskFailure) -> any DiskFolder
+  /// The directory that holds a path, through links. It need not be one that may be listed.
+  func folder(holding path: String) throws(DiskFailure) -> any DiskFolder
 }
 
 /// Disks without links.
@@ -164,7 +171,8 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
     case link, makeDirectory, list, protect
   }
-  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, notRegular, other }
+  /// `foreign`: it belongs to another user, and is left alone though it could be removed.
+  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, other }
 
   package let operation: Operation
   package let path: String

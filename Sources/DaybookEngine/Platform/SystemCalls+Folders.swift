@@ -33,7 +33,11 @@ extension SystemCall {
 
   /// The names in a directory, but "." and "..".
   static func entries(of path: String, followingLink: Bool) throws(SystemError) -> [DirectoryEntry] {
-    let descriptor = try openDescriptor(path, O_RDONLY | O_DIRECTORY | (followingLink ? 0 : O_NOFOLLOW))
+    try entries(ofDescriptor: openDirectory(path, followsLink: followingLink))
+  }
+
+  /// Closes the descriptor.
+  static func entries(ofDescriptor descriptor: Int32) throws(SystemError) -> [DirectoryEntry] {
     guard let stream = unsafe fdopendir(descriptor) else {
       let error = SystemError.last
       close(descriptor)
@@ -58,18 +62,11 @@ extension SystemCall {
       case Int32(DT_DIR): isDirectory = true
       case Int32(DT_UNKNOWN):
         // Some file systems do not tell.
-        isDirectory = (try? isDirectoryNamed(path + "/" + name)) ?? false
+        isDirectory = (try? status(in: descriptor, name).isDirectory) ?? false
       default: isDirectory = false
       }
       entries.append(DirectoryEntry(name: name, isDirectory: isDirectory))
     }
-  }
-
-  private static func isDirectoryNamed(_ path: String) throws(SystemError) -> Bool {
-    var status = stat()
-    // Safe: the structure outlives the call.
-    guard unsafe lstat(path, &status) == 0 else { throw .last }
-    return status.st_mode & S_IFMT == S_IFDIR
   }
 
   static func makeReadOnly(_ descriptor: Int32) throws(SystemError) {

@@ -27,6 +27,8 @@ package enum ErrorNumber {
   package static let notEmpty: Int32 = ENOTEMPTY
   package static let tooManyLinks: Int32 = ELOOP
   package static let again: Int32 = EAGAIN
+  package static let otherVolume: Int32 = EXDEV
+  package static let notPermitted: Int32 = EPERM
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -66,6 +68,8 @@ struct FileStatus {
   let linkCount: Int
   let byteCount: Int
   let isRegular: Bool
+  let isDirectory: Bool
+  let owner: UInt32
 }
 
 enum SystemCall {
@@ -91,10 +95,6 @@ enum SystemCall {
     try openDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
   }
 
-  static func openDirectory(_ path: String) throws(SystemError) -> Int32 {
-    try openDescriptor(path, O_RDONLY | O_DIRECTORY)
-  }
-
   static func openDescriptor(
     _ path: String, _ flags: Int32, rights: UInt32 = 0o644
   ) throws(SystemError) -> Int32 {
@@ -109,7 +109,7 @@ enum SystemCall {
 
   /// The same open file under a number that is not one of the three that programs write to without asking: where standard
   /// error is closed, a file gets its number, and the next message of anybody goes into the file.
-  private static func raised(_ descriptor: Int32) throws(SystemError) -> Int32 {
+  static func raised(_ descriptor: Int32) throws(SystemError) -> Int32 {
     if descriptor > STDERR_FILENO || isMutant("standard-descriptor") { return descriptor }
     defer { close(descriptor) }
     let raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
@@ -216,14 +216,9 @@ enum SystemCall {
     try check(target)
     switch way {
     case .atOnce:
-      #if canImport(Darwin)
-        if unsafe renamex_np(source, target, UInt32(RENAME_EXCL)) == 0 { return true }
-      #else
-        guard let call = unsafe renameAt2 else { return false }
-        // Safe: paths are C strings for the length of the call. AT_FDCWD and RENAME_NOREPLACE are not imported.
-        if unsafe call(-100, source, -100, target, 1) == 0 { return true }
-      #endif
-      guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP || errno == EOPNOTSUPP else { throw .last }
+      guard let code = unsafe renameNoReplace(AT_FDCWD, source, AT_FDCWD, target) else { return false }
+      if code == 0 { return true }
+      guard code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP else { throw SystemError(code: code) }
       return false
     case .byLink:
       do { try link(source, to: target) } catch {
@@ -239,6 +234,20 @@ enum SystemCall {
       }
     }
     return true
+  }
+
+  /// One call that takes a free name only: zero, or the errno of its failure; nil in a library without it.
+  static func renameNoReplace(
+    _ folder: Int32, _ name: UnsafePointer<CChar>, _ target: Int32, _ newName: UnsafePointer<CChar>
+  ) -> Int32? {
+    #if canImport(Darwin)
+      // Safe: the caller's C strings are valid for the length of the call.
+      return unsafe renameatx_np(folder, name, target, newName, UInt32(RENAME_EXCL)) == 0 ? 0 : errno
+    #else
+      guard let call = unsafe renameAt2 else { return nil }
+      // Safe: as above. RENAME_NOREPLACE, which is 1, is not imported.
+      return unsafe call(folder, name, target, newName, 1) == 0 ? 0 : errno
+    #endif
   }
 
   static func unlink(_ path: String) throws(SystemError) {
@@ -437,12 +446,14 @@ enum SystemCall {
 }
 
 extension FileStatus {
-  fileprivate init(_ status: stat) {
+  init(_ status: stat) {
     identity = FileIdentity(
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     linkCount = Int(clamping: status.st_nlink)
     byteCount = Int(status.st_size)
     isRegular = status.st_mode & S_IFMT == S_IFREG
+    isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    owner = UInt32(status.st_uid)
   }
 }
 

@@ -37,12 +37,7 @@ package final class SystemDisk: Disk {
   private static func file(
     _ descriptor: Int32, _ path: String, _ operation: DiskFailure.Operation
   ) throws(DiskFailure) -> any DiskFile {
-    do throws(SystemError) {
-      let status = try SystemCall.status(descriptor)
-      guard status.isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
-      return SystemFile(path: path, descriptor: descriptor, identity: status.identity)
-    } catch {
-      SystemCall.close(descriptor)
+    do { return try SystemFile.take(descriptor, path) } catch {
       throw DiskFailure(operation, path: path, code: error.code)
     }
   }
@@ -153,14 +148,15 @@ package final class SystemDisk: Disk {
   }
 
   package func syncDirectory(holding path: String) throws(DiskFailure) {
-    let folder = directory(holding: path)
-    let descriptor: Int32
-    // No failed sync: nothing was tried.
-    do { descriptor = try SystemCall.openDirectory(folder) } catch { throw DiskFailure(.open, path: folder, code: error.code) }
-    defer { SystemCall.close(descriptor) }
-    do { try SystemCall.syncDirectory(descriptor) } catch {
-      throw DiskFailure(.syncDirectory, path: path, code: error.code)
-    }
+    try folder(holding: path).sync(holding: name(of: path))
+  }
+
+  package func folder(at path: String) throws(DiskFailure) -> any DiskFolder {
+    try SystemFolder.open(path, followsLink: false)
+  }
+
+  package func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
+    try SystemFolder.open(directory(holding: path), followsLink: true)
   }
 }
 

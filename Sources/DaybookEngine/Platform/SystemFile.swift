@@ -48,6 +48,18 @@ import Synchronization
 
   deinit { close() }
 
+  /// Owns the descriptor from here on. What is no regular file is refused, whatever it was opened for: ELOOP.
+  static func take(_ descriptor: Int32, _ path: String) throws(SystemError) -> SystemFile {
+    do throws(SystemError) {
+      let status = try SystemCall.status(descriptor)
+      guard status.isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
+      return SystemFile(path: path, descriptor: descriptor, identity: status.identity)
+    } catch {
+      SystemCall.close(descriptor)
+      throw error
+    }
+  }
+
   // MARK: Bytes
 
   package func byteCount() throws(DiskFailure) -> Int {
@@ -117,6 +129,15 @@ import Synchronization
       return try SystemCall.copyRange(from: origin, to: target, at: offset, count: count)
     } catch {
       throw DiskFailure(.write, path: path, code: error.code, offset: offset, byteCount: count)
+    }
+  }
+
+  /// Makes a name in an open directory a copy that shares the blocks; false where that cannot be.
+  func clone(to folder: Int32, _ name: String, _ target: String) throws(DiskFailure) -> Bool {
+    let descriptor = try enter(.read)
+    defer { leave() }
+    do { return try SystemCall.clone(descriptor, in: folder, to: name) } catch {
+      throw DiskFailure(.create, path: target, code: error.code)
     }
   }
 

@@ -1,0 +1,131 @@
+/// One directory that is open: all work with names inside it goes through this, and none through a path.
+///
+/// A path is walked anew by each call, and whoever may write to a directory on the way can put a link there between two
+/// calls. A directory that is open stays the one that it is, whatever becomes of its name. So names below a directory that
+/// others may write to are reached like this:
+///
+///     disk.folder(holding: "/srv/a.daybook")      by its path, through links: the database's own directory
+///       └─ folder("a.daybook.assets")             itself, never through a link
+///            └─ folder("3a")
+///                 └─ open("3a7f…", .readContent)  a regular file, never a link; nobody waits for a pipe
+///
+/// A name is one component: "", ".", ".." and names with a slash are refused. What is not of the kind that was asked for, a
+/// link above all, is `.notRegular`, and the failure names its path. The directory stays open as long as the object lives.
+///
+/// Threads: all calls may come from any thread at any time.
+package protocol DiskFolder: AnyObject, Sendable {
+  /// The path by which it was opened; for messages, and for what leaves the library.
+  var path: String { get }
+  /// Nil on a disk that knows folders by their paths alone, which has no links.
+  var identity: FileIdentity? { get }
+
+  /// Opens a regular file, or makes one in mode `.createNew`.
+  func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
+  /// Makes a file that has its attributes before it has any byte, and was never wider; nil: its owner's alone. `.exists`
+  /// when the name is taken.
+  /// - Parameter byteCount: what it will hold at most, if that is known: a disk in memory reserves no more.
+  func create(_ name: String, byteCount: Int?, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFile
+  /// Opens a directory in this one; `.notFound` when there is none.
+  func folder(_ name: String) throws(DiskFailure) -> any DiskFolder
+  /// Makes a directory that has its attributes before it holds anything; nil: its owner's alone. `.exists` when the name
+  /// is taken.
+  func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder
+  /// What it holds, by name.
+  func entries() throws(DiskFailure) -> [DirectoryEntry]
+  /// The identity of what has a name, itself and not what it leads to; nil when nothing has it.
+  func identity(of name: String) throws(DiskFailure) -> FileIdentity?
+
+  /// Takes a name away, whatever it names but a directory.
+  func remove(_ name: String) throws(DiskFailure)
+  /// Takes the name of a regular file away that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`.
+  func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
+  /// Throws what `remove(_:ownedBy:)` would throw, and removes nothing.
+  func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
+  /// Removes a directory that holds nothing.
+  func removeFolder(_ name: String) throws(DiskFailure)
+  /// `.foreign` when the directory itself belongs to none of `owners`.
+  func requireOwner(among owners: FileOwners) throws(DiskFailure)
+
+  /// Atomically makes a name in `target` name what `name` names here.
+  func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
+  /// As `Disk.renameWithoutReplacing`.
+  func renameWithoutReplacing(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
+  /// Gives what `name` names a second name, itself and not what it leads to; `.exists` when that is taken. Other disks and
+  /// volumes are refused.
+  func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
+  /// Makes `name` a copy of a file that shares its blocks until one of them changes; false where that cannot be. Then
+  /// nothing has been made.
+  func clone(_ source: any DiskFile, to name: String) throws(DiskFailure) -> Bool
+
+  /// Its own attributes.
+  func attributes() throws(DiskFailure) -> FileAttributes
+  func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
+  /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be
+  /// synced alone: then all of its volume is, by way of what has the name.
+  /// - Parameter name: one of its names; failures tell of it.
+  func sync(holding name: String) throws(DiskFailure)
+}
+
+extension DiskFolder {
+  /// The path of a name in it.
+  package func place(_ name: String) -> String {
+    switch path {
+    case ".": name
+    case "/": "/" + name
+    default: path + "/" + name
+    }
+  }
+
+  /// The directory with a name, or nil.
+  package func folderIfAny(_ name: String) throws(DiskFailure) -> (any DiskFolder)? {
+    do { return try folder(name) } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+}
+
+/// Whose files may be removed.
+package struct FileOwners: Sendable, Hashable {
+  /// Nil: everybody's.
+  private let numbers: Set<UInt32>?
+
+  private init(_ numbers: Set<UInt32>?) { self.numbers = numbers }
+
+  package static let anybody = FileOwners(nil)
+
+  /// This process's user, and the owner of a file with these attributes. Root gets no more than that: what it is asked to
+  /// clear may have been planted by anybody.
+  package static func ofUser(andOf attributes: FileAttributes?) -> FileOwners {
+    var numbers: Set<UInt32> = [SystemCall.effectiveUser]
+    if let attributes { numbers.insert(attributes.owner) }
+    return FileOwners(numbers)
+  }
+
+  /// The same, and all who may write to a file with these attributes: where a group or everybody may, any of them may have
+  /// added what belongs to it.
+  package static func ofWriters(of attributes: FileAttributes?) -> FileOwners {
+    if let attributes, attributes.mode & 0o022 != 0 { return .anybody }
+    return ofUser(andOf: attributes)
+  }
+
+  package func contains(_ owner: UInt32) -> Bool { numbers?.contains(owner) ?? true }
+}
+
+/// Disks that keep whole paths in a table, and those that forward to one.
+extension Disk {
+  package func folder(at path: String) throws(DiskFailure) -> any DiskFolder {
+    guard try exists(path) else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
+    return PathFolder(path, on: self)
+  }
+
+  package func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
+    PathFolder(directory(holding: path), on: self)
+  }
+}
+
+/// The last component of a path.
+package func name(of path: String) -> String {
+  guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+  return String(path[path.utf8.index(after: slash)...])
+}

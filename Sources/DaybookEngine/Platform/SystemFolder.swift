@@ -1,0 +1,223 @@
+/// A directory of the operating system, by its descriptor: see `DiskFolder`.
+///
+/// Always true: the descriptor is open as long as the object lives, and nothing else closes it; so no call can reach into a
+/// directory that got the same number later.
+package final class SystemFolder: DiskFolder {
+  package let path: String
+  private let descriptor: Int32
+  private let status: FileStatus
+  /// Entered only, without the right to list it.
+  private let isEntered: Bool
+
+  package var identity: FileIdentity? { status.identity }
+
+  private init(_ path: String, _ descriptor: Int32, _ status: FileStatus, isEntered: Bool = false) {
+    self.path = path
+    self.descriptor = descriptor
+    self.status = status
+    self.isEntered = isEntered
+  }
+
+  deinit { SystemCall.close(descriptor) }
+
+  // MARK: opening
+
+  /// - Parameter followsLink: whether the last component of the path may be a link.
+  package static func open(_ path: String, followsLink: Bool) throws(DiskFailure) -> SystemFolder {
+    do throws(SystemError) {
+      do throws(SystemError) {
+        let descriptor = try SystemCall.openDirectory(path, followsLink: followsLink)
+        return try take(descriptor, path)
+      } catch {
+        // Names in it can be reached all the same.
+        guard ErrorNumber.kind(of: error.code) == .permission else { throw error }
+        let descriptor = try SystemCall.enterDirectory(path, followsLink: followsLink)
+        return try take(descriptor, path, isEntered: true)
+      }
+    } catch { throw DiskFailure(.open, path: path, code: error.code) }
+  }
+
+  /// Owns the descriptor from here on.
+  private static func take(
+    _ descriptor: Int32, _ path: String, isEntered: Bool = false
+  ) throws(SystemError) -> SystemFolder {
+    do throws(SystemError) {
+      let status = try SystemCall.status(descriptor)
+      guard status.isDirectory else { throw SystemError(code: ErrorNumber.tooManyLinks) }
+      return SystemFolder(path, descriptor, status, isEntered: isEntered)
+    } catch {
+      SystemCall.close(descriptor)
+      throw error
+    }
+  }
+
+  package func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    if mode == .createNew { return try make(name, rights: 0o644) }
+    return try perform(.open, name) { () throws(SystemError) in
+      // Before it is opened: opening a device may do something already.
+      guard try SystemCall.status(in: descriptor, name).isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
+      return try SystemFile.take(SystemCall.open(in: descriptor, name, mode), place(name))
+    }
+  }
+
+  package func create(
+    _ name: String, byteCount: Int?, like attributes: FileAttributes?
+  ) throws(DiskFailure) -> any DiskFile {
+    if attributes != nil, isMutant("mode-not-kept") { return try make(name, rights: 0o644) }
+    let file = try make(name, rights: 0o600)
+    guard let attributes else { return file }
+    do { try file.setAttributes(attributes) } catch {
+      file.close()
+      try? remove(name)
+      throw error
+    }
+    return file
+  }
+
+  private func make(_ name: String, rights: UInt32) throws(DiskFailure) -> any DiskFile {
+    try perform(.create, name) { () throws(SystemError) in
+      try SystemFile.take(SystemCall.open(in: descriptor, name, .createNew, rights: rights), place(name))
+    }
+  }
+
+  package func folder(_ name: String) throws(DiskFailure) -> any DiskFolder {
+    try perform(.open, name) { () throws(SystemError) in
+      try SystemFolder.take(SystemCall.openDirectory(in: descriptor, name), place(name))
+    }
+  }
+
+  package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
+    try perform(.makeDirectory, name) { () throws(SystemError) in
+      try SystemCall.makeDirectory(in: descriptor, name, rights: 0o700)
+      let folder = try SystemFolder.take(SystemCall.openDirectory(in: descriptor, name), place(name))
+      // Whoever may write here may have put another in its place. (Some volumes give what a user makes to another.)
+      if folder.status.owner != SystemCall.effectiveUser, try !SystemCall.entries(in: folder.descriptor).isEmpty {
+        throw SystemError(code: ErrorNumber.tooManyLinks)
+      }
+      guard let attributes else { return folder }
+      do throws(SystemError) { try SystemCall.setAttributes(attributes, of: folder.descriptor) } catch {
+        try? SystemCall.removeDirectory(in: descriptor, name)
+        throw error
+      }
+      return folder
+    }
+  }
+
+  // MARK: names
+
+  package func entries() throws(DiskFailure) -> [DirectoryEntry] {
+    do { return try SystemCall.entries(in: descriptor).sorted { $0.name < $1.name } } catch {
+      throw DiskFailure(.list, path: path, code: error.code)
+    }
+  }
+
+  package func identity(of name: String) throws(DiskFailure) -> FileIdentity? {
+    do {
+      return try perform(.status, name) { () throws(SystemError) in try SystemCall.status(in: descriptor, name).identity }
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+
+  package func remove(_ name: String) throws(DiskFailure) {
+    try perform(.remove, name) { () throws(SystemError) in try SystemCall.unlink(in: descriptor, name) }
+  }
+
+  /// Between the look and the removal another file may take the name: of somebody who may take names away here anyway.
+  package func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
+    try checkRemovable(name, ownedBy: owners)
+    try remove(name)
+  }
+
+  package func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
+    let status = try perform(.remove, name) { () throws(SystemError) in try SystemCall.status(in: descriptor, name) }
+    guard status.isRegular else { throw DiskFailure(.remove, path: place(name), code: ErrorNumber.tooManyLinks) }
+    try check(status, place(name), owners)
+  }
+
+  package func removeFolder(_ name: String) throws(DiskFailure) {
+    try perform(.remove, name) { () throws(SystemError) in try SystemCall.removeDirectory(in: descriptor, name) }
+  }
+
+  package func requireOwner(among owners: FileOwners) throws(DiskFailure) { try check(status, path, owners) }
+
+  private func check(_ status: FileStatus, _ path: String, _ owners: FileOwners) throws(DiskFailure) {
+    if owners.contains(status.owner) || isMutant("remove-others-files") { return }
+    throw DiskFailure(.remove, path: path, kind: .foreign, code: ErrorNumber.notPermitted)
+  }
+
+  package func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
+    let target = try sibling(target, .rename, name)
+    try perform(.rename, name) { () throws(SystemError) in
+      try SystemCall.rename(in: descriptor, name, to: target.descriptor, newName)
+    }
+  }
+
+  package func renameWithoutReplacing(
+    _ name: String, to target: any DiskFolder, _ newName: String
+  ) throws(DiskFailure) {
+    let target = try sibling(target, .rename, name)
+    try perform(.rename, name) { () throws(SystemError) in
+      try SystemCall.renameWithoutReplacing(in: descriptor, name, to: target.descriptor, newName)
+    }
+  }
+
+  package func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
+    let target = try sibling(target, .link, name)
+    try perform(.link, name) { () throws(SystemError) in
+      try SystemCall.link(in: descriptor, name, to: target.descriptor, newName)
+    }
+  }
+
+  package func clone(_ source: any DiskFile, to name: String) throws(DiskFailure) -> Bool {
+    guard let source = source as? SystemFile else { return false }
+    return try source.clone(to: descriptor, name, place(name))
+  }
+
+  // MARK: the directory itself
+
+  package func attributes() throws(DiskFailure) -> FileAttributes {
+    do { return try SystemCall.attributes(descriptor) } catch { throw DiskFailure(.status, path: path, code: error.code) }
+  }
+
+  package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
+    do { try SystemCall.setAttributes(attributes, of: descriptor) } catch {
+      throw DiskFailure(.protect, path: path, code: error.code)
+    }
+  }
+
+  package func sync(holding name: String) throws(DiskFailure) {
+    if isEntered { return try syncVolume(holding: name) }
+    do { try SystemCall.syncDirectory(descriptor) } catch {
+      throw DiskFailure(.syncDirectory, path: place(name), code: error.code)
+    }
+  }
+
+  private func syncVolume(holding name: String) throws(DiskFailure) {
+    let holder: Int32
+    // No failed sync: nothing was tried.
+    do { holder = try SystemCall.openAnything(in: descriptor, name) } catch {
+      throw DiskFailure(.open, path: place(name), code: error.code)
+    }
+    defer { SystemCall.close(holder) }
+    do { try SystemCall.syncVolume(holding: holder) } catch {
+      throw DiskFailure(.syncDirectory, path: place(name), code: error.code)
+    }
+  }
+
+  // MARK: helpers
+
+  private func perform<Result>(
+    _ operation: DiskFailure.Operation, _ name: String, _ call: () throws(SystemError) -> Result
+  ) throws(DiskFailure) -> Result {
+    do { return try call() } catch { throw DiskFailure(operation, path: place(name), code: error.code) }
+  }
+
+  private func sibling(
+    _ folder: any DiskFolder, _ operation: DiskFailure.Operation, _ name: String
+  ) throws(DiskFailure) -> SystemFolder {
+    if let folder = folder as? SystemFolder { return folder }
+    throw DiskFailure(operation, path: place(name), code: ErrorNumber.otherVolume)
+  }
+}
