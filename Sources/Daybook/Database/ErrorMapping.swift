@@ -93,7 +93,7 @@ extension DatabaseError {
     }
   }
 
-  init(_ failure: DiskFailure) {
+  package init(_ failure: DiskFailure) {
     let facts = Facts(
       path: failure.path, offset: failure.offset, size: failure.byteCount,
       found: "\(failure.operation.rawValue), error \(failure.code)")
@@ -105,9 +105,12 @@ extension DatabaseError {
     case .exists: self.init(.ioFailed, "A file of this name exists already.", facts: facts, cause: failure)
     case .closed: self.init(.closed, facts: facts, cause: failure)
     case .notRegular:
-      self.init(.ioFailed, "Something else than a file or folder of the database has its name.", facts: facts, cause: failure)
+      self.init(
+        .ioFailed, "What has the name is not a regular file, or not a folder where one belongs.", facts: facts, cause: failure)
     case .foreign:
       self.init(.ioFailed, "It belongs to another user and is left alone.", facts: facts, cause: failure)
+    case .notUTF8:
+      self.init(.ioFailed, "The path leads through a name that is not UTF-8.", facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

@@ -171,8 +171,10 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
     case link, makeDirectory, list, protect
   }
-  /// `foreign`: it belongs to another user, and is left alone though it could be removed.
-  package enum Kind: Sendable { case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, other }
+  /// `foreign`: it belongs to another user, and is left alone though it could be removed. `notUTF8`: a path that no text can hold.
+  package enum Kind: Sendable {
+    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, other
+  }
 
   package let operation: Operation
   package let path: String

@@ -29,6 +29,8 @@ package enum ErrorNumber {
   package static let again: Int32 = EAGAIN
   package static let otherVolume: Int32 = EXDEV
   package static let notPermitted: Int32 = EPERM
+  package static let notUTF8: Int32 = EILSEQ
+  package static let noReader: Int32 = ENXIO
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -39,6 +41,7 @@ package enum ErrorNumber {
     case EACCES, EPERM, EROFS: .permission
     case EFBIG: .tooLarge
     case ELOOP, ENOTDIR, ENXIO: .notRegular
+    case EILSEQ: .notUTF8
     default: .other
     }
   }
@@ -118,20 +121,20 @@ enum SystemCall {
   }
 
   /// The absolute path without symbolic links. Where nothing is yet, the directory's with the name, and what a link that
-  /// leads nowhere would lead to.
+  /// leads nowhere would lead to. EILSEQ when it is not UTF-8: repaired, it would be the path of another file.
   static func resolve(_ path: String) throws(SystemError) -> String {
     var path = path
     for _ in 0..<maximumLinkCount {
       try check(path)
-      if let resolved = canonical(path) { return resolved }
+      if let resolved = try canonical(path) { return resolved }
       guard errno == ENOENT else { throw .last }
-      if let target = linkTarget(path) {
+      if let target = try linkTarget(path) {
         path = target.hasPrefix("/") ? target : directory(holding: path) + "/" + target
         continue
       }
       let holder = directory(holding: path)
       let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
-      guard let resolved = canonical(holder), !name.isEmpty else { throw SystemError(code: ENOENT) }
+      guard let resolved = try canonical(holder), !name.isEmpty else { throw SystemError(code: ENOENT) }
       return resolved == "/" ? "/" + name : resolved + "/" + name
     }
     throw SystemError(code: ELOOP)
@@ -140,25 +143,33 @@ enum SystemCall {
   /// As many as Linux follows.
   private static let maximumLinkCount = 40
 
-  private static func canonical(_ path: String) -> String? {
+  /// Nil, and the reason in `errno`, where the path leads nowhere.
+  private static func canonical(_ path: String) throws(SystemError) -> String? {
     // Safe: the system allocates the path, and it is given back at once.
     guard let bytes = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(bytes) }
-    return unsafe String(cString: bytes)
+    guard let resolved = unsafe String(validatingCString: bytes) else { throw SystemError(code: EILSEQ) }
+    return resolved
   }
 
-  private static func linkTarget(_ path: String) -> String? {
+  private static func linkTarget(_ path: String) throws(SystemError) -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     // Safe: the array has room for as many bytes as the call is told of.
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
       guard let base = buffer.baseAddress else { return 0 }
       return unsafe readlink(path, base.assumingMemoryBound(to: CChar.self), buffer.count)
     }
-    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+    return count > 0 ? try text(bytes.prefix(count)) : nil
+  }
+
+  /// The path that the system gave; EILSEQ when it is not UTF-8.
+  private static func text(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw SystemError(code: EILSEQ) }
+    return text
   }
 
   /// Where an open file is now; nil where the system does not say. Of a file without a name it says something that is no path.
-  static func path(of descriptor: Int32) -> String? {
+  static func path(of descriptor: Int32) throws(SystemError) -> String? {
     #if canImport(Darwin)
       var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
       // Safe: the array has room for the longest path that the call writes.
@@ -166,9 +177,9 @@ enum SystemCall {
         guard let base = buffer.baseAddress else { return Int32(-1) }
         return unsafe fcntl(descriptor, F_GETPATH, base)
       }
-      return result == 0 ? String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) : nil
+      return result == 0 ? try text(bytes.prefix { $0 != 0 }) : nil
     #else
-      return linkTarget("/proc/self/fd/\(descriptor)")
+      return try linkTarget("/proc/self/fd/\(descriptor)")
     #endif
   }
 

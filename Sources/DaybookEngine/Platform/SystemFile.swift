@@ -160,7 +160,9 @@ import Synchronization
   package func presentPath() throws(DiskFailure) -> String? {
     let descriptor = try enter(.status)
     defer { leave() }
-    return SystemCall.path(of: descriptor)
+    do { return try SystemCall.path(of: descriptor) } catch {
+      throw DiskFailure(.status, path: path, code: error.code)
+    }
   }
 
   package func attributes() throws(DiskFailure) -> FileAttributes {
