@@ -54,7 +54,8 @@ extension DatabaseError {
       self.target = target
     }
 
-    /// The facts that are there, as `name: value` with commas between them.
+    /// The facts that are there, as `name: value` with commas between them, on one line: what a name could do to a terminal
+    /// is escaped.
     public var description: String {
       var parts: [String] = []
       func add(_ label: String, _ fact: (some CustomStringConvertible)?) {
@@ -74,7 +75,7 @@ extension DatabaseError {
       add("found", found)
       add("source", source)
       add("target", target)
-      return parts.joined(separator: ", ")
+      return ShownText.escaped(parts.joined(separator: ", "))
     }
   }
 }

@@ -92,7 +92,8 @@ public struct DatabaseError: Error, Sendable {
 }
 
 extension DatabaseError: CustomStringConvertible {
-  /// Code, sentence and facts on one line, for a log.
+  /// Code, sentence and facts on one line, for a log or a terminal: what a name could do there is escaped. ``facts`` has the
+  /// names as they are.
   public var description: String {
     var text = "\(code): \(message)"
     let facts = facts.description
@@ -101,6 +102,6 @@ extension DatabaseError: CustomStringConvertible {
     if let cause { text += " Cause: \(cause)" }
     let failed = partialErrors.count + partialZoneErrors.count
     if failed > 0 { text += " Failed items: \(failed)." }
-    return text
+    return ShownText.escaped(text)
   }
 }

@@ -1,3 +1,5 @@
+import Daybook
+
 /// Draws trees as rows of pages, root on top; each page is filled as its level is on average.
 ///
 ///     Library: by name                    3,201 keys
@@ -56,12 +58,14 @@ enum TreeDrawing {
 
   private static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
     var escaped = ""
-    for scalar in text.unicodeScalars {
+    for scalar in ShownText.escaped(text).unicodeScalars {
       switch scalar {
       case "&": escaped += "&amp;"
       case "<": escaped += "&lt;"
       case ">": escaped += "&gt;"
-      default: escaped.unicodeScalars.append(scalar.value < 0x20 ? " " : scalar)
+      // XML knows all other scalars but these two.
+      case "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
+      default: escaped.unicodeScalars.append(scalar)
       }
     }
     return "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(escaped)</text>\n"

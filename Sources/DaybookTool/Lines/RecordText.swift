@@ -31,7 +31,7 @@ enum RecordText {
       lines.append("  \(Help.padded(row.key, to: keyWidth))  \(Help.padded(row.kind, to: kindWidth))  \(row.value)")
     }
     for line in lines {
-      bytes.append(contentsOf: line.utf8)
+      bytes.append(contentsOf: ShownText.escaped(line).utf8)
       bytes.append(0x0A)
     }
   }
@@ -44,10 +44,10 @@ enum RecordText {
     CalendarDate.text(secondsSinceReference: date.timeIntervalSinceReferenceDate)
   }
 
-  /// A value on one line; control characters of a text are escaped, so that none reaches the terminal.
+  /// A value on one line, once it is escaped as everything is that a person sees.
   static func text(of value: Record.Value) -> String {
     switch value {
-    case .string(let text): printable(text)
+    case .string(let text): text
     case .int(let number): String(number)
     case .double(let number): "\(number)"
     case .bytes(let content): size(content.count)
@@ -55,7 +55,7 @@ enum RecordText {
     case .location(let place): location(place)
     case .asset(let asset): self.asset(asset)
     case .reference(let target): reference(target)
-    case .strings(let list): joined(list.map(printable))
+    case .strings(let list): joined(list)
     case .ints(let list): joined(list.map { String($0) })
     case .doubles(let list): joined(list.map { "\($0)" })
     case .bytesList(let list): joined(list.map { size($0.count) })
@@ -78,18 +78,5 @@ enum RecordText {
 
   private static func reference(_ target: Record.Reference) -> String {
     "→ \(target.id.name)" + (target.action == .none ? "" : " (\(target.action.rawValue))")
-  }
-
-  private static func printable(_ text: String) -> String {
-    if text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }) { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-      if scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) {
-        result += scalar.escaped(asASCII: true)
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
   }
 }

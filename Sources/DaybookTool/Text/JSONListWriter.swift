@@ -18,5 +18,5 @@ struct JSONListWriter {
     try output.append(body)
   }
 
-  func end() throws { try output.line(isFirst ? "]" : "\n]") }
+  func end() throws { try output.write(isFirst ? "]\n" : "\n]\n") }
 }
