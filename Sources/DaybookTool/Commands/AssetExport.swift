@@ -1,20 +1,23 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 /// Writes the contents of records' assets into a directory, each once, under its SHA-256.
 ///
 /// A file gets its name when all its bytes are there and were verified, so what a broken export leaves can be told apart.
+/// The directory stays open, so nobody can put another in its place meanwhile.
 struct AssetExport {
-  private let directory: String
+  private let directory: OutputFolder
+  private let rules: OutputRules
   private(set) var fileCount = 0
   private(set) var byteCount = 0
   /// Assets that cannot be read.
   private(set) var problems: [String] = []
   private var done: Set<String> = []
 
-  init(directory: String) throws {
-    self.directory = directory
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  init(directory: String, _ rules: OutputRules) throws {
+    self.rules = rules
+    do { self.directory = try OutputFolder(directory, rules) } catch { throw ToolError(error) }
   }
 
   mutating func add(_ record: Record) throws {
@@ -29,21 +32,16 @@ struct AssetExport {
 
   private mutating func add(_ asset: Asset, _ record: Record, _ key: String) throws {
     guard let name = asset.sha256, done.insert(name).inserted else { return }
-    let (path, temporary) = ("\(directory)/\(name)", "\(directory)/\(name).new")
-    guard FileManager.default.createFile(atPath: temporary, contents: nil),
-      let file = FileHandle(forWritingAtPath: temporary)
-    else { throw ToolError(.inputOutput, "\(temporary) cannot be written.") }
     do {
-      try asset.readContent { try file.write(contentsOf: $0) }
-      try file.close()
+      let file = try OutputPlace(name, in: directory, rules)
+      try asset.readContent { try file.write([UInt8]($0)) }
+      try file.finish()
     } catch let error as DatabaseError {
-      try? file.close()
-      try? FileManager.default.removeItem(atPath: temporary)
       problems.append("\(record.id), \(key): \(error)")
       return
+    } catch let fault as OutputFault {
+      throw ToolError(fault)
     }
-    if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
-    try FileManager.default.moveItem(atPath: temporary, toPath: path)
     fileCount += 1
     byteCount += asset.byteCount
   }

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 /// All commands, in the order of the help.
@@ -23,6 +24,7 @@ extension Invocation {
     var options = databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: path, options: options)
+    try refuseWritingInto(database)
     let status = try body(database)
     let recovery = database.lastRecovery
     if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return status }
@@ -35,6 +37,14 @@ extension Invocation {
     guard let lost = recovery.lostSequences else { return .damaged }
     try note("daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; what stands above is from before them.")
     return .damaged
+  }
+
+  /// `daybook dump FILE >> FILE` would end the log with text.
+  private func refuseWritingInto(_ database: Database) throws {
+    guard let number = output.descriptor, let identity = OutputPlace.identity(ofDescriptor: number),
+      try database.outputRules().forbids(identity)
+    else { return }
+    throw ToolError(OutputFault.refused(.database, path: "standard output"))
   }
 
   /// Opens the database at a path for writing, and closes it.
@@ -84,6 +94,8 @@ extension Invocation {
 
   /// Prints rows of texts in columns; numbers, in the columns named, to the right.
   func printTable(_ header: [String], _ rows: [[String]], numeric: Set<Int> = []) throws {
+    // Before widths are taken: what is escaped is longer.
+    let rows = rows.map { $0.map(ShownText.escaped) }
     var widths = header.map(\.count)
     for row in rows { for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) } }
     for row in [header] + rows {

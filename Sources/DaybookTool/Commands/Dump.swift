@@ -17,6 +17,7 @@ extension Commands {
         bytes      base64
         location   {"latitude","longitude",…}; reference {"name","action"}; asset {"sha256","byteCount"}
                  and for a small one, which lies in its record, "content"; `daybook export --assets` writes all of them
+      Control characters and marks of direction are escaped in texts, which JSON reads as the same.
       cloudkit-json prints a line a record in the shape of CloudKit Web Services, times in milliseconds.
       text is for reading. Records that cannot be read any more are named on standard error; the status is then 3.
       """

@@ -8,14 +8,17 @@ extension Commands {
       .flag("--tree", "Tell it for each level of each tree."),
       .value("-o", "OUT.svg", "Draw the trees into a file as SVG."), .json,
     ],
-    details: "A page has 4,096 bytes. FILL is the used part of all pages of a tree or level. Level 0 are the leaves."
+    details: """
+      A page has 4,096 bytes. FILL is the used part of all pages of a tree or level. Level 0 are the leaves.
+      OUT.svg is written as the OUT of `daybook export`.
+      """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let trees = try database.trees().map { TreeFacts($0) }
       if let path = invocation.arguments.value("-o") {
-        let file = try Output.file(at: path)
+        let file = try Output.named(path, database.outputRules())
         try file.write(TreeDrawing.svg(trees, title: database.path))
-        try file.flush()
+        try file.finish()
         try invocation.note("drew \(Wording.count(trees.count, "tree")) into \(path)")
       }
       if invocation.arguments.has("--json") {

@@ -15,7 +15,8 @@ struct Demo {
     self.program = program
     self.output = output
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("daybook-demo-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
   }
 
   mutating func run() throws -> ExitStatus {

@@ -1,11 +1,18 @@
+import Daybook
+import DaybookEngine
 import Foundation
 
 /// A place where bytes go, gathered into pieces: standard output, standard error, a file, or memory in tests.
 ///
-/// Belongs to one thread. What is written reaches the place with `flush`, or when 64 KB have gathered.
+/// Lines are for people and escaped here, in one place, so that nothing in a name reaches a terminal (`ShownText`); JSON comes
+/// escaped and is not changed again. What `write` and `append` take goes out as it is.
+///
+/// Belongs to one thread. What is written reaches the place with `flush`, or when 64 KB have gathered; a file has its name
+/// after `finish`.
 package final class Output {
   private enum Sink {
-    case file(FileHandle)
+    case stream(FileHandle)
+    case place(OutputPlace)
     case memory
   }
 
@@ -15,42 +22,47 @@ package final class Output {
   private static let pieceByteCount = 64 << 10
   /// Whether a person is watching.
   let isTerminal: Bool
+  /// The number that standard output has, where this is it.
+  let descriptor: Int32?
 
-  private init(_ sink: Sink, name: String, isTerminal: Bool) {
+  private init(_ sink: Sink, name: String, isTerminal: Bool, descriptor: Int32? = nil) {
     self.sink = sink
     self.name = name
     self.isTerminal = isTerminal
+    self.descriptor = descriptor
   }
 
   package static var standardOutput: Output {
-    Output(.file(.standardOutput), name: "standard output", isTerminal: isatty(1) == 1)
+    Output(.stream(.standardOutput), name: "standard output", isTerminal: isatty(1) == 1, descriptor: 1)
   }
 
   package static var standardError: Output {
-    Output(.file(.standardError), name: "standard error", isTerminal: isatty(2) == 1)
+    Output(.stream(.standardError), name: "standard error", isTerminal: isatty(2) == 1, descriptor: 2)
   }
 
   /// Keeps everything; read it with ``text``.
   static func memory() -> Output { Output(.memory, name: "memory", isTerminal: false) }
 
-  /// A file, made or emptied.
-  static func file(at path: String) throws -> Output {
-    guard FileManager.default.createFile(atPath: path, contents: nil),
-      let file = FileHandle(forWritingAtPath: path)
-    else { throw ToolError(.inputOutput, "\(path) cannot be written.") }
-    return Output(.file(file), name: path, isTerminal: false)
+  /// What a path of the command line names: a file that gets its name with `finish`, a pipe, a device.
+  static func named(_ path: String, _ rules: OutputRules) throws -> Output {
+    do {
+      let place = try OutputPlace(path, rules)
+      return Output(.place(place), name: path, isTerminal: place.isTerminal)
+    } catch { throw ToolError(error) }
   }
 
   /// What has gathered; in memory everything.
   var text: String { String(decoding: buffer, as: UTF8.self) }
 
+  /// Writes our own words, which may hold line ends, and what is escaped already.
   func write(_ text: String) throws {
     buffer.append(contentsOf: text.utf8)
     try flushIfLong()
   }
 
+  /// Writes one line, whatever is in the text.
   func line(_ text: String = "") throws {
-    buffer.append(contentsOf: text.utf8)
+    buffer.append(contentsOf: ShownText.escaped(text).utf8)
     buffer.append(0x0A)
     try flushIfLong()
   }
@@ -66,11 +78,24 @@ package final class Output {
   }
 
   func flush() throws {
-    guard case .file(let file) = sink, !buffer.isEmpty else { return }
-    do { try file.write(contentsOf: Data(buffer)) } catch {
+    guard !buffer.isEmpty else { return }
+    do {
+      switch sink {
+      case .stream(let file): try file.write(contentsOf: Data(buffer))
+      case .place(let place): try place.write(buffer)
+      case .memory: return
+      }
+    } catch {
       buffer.removeAll()
       throw ToolError(.inputOutput, "\(name) cannot be written.", advice: "Is the disk full, or the reader gone?")
     }
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes the rest and gives a file its name. Without it what was made goes away again.
+  func finish() throws {
+    try flush()
+    guard case .place(let place) = sink else { return }
+    do { try place.finish() } catch { throw ToolError(error) }
   }
 }

@@ -1,0 +1,187 @@
+/// Where an output goes that a person has named: a file that is put in place when all of it is there, or a pipe or device
+/// that takes the bytes as they come.
+///
+///     a free name, a regular file   a new file in the same folder, under a name of its own, that takes the name at the end
+///     a pipe, a character device    is written to, if it is ours or root's; a pipe must have a reader
+///     /dev/stdout, /dev/fd/N        what has that number already
+///     a link                        leads to one of these if it is ours or root's
+///
+/// Everything else is refused, and so is a part of the database that is being read, by whatever name. A name that was looked
+/// at is not walked again: the folder stays open, the new file is renamed inside it, and afterwards the name must lead to it.
+///
+/// Always true: what is made is never wider than `OutputRules.attributes`, not even for a moment. Belongs to one thread.
+package final class OutputPlace {
+  /// What has the bytes: a file that has no name of its own yet, or what was there already.
+  private enum Target {
+    case file(OutputFolder.Descriptor, name: String, temporary: String, identity: FileIdentity)
+    case stream
+  }
+
+  private let path: String
+  private let descriptor: Int32
+  private var target: Target
+  private let rules: OutputRules
+  /// Whether a person sees what is written.
+  package let isTerminal: Bool
+
+  /// Prepares the output of a path.
+  package init(_ path: String, _ rules: OutputRules) throws(OutputFault) {
+    self.path = path
+    self.rules = rules
+    var isFile = false
+    do throws(OutputProblem) {
+      switch try OutputWalk(path).end {
+      case .descriptor(let number): (descriptor, target) = (try Self.open(number, rules), .stream)
+      case .name(let name, let folder, let status):
+        switch status?.kind {
+        case nil, .regular?:
+          isFile = true
+          (descriptor, target) = try Self.makeFile(name, folder, status, rules)
+        case .pipe?, .characterDevice?: (descriptor, target) = (try Self.open(name, folder, status), .stream)
+        case .folder?: throw .refused(.folder)
+        case .link?, .other?: throw .refused(.otherKind)
+        }
+      }
+    } catch { throw OutputFault(error, path: path) }
+    isTerminal = !isFile && OutputCall.isTerminal(descriptor)
+  }
+
+  /// Prepares a file in a folder of outputs. What has the name is never followed, and must be a regular file if it is there.
+  package init(_ name: String, in folder: OutputFolder, _ rules: OutputRules) throws(OutputFault) {
+    path = folder.path + "/" + name
+    self.rules = rules
+    isTerminal = false
+    do throws(OutputProblem) {
+      let status = try OutputProblem.on { () throws(SystemError) in
+        try OutputCall.status(of: name, in: folder.descriptor.number)
+      }
+      guard status == nil || status?.kind == .regular else { throw .refused(.otherKind) }
+      (descriptor, target) = try Self.makeFile(name, folder.descriptor, status, rules)
+    } catch { throw OutputFault(error, path: path) }
+  }
+
+  deinit {
+    SystemCall.close(descriptor)
+    guard case .file(let folder, _, let temporary, let identity) = target else { return }
+    // Not finished. The name is random, and still ours unless somebody else plays with names here.
+    guard let status = try? OutputCall.status(of: temporary, in: folder.number), status.identity == identity else { return }
+    try? SystemCall.unlink(in: folder.number, temporary)
+  }
+
+  package func write(_ bytes: [UInt8]) throws(OutputFault) {
+    do { try OutputCall.write(bytes, to: descriptor) } catch {
+      throw .disk(DiskFailure(.write, path: path, code: error.code))
+    }
+  }
+
+  /// Gives a file its name, in the place of what has it; its bytes are on the disk by then. Does nothing for a pipe or device.
+  package func finish() throws(OutputFault) {
+    guard case .file(let folder, let name, let temporary, let identity) = target else { return }
+    do throws(OutputProblem) {
+      try OutputProblem.on { () throws(SystemError) in try SystemCall.sync(descriptor, .full) }
+      // A database may have been put there meanwhile.
+      let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: folder.number) }
+      if let status { try rules.check(status) }
+      try OutputProblem.on { () throws(SystemError) in
+        try SystemCall.rename(in: folder.number, temporary, to: folder.number, name)
+      }
+      target = .stream
+      let given = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: folder.number) }
+      guard given?.identity == identity else { throw .refused(.nameTaken) }
+    } catch { throw OutputFault(error, path: path) }
+  }
+
+  /// What a number leads to, when standard output and its like are written to as they are.
+  package static func identity(ofDescriptor number: Int32) -> FileIdentity? {
+    try? OutputCall.status(of: number).identity
+  }
+
+  // MARK: opening
+
+  private static func makeFile(
+    _ name: String, _ folder: OutputFolder.Descriptor, _ present: NameStatus?, _ rules: OutputRules
+  ) throws(OutputProblem) -> (Int32, Target) {
+    if let present { try rules.check(present) }
+    try rules.check(name, in: folder)
+    let temporary = ".daybook-" + String(UInt64.random(in: 0 ... .max), radix: 16)
+    return try OutputProblem.on { () throws(SystemError) in
+      let (mode, group) = try rules.mode(of: present, in: folder, isFolder: false)
+      let descriptor = try SystemCall.open(in: folder.number, temporary, .createNew, rights: mode)
+      do throws(SystemError) {
+        let status = try OutputCall.status(of: descriptor)
+        // It got another group than folders of this kind give.
+        if status.group != group { try OutputCall.setRights(status.mode & 0o700, of: descriptor) }
+        return (descriptor, .file(folder, name: name, temporary: temporary, identity: status.identity))
+      } catch {
+        SystemCall.close(descriptor)
+        try? SystemCall.unlink(in: folder.number, temporary)
+        throw error
+      }
+    }
+  }
+
+  /// A pipe or a device, if it is ours or root's: another one's would hand the records to that one.
+  private static func open(
+    _ name: String, _ folder: OutputFolder.Descriptor, _ status: NameStatus?
+  ) throws(OutputProblem) -> Int32 {
+    guard let status, OutputWalk.isTrusted(status.owner) else { throw .refused(.foreignPipe) }
+    let descriptor: Int32
+    do { descriptor = try OutputCall.openExisting(name, in: folder.number) } catch {
+      throw error.code == ErrorNumber.noReader && status.kind == .pipe ? .refused(.unreadPipe) : .system(error)
+    }
+    do throws(OutputProblem) {
+      let opened = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: descriptor) }
+      guard opened.identity == status.identity, opened.kind == status.kind else { throw .refused(.nameTaken) }
+      try OutputProblem.on { () throws(SystemError) in try OutputCall.wait(on: descriptor) }
+      return descriptor
+    } catch {
+      SystemCall.close(descriptor)
+      throw error
+    }
+  }
+
+  private static func open(_ number: Int32, _ rules: OutputRules) throws(OutputProblem) -> Int32 {
+    try rules.check(try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: number) })
+    return try OutputProblem.on { () throws(SystemError) in try OutputCall.duplicate(number) }
+  }
+}
+
+/// Why a place is not written to.
+package enum OutputRefusal: Sendable {
+  /// A folder has the name.
+  case folder
+  /// What has the name is a block device or a socket, or no regular file where only one may be.
+  case otherKind
+  /// A link on the way belongs to somebody else, who would choose what is overwritten.
+  case foreignLink
+  /// A pipe or device belongs to somebody else, who would get the records.
+  case foreignPipe
+  /// Nobody reads from the pipe.
+  case unreadPipe
+  /// The database itself or a part of it.
+  case database
+  /// The name led to something else when the file had been given it.
+  case nameTaken
+}
+
+package enum OutputFault: Error, Sendable {
+  case disk(DiskFailure)
+  case refused(OutputRefusal, path: String)
+
+  init(_ problem: OutputProblem, path: String) {
+    switch problem {
+    case .system(let error): self = .disk(DiskFailure(.create, path: path, code: error.code))
+    case .refused(let refusal): self = .refused(refusal, path: path)
+    }
+  }
+}
+
+/// The same before it is known which path it is about.
+enum OutputProblem: Error {
+  case system(SystemError)
+  case refused(OutputRefusal)
+
+  static func on<Result>(_ call: () throws(SystemError) -> Result) throws(OutputProblem) -> Result {
+    do { return try call() } catch { throw .system(error) }
+  }
+}

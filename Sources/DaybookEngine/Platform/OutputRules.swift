@@ -1,0 +1,93 @@
+/// What an output must not be, and for whom it may be: made from the database that it tells of.
+package struct OutputRules {
+  /// The database's file, by whatever name: the one that is open, and the one that a compaction has put in its place.
+  private let files: Set<FileIdentity>
+  /// The folder that holds it, and its name there: names derived from it belong to the database.
+  private let home: FileIdentity?
+  private let name: String
+  /// Nothing below this folder is written.
+  private let contents: FileIdentity?
+  /// Whether a file is one of the contents. Asked only about files with several names: the others are below `contents`.
+  private let isContent: (FileIdentity) -> Bool
+  /// Nobody may do more with the output than with a file that has these; nil: as the process's mask says.
+  private let attributes: FileAttributes?
+
+  /// - Parameter path: of the database, resolved.
+  package init(
+    path: String, file: FileIdentity, attributes: FileAttributes?, on disk: any Disk,
+    isContent: @escaping (FileIdentity) -> Bool
+  ) throws(DiskFailure) {
+    files = [file, try disk.identity(of: path) ?? file]
+    self.attributes = attributes
+    self.isContent = isContent
+    let holder = directory(holding: path)
+    name = String(path.utf8.dropFirst(holder == "/" ? 1 : holder == "." ? 0 : holder.utf8.count + 1)) ?? path
+    home = try disk.identity(of: holder)
+    contents = try disk.identity(of: path + ".assets")
+  }
+
+  /// Whether standard output, for example, leads into the database.
+  package func forbids(_ identity: FileIdentity) -> Bool { files.contains(identity) }
+
+  func check(_ present: NameStatus) throws(OutputProblem) {
+    if files.contains(present.identity) { throw .refused(.database) }
+    if present.kind == .regular, present.linkCount > 1, isContent(present.identity) { throw .refused(.database) }
+  }
+
+  /// Whether a name in a folder is one of the database's, now or later.
+  func check(_ name: String, in folder: OutputFolder.Descriptor) throws(OutputProblem) {
+    let identity = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: folder.number).identity }
+    if identity == home, isOwnName(name) { throw .refused(.database) }
+    try check(folder, identity)
+  }
+
+  /// A folder must not be, nor lie in, that of the contents.
+  func check(_ folder: OutputFolder.Descriptor, _ identity: FileIdentity) throws(OutputProblem) {
+    guard let contents else { return }
+    var (folder, identity) = (folder, identity)
+    while identity != contents {
+      let above: (folder: OutputFolder.Descriptor, identity: FileIdentity)
+      do throws(SystemError) {
+        let parent = OutputFolder.Descriptor(try OutputCall.openFolder("..", in: folder.number))
+        above = (parent, try OutputCall.status(of: parent.number).identity)
+      } catch {
+        // Nobody who may not look up there can have come down from there; only what is below counts.
+        guard error.code == ErrorNumber.permission else { throw .system(error) }
+        return
+      }
+      // The root is its own parent.
+      if above.identity == identity { return }
+      (folder, identity) = above
+    }
+    throw .refused(.database)
+  }
+
+  private func isOwnName(_ other: String) -> Bool {
+    guard other.utf8.starts(with: name.utf8) else { return false }
+    let rest = String(other.utf8.dropFirst(name.utf8.count)) ?? ""
+    return ["", ".assets", ".compacted", ".unfinished", ".new"].contains(rest) || rest.hasPrefix(".discarded-")
+  }
+
+  /// The rights that something made in a folder is asked for, which the process's mask narrows, and the group it will have.
+  func mode(
+    of present: NameStatus?, in folder: OutputFolder.Descriptor, isFolder: Bool
+  ) throws(SystemError) -> (mode: UInt32, group: UInt32) {
+    let holder = try OutputCall.status(of: folder.number)
+    #if canImport(Darwin)
+      let group = holder.group
+    #else
+      let group = holder.mode & 0o2000 != 0 ? holder.group : OutputCall.group
+    #endif
+    func share(_ attributes: FileAttributes) -> UInt32 {
+      attributes.narrowed(
+        keepsOwner: attributes.owner == SystemCall.effectiveUser, keepsGroup: attributes.group == group, keepsLists: false
+      ).mode
+    }
+    var mode: UInt32 = 0o666
+    if let attributes { mode &= share(attributes) }
+    if let present { mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group)) }
+    // Whoever makes it may always write it, and whoever may read what is in a folder may enter it.
+    mode = isMutant("output-rights-not-kept") ? 0o666 : mode | 0o600
+    return (isFolder ? mode | (mode & 0o444) >> 2 : mode, group)
+  }
+}
