@@ -26,6 +26,8 @@ extension Commands {
     details: """
       INPUT is - for standard input. It is read twice: once to see the kinds of every key, then to save, 1,000 rows a
       transaction. Nothing is saved when the first reading finds a fault, which is told with its line.
+      Standard input, a pipe and <(COMMAND) are kept in TMPDIR meanwhile, in a file without a name that nobody else can
+      open; a pipe is waited for until it has a writer, and control-C ends that.
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
 
       Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing.

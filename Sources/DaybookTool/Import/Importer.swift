@@ -34,7 +34,7 @@ struct Importer {
 
   func survey() throws -> Content {
     guard let format else { return .empty }
-    let source = try input.source()
+    let source = input.source()
     var bar = ProgressBar("reading", on: errors)
     let content = try format == .csv ? surveyCSV(source, &bar) : surveyJSON(source, &bar)
     try bar.clear()
@@ -96,7 +96,7 @@ struct Importer {
     _ content: Content, into database: Database, acknowledge: (Int) throws -> Void = { _ in }
   ) throws -> ImportReport {
     guard let format, !content.isEmpty else { return ImportReport() }
-    let source = try input.source()
+    let source = input.source()
     var rows = try RowReader(source, format, content, assets: options.assetDirectory)
     var session = ImportSession(options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords)
     var bar = ProgressBar("saving", on: errors)

@@ -1,80 +1,100 @@
+import Daybook
+import DaybookEngine
 import Foundation
 
-/// An input that can be read twice: a file, or standard input spooled to a temporary one, which goes with this object.
+/// An input that can be read twice: a file that stays open, or what flowed out of a pipe, kept in a file without a name.
 final class InputFile {
   /// What an input is made of.
   enum Format: String, CaseIterable {
     case json, csv
   }
 
-  let path: String
   /// The name that the input was given by; nil for standard input.
   let name: String?
   /// The directory of the input; the present one for standard input.
-  var directory: String {
-    let directory = name == nil ? "" : (path as NSString).deletingLastPathComponent
-    return directory.isEmpty ? "." : directory
-  }
-  private let isTemporary: Bool
+  let directory: String
+  private let file: any DiskFile
 
   /// - Parameter path: `-` for standard input.
   init(path: String) throws(ToolError) {
-    name = path == "-" ? nil : (path as NSString).lastPathComponent
-    if path != "-" {
-      let type = (try? FileManager.default.attributesOfItem(atPath: Self.resolved(path)))?[.type] as? FileAttributeType
-      if type == .typeDirectory { throw ToolError(.inputOutput, "\(path) is a directory.") }
-      if type == .typeRegular || type == nil {
-        self.path = path
-        isTemporary = false
-        return
-      }
+    if path == "-" {
+      (name, directory) = (nil, ".")
+      file = try Self.kept(.standardInput)
+      return
     }
-    // A pipe flows by once; what comes out of it has to be kept to be read again.
-    self.path = NSTemporaryDirectory() + "daybook-\(UUID().uuidString)"
-    isTemporary = true
-    try spool(from: path)
+    name = (path as NSString).lastPathComponent
+    let folder = (path as NSString).deletingLastPathComponent
+    directory = folder.isEmpty ? "." : folder
+    do { file = try SystemDisk.openSource(path) } catch {
+      guard error.kind == .notRegular else {
+        throw ToolError(.inputOutput, "\(path) cannot be read.", advice: "Check that it exists and that you may read it.")
+      }
+      file = try Self.flowing(path)
+    }
   }
 
-  /// Keeps a text in a temporary file.
+  /// Keeps a text.
   init(text: String, name: String) throws(ToolError) {
     self.name = name
-    path = NSTemporaryDirectory() + "daybook-\(UUID().uuidString)"
-    isTemporary = true
-    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8)) else {
-      throw ToolError(.inputOutput, "\(path) cannot be written.")
+    directory = "."
+    file = try Self.unnamed()
+    try Self.append(Data(text.utf8), to: file, at: 0)
+  }
+
+  deinit { file.close() }
+
+  /// A pipe flows by once, so what comes out of it is kept. One without a writer is waited for: the shell may start that one
+  /// later. An interrupt ends it.
+  private static func flowing(_ path: String) throws(ToolError) -> any DiskFile {
+    let type = try? FileManager.default.attributesOfItem(atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)[
+      .type]
+    if type as? FileAttributeType == .typeDirectory { throw ToolError(.inputOutput, "\(path) is a directory.") }
+    guard let input = FileHandle(forReadingAtPath: path) else { throw ToolError(.inputOutput, "\(path) cannot be read.") }
+    return try kept(input)
+  }
+
+  private static func kept(_ input: FileHandle) throws(ToolError) -> any DiskFile {
+    let file = try unnamed()
+    var offset = 0
+    while true {
+      let piece: Data?
+      do { piece = try input.read(upToCount: 1 << 20) } catch {
+        throw ToolError(.inputOutput, "The input cannot be read.", advice: "\(error)")
+      }
+      guard let piece, !piece.isEmpty else { return file }
+      try append(piece, to: file, at: offset)
+      offset += piece.count
     }
   }
 
-  deinit {
-    if isTemporary { try? FileManager.default.removeItem(atPath: path) }
-  }
-
-  private static func resolved(_ path: String) -> String {
-    URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-  }
-
-  private func spool(from source: String) throws(ToolError) {
-    guard let input = source == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: source) else {
-      throw ToolError(.inputOutput, "\(source) cannot be read.")
-    }
-    guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-      let copy = FileHandle(forWritingAtPath: path)
-    else { throw ToolError(.inputOutput, "\(path) cannot be written.", advice: "TMPDIR says where there is room.") }
+  /// A file that nobody else could ever open, and that is gone when the process ends, however it ends.
+  private static func unnamed() throws(ToolError) -> any DiskFile {
+    let path = NSTemporaryDirectory() + "daybook-\(UUID().uuidString)"
     do {
-      while let piece = try input.read(upToCount: 1 << 20), !piece.isEmpty { try copy.write(contentsOf: piece) }
-      try copy.close()
-    } catch {
-      throw ToolError(
-        .inputOutput, "The input cannot be kept in \(path).", advice: "TMPDIR says where there is room. \(error)")
+      let file = try SystemDisk().createPrivate(path, byteCount: nil)
+      try SystemDisk().remove(path)
+      return file
+    } catch { throw cannotKeep(error) }
+  }
+
+  private static func append(_ piece: Data, to file: any DiskFile, at offset: Int) throws(ToolError) {
+    do { try [UInt8](piece).withView { (view) throws(DiskFailure) in try file.write(view, at: offset) } } catch {
+      throw cannotKeep(error)
     }
+  }
+
+  private static func cannotKeep(_ failure: DiskFailure) -> ToolError {
+    ToolError(
+      .inputOutput, "The input cannot be kept in \(NSTemporaryDirectory()).",
+      advice: "TMPDIR says where there is room. \(failure)")
   }
 
   /// A reader from the beginning.
-  func source() throws(ToolError) -> ByteSource { try ByteSource(path: path) }
+  func source() -> ByteSource { ByteSource(file) }
 
   /// What the input is: as its name says, else by its first byte. Nil when it is empty.
   func format() throws(ToolError) -> Format? {
-    let source = try source()
+    let source = source()
     var bytes: [UInt8] = []
     var first: UInt8?
     while first == nil {

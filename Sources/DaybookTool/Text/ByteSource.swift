@@ -1,9 +1,10 @@
-import Foundation
+import Daybook
+import DaybookEngine
 
 /// Bytes of a file or of memory, handed out piece by piece, so that an input of any length is read in constant memory.
 final class ByteSource {
   private enum Origin {
-    case file(FileHandle)
+    case file(any DiskFile, ByteBuffer)
     case memory([UInt8])
   }
 
@@ -13,22 +14,17 @@ final class ByteSource {
   let byteCount: Int
   /// How much has been handed out.
   private(set) var offset = 0
-  private let path: String
 
-  init(path: String, pieceByteCount: Int = 1 << 18) throws(ToolError) {
-    guard let file = FileHandle(forReadingAtPath: path) else {
-      throw ToolError(.inputOutput, "\(path) cannot be read.", advice: "Check that it exists and that you may read it.")
-    }
-    origin = .file(file)
-    self.path = path
+  /// A file from its beginning, however far others have read it.
+  init(_ file: any DiskFile, pieceByteCount: Int = 1 << 18) {
+    origin = .file(file, ByteBuffer(capacity: pieceByteCount))
     self.pieceByteCount = pieceByteCount
-    byteCount = ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0
+    byteCount = (try? file.byteCount()) ?? 0
   }
 
   /// For tests: small pieces put every boundary to the test.
   init(_ bytes: [UInt8], pieceByteCount: Int = 1 << 18) {
     origin = .memory(bytes)
-    path = "memory"
     self.pieceByteCount = pieceByteCount
     byteCount = bytes.count
   }
@@ -42,15 +38,14 @@ final class ByteSource {
       buffer.append(contentsOf: bytes[offset..<upper])
       offset = upper
       return true
-    case .file(let file):
-      let piece: Data?
-      do { piece = try file.read(upToCount: pieceByteCount) } catch {
-        throw ToolError(.inputOutput, "Reading \(path) failed.", advice: "\(error)")
+    case .file(let file, let piece):
+      // Safe: the buffer was made for this many bytes.
+      do { piece.count = try unsafe file.read(into: piece.base, count: piece.capacity, at: offset) } catch {
+        throw ToolError(.inputOutput, "Reading \(file.path) failed.", advice: "\(error)")
       }
-      guard let piece, !piece.isEmpty else { return false }
-      buffer.append(contentsOf: piece)
+      buffer.append(contentsOf: piece.view.array)
       offset += piece.count
-      return true
+      return piece.count > 0
     }
   }
 }
