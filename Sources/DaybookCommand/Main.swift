@@ -13,8 +13,6 @@ import DaybookTool
 @main
 enum Main {
   static func main() {
-    let status = Tool.run(
-      arguments: Array(CommandLine.arguments.dropFirst()), output: .standardOutput, errors: .standardError)
-    exit(status)
+    exit(Tool.run(words: Tool.processWords, output: .standardOutput, errors: .standardError))
   }
 }

@@ -22,6 +22,13 @@ package enum Tool {
     return status.rawValue
   }
 
+  /// Ends before a command was begun.
+  static func end(with problem: ToolError, _ errors: Output) -> Int32 {
+    let status = report(problem, errors)
+    try? errors.flush()
+    return status.rawValue
+  }
+
   private static func start(_ words: [String], _ output: Output, _ errors: Output) throws -> ExitStatus {
     guard let name = words.first else {
       try errors.write(Help.overview)
