@@ -179,13 +179,16 @@ struct EncryptedValueTests {
     #expect(try source.record(saved.id)?.encryptedValues["text"] == Self.secret)
   }
 
-  @Test("what was stored before there was a cipher is sealed when its record is saved again")
+  @Test("what was stored before there was a cipher is sealed when its record is saved again, where it is accepted")
   func laterCipher() throws {
     let disk = SimulatedDisk(seed: 1)
     var database = try Database.open(on: disk)
     try database.write { try $0.save(Self.record()) }
     try database.close()
-    database = try Database.open(on: disk) { $0.cipher = TestCipher(key: "k") }
+    database = try Database.open(on: disk) { options in
+      options.cipher = TestCipher(key: "k")
+      options.acceptsUnsealedValues = true
+    }
     var record = try #require(try database.record(Record.ID("a")))
     #expect(record.encryptedValues["text"] == Self.secret)
     record["title"] = "changed"

@@ -116,7 +116,8 @@ public final class Database: Sendable {
     library = AssetLibrary(
       store: AssetStore(path: path, disk: disk, takesTurns: store.options.locksPerTransaction, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
-    services = RecordServices(assets: library, cipher: options.cipher)
+    services = RecordServices(
+      assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writer = writer
     compactor =

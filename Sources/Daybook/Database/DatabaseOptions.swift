@@ -113,9 +113,17 @@ extension Database {
     public var deviceID: String?
     /// Encrypts encrypted values at rest; nil stores them as they are.
     ///
-    /// It is for values that are saved from now on. What was stored before stays readable, and is sealed when its record is
-    /// saved again. Older versions stay in the log as they were.
+    /// It is for values that are saved from now on; those that were stored without one are refused, see
+    /// ``acceptsUnsealedValues``.
     public var cipher: (any FieldCipher)?
+    /// Encrypted values that were stored without a cipher are read, too, and sealed when their record is saved again. For a
+    /// database that gets its ``cipher`` later, until every record was saved; older versions stay in the log as they were
+    /// until a compaction.
+    ///
+    /// Without it such a value reads as nil, asking for it throws `permissionFailure` with record and key, and a save of
+    /// other fields keeps it as it is: whoever can write the file, though without the key, could have put it there. That
+    /// includes what programs without the cipher save, like `daybook import`. Means nothing where there is no cipher.
+    public var acceptsUnsealedValues = false
     /// The clock. Dates decorate records; nothing is ordered by them.
     public var now: @Sendable () -> Date = { Date() }
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.

@@ -13,7 +13,10 @@ import DaybookEngine
 /// so an older value of the same field can be put back by whoever can write the file.
 ///
 /// A value is sealed when it is saved, and opened when it is read, by any thread. Everything between works on plain values:
-/// what was changed, conflicts, merges, equality. A field that a save does not change keeps its sealed bytes.
+/// what was changed, conflicts, merges, equality. A field that a save does not change keeps its bytes.
+///
+/// Whoever can write the file cannot make a value up: what lies there unsealed is refused as what does not open is, unless
+/// ``Database/Options/acceptsUnsealedValues`` says otherwise. That a field is missing nobody can tell from its removal.
 public protocol FieldCipher: Sendable {
   /// The sealed form of a value's bytes. The same bytes may be sealed differently each time.
   func seal(_ plaintext: Data, context: Data) throws -> Data
@@ -25,6 +28,8 @@ public protocol FieldCipher: Sendable {
 /// A cipher as bodies use it: with the context of a field.
 struct FieldSealer: Sendable {
   let cipher: any FieldCipher
+  /// Values that were stored without a cipher count, too.
+  let acceptsUnsealed: Bool
 
   /// Zone key, 0, record name, 0, key, 0, kind. No part but the kind can hold a zero but the zone's own, between name and owner.
   static func context(_ id: Record.ID, _ key: String, _ kind: FieldKind) -> Data {
@@ -45,11 +50,20 @@ struct FieldSealer: Sendable {
 }
 
 extension RecordBody {
-  /// Why a sealed value reads as nil: no cipher, or one that cannot open it.
+  /// Values that nobody sealed are refused: the database has a cipher, and was not told that it got it later.
+  var refusesUnsealedValues: Bool { services?.sealer.map { !$0.acceptsUnsealed } ?? false }
+
+  /// Why an encrypted value reads as nil: no cipher, one that cannot open it, or a value that none has sealed.
   func openingFault(forKey key: String) -> DatabaseError? {
     UTF8Order.withView(of: key) { keyView in
       withField(keyView) { (mark, bytes) -> DatabaseError? in
-        guard mark.isSealed, let kind = mark.kind else { return nil }
+        guard mark.isEncrypted, let kind = mark.kind else { return nil }
+        guard mark.isSealed else {
+          guard refusesUnsealedValues else { return nil }
+          return DatabaseError(
+            .permissionFailure, "The encrypted value was stored without a cipher.",
+            facts: .init(zone: zoneID, name: name, key: key))
+        }
         guard let sealer = services?.sealer else {
           return DatabaseError(
             .permissionFailure, "The encrypted value cannot be opened without its cipher.",

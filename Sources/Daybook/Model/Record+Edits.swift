@@ -32,7 +32,7 @@ extension Record {
   ) throws(DatabaseError) -> T {
     guard let value = value(forKey: key, isEncrypted: isEncrypted) else {
       if let mark = body.mark(forKey: key), mark.isEncrypted == isEncrypted, !position(of: key).isFound {
-        if mark.isSealed, let fault = body.openingFault(forKey: key) { throw fault }
+        if let fault = body.openingFault(forKey: key) { throw fault }
         throw DatabaseError(BodyFault.badValue, facts: .init(key: key))
       }
       throw DatabaseError(.unknownItem, "The record has no value for the key.", facts: .init(key: key))

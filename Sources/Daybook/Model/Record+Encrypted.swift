@@ -52,7 +52,8 @@ extension Record {
   public struct Fields: Sendable {
     var record: Record
 
-    /// The value of a key; nil when it has none, or when it is sealed and the database has no cipher to open it.
+    /// The value of a key; nil when it has none, when it is sealed and the database has no cipher to open it, and when it
+    /// is not sealed though the database has one (``Database/Options/acceptsUnsealedValues``).
     /// Setting nil removes the key, and the removal is remembered.
     public subscript(key: String) -> Value? {
       get { record.value(forKey: key, isEncrypted: true) }
@@ -88,7 +89,7 @@ extension Record {
     /// The value of a key as a Swift type.
     ///
     /// - Throws: `unknownItem` when the key has no value, `invalidArguments` when it has one of another kind or out
-    ///   of range, `permissionFailure` when it is sealed and there is no cipher to open it.
+    ///   of range, `permissionFailure` when it is sealed and there is no cipher to open it, or not sealed though there is one.
     public func value<T: RecordValueConvertible>(_ type: T.Type, forKey key: String) throws(DatabaseError) -> T {
       try record.typedValue(type, forKey: key, isEncrypted: true)
     }

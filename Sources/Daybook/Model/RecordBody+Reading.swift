@@ -160,11 +160,15 @@ extension RecordBody {
   private func value(_ mark: FieldMark, _ bytes: ByteView, in view: ByteView, key: String) -> Record.Value? {
     guard let kind = mark.kind else { return nil }
     if !mark.isSealed {
+      // Anybody who can write the file could have put it there.
+      if mark.isEncrypted, refusesUnsealedValues { return nil }
       // Only references ask for the zone.
       return ValueCoding.decode(
         kind, bytes, zoneKey: kind.isReference ? Self.zoneKey(of: view) : bytes, isValid: isChecked,
         services: kind.isAsset ? services : nil)
     }
+    // A plain field would show to everybody what only the encrypted values may.
+    guard mark.isEncrypted else { return nil }
     let zoneKey = Self.zoneKey(of: view)
     guard let plain = try? services?.sealer?.open(bytes, id, key, kind) else { return nil }
     return UTF8Order.withView(of: plain) {

@@ -224,9 +224,9 @@ package final class RecordServices: Sendable {
   /// Seals and opens encrypted values; nil stores them as they are.
   let sealer: FieldSealer?
 
-  package init(assets: AssetLibrary? = nil, cipher: (any FieldCipher)? = nil) {
+  package init(assets: AssetLibrary? = nil, cipher: (any FieldCipher)? = nil, acceptsUnsealedValues: Bool = false) {
     self.assets = assets
-    sealer = cipher.map { FieldSealer(cipher: $0) }
+    sealer = cipher.map { FieldSealer(cipher: $0, acceptsUnsealed: acceptsUnsealedValues) }
   }
 }
 

@@ -147,6 +147,9 @@ package enum RecordBodyEncoder {
   }
 
   /// Encrypted values that are stored in another way than this database does: by another one, or before it had a cipher.
+  ///
+  /// One that is refused because nobody sealed it keeps its bytes in its own database, and is refused on: sealing it would
+  /// vouch for it. In another one it does not arrive.
   private static func sealAnew(
     _ rows: inout [Row], of record: Record, isLocal: Bool, _ services: RecordServices?
   ) throws(DatabaseError) {
@@ -155,10 +158,11 @@ package enum RecordBodyEncoder {
       // Of the two bodies the one that the bytes lie in; the server's is this database's own.
       let source = isLocal || record.body.holds(field.value) ? record.body.services : services
       let sealer = services?.sealer
-      if field.mark.isSealed ? source === services : sealer == nil { continue }
+      let isRefused = !field.mark.isSealed && source?.sealer?.acceptsUnsealed == false
+      if field.mark.isSealed || isRefused ? source === services : sealer == nil { continue }
       let key = UTF8Order.string(field.key, isValid: false) ?? ""
       var plain = field.value.array
-      if field.mark.isSealed {
+      if field.mark.isSealed || isRefused {
         if let fault = record.body.openingFault(forKey: key) { throw fault }
         guard let opened = try? source?.sealer?.open(field.value, record.id, key, kind) else { continue }
         plain = opened
