@@ -149,7 +149,7 @@ extension Database {
           continue
         }
         do throws(DatabaseError) {
-          result[id] = .success(Record(body: try view.body(at: entry.place), desiredKeys: desiredKeys))
+          result[id] = .success(Record(body: try view.body(of: id, at: entry.place), desiredKeys: desiredKeys))
         } catch { result[id] = .failure(error) }
       }
       return result

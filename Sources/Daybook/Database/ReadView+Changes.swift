@@ -143,6 +143,7 @@ extension ReadView {
     var cursor = reader.cursor(in: zone.journal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     var remaining = logEnd
+    let isDefault = id.isDefault
     var places: [Place] = []
     places.reserveCapacity(ReadView.largestBatch)
     while isValid {
@@ -169,6 +170,7 @@ extension ReadView {
         room -= 1
         if entry.isDeleted {
           let tombstone = try tombstone(at: entry.place)
+          guard tombstone.id.zone == id else { throw misplaced(entry.place, id) }
           result.deleted.append(.init(id: tombstone.id, type: tombstone.type))
         } else {
           places.append(entry.place)
@@ -176,21 +178,29 @@ extension ReadView {
         }
         isValid = try mapped { () throws(PageFault) in try cursor.next() }
       }
-      try appendRecords(at: places, byteCount: byteCount, desiredKeys: desiredKeys, to: &result.saved)
+      let stray = try appendRecords(
+        at: places, byteCount: byteCount, of: id, isDefault, desiredKeys: desiredKeys, to: &result.saved)
+      if let stray { throw misplaced(stray, id) }
     }
     return result
   }
 
   private static let largestBatch = 64
 
-  /// Reads records into one allocation.
+  /// Reads records into one allocation. Returns the first place that holds one of another zone: the journal knows no names,
+  /// so the zone is what can be compared.
   private func appendRecords(
-    at places: [Place], byteCount: Int, desiredKeys: [String]?, to records: inout [Record]
-  ) throws(DatabaseError) {
-    if places.isEmpty { return }
+    at places: [Place], byteCount: Int, of zone: Zone.ID, _ isDefault: Bool, desiredKeys: [String]?,
+    to records: inout [Record]
+  ) throws(DatabaseError) -> Place? {
+    if places.isEmpty { return nil }
     guard case .pin(let pin) = source else {
-      for place in places { records.append(Record(body: try body(at: place), desiredKeys: desiredKeys)) }
-      return
+      for place in places {
+        let body = try body(at: place)
+        guard body.isOf(zone, isDefault: isDefault) else { return place }
+        records.append(Record(body: body, desiredKeys: desiredKeys))
+      }
+      return nil
     }
     do throws(StoreError) {
       for place in places { try Store.checkPlace(place, end: pin.end) }
@@ -198,11 +208,18 @@ extension ReadView {
       let end = pin.end
       guard desiredKeys == nil else {
         for place in places {
-          records.append(Record(body: try batch.read(place, from: store, end: end), desiredKeys: desiredKeys))
+          let body = try batch.read(place, from: store, end: end)
+          guard body.isOf(zone, isDefault: isDefault) else { return place }
+          records.append(Record(body: body, desiredKeys: desiredKeys))
         }
-        return
+        return nil
       }
-      for place in places { records.append(Record(stored: try batch.read(place, from: store, end: end))) }
+      for place in places {
+        let body = try batch.read(place, from: store, end: end)
+        guard body.isOf(zone, isDefault: isDefault) else { return place }
+        records.append(Record(stored: body))
+      }
+      return nil
     } catch { throw failure(error) }
   }
 
@@ -306,7 +323,7 @@ extension ReadView {
       let previous: Place
       switch Operation.kind(operation) {
       case OperationKind.saveRecord:
-        let record = Record(body: try body(at: place))
+        let record = Record(body: try body(of: id, at: place))
         guard let metadata = record.metadata else { throw failure(.operation(offset: place.offset)) }
         versions.append(
           .init(
@@ -315,6 +332,7 @@ extension ReadView {
         previous = record.body.previousPlace
       case OperationKind.deleteRecord:
         let tombstone = try tombstone(at: place)
+        guard tombstone.id == id else { throw misplaced(place, id.zone, id.name) }
         versions.append(
           .init(
             content: .deleted(.init(id: tombstone.id, type: tombstone.type)), date: tombstone.date,
@@ -341,9 +359,11 @@ extension ReadView {
       let previous: Place
       if Operation.kind(try operation(at: place)) == OperationKind.deleteRecord {
         let tombstone = try tombstone(at: place)
+        guard tombstone.id == body.id else { throw misplaced(place, body.zoneID, body.name) }
         previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
       } else {
         let older = try self.body(at: place)
+        guard older.isOfSameRecord(as: body) else { throw misplaced(place, body.zoneID, body.name) }
         if older.tag == tag { return Record(body: older) }
         previous = older.previousPlace
       }

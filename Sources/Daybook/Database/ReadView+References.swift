@@ -13,7 +13,7 @@ extension ReadView {
         throw failure(.page(PageFault(offset: 0, reason: .value)))
       }
       remaining -= UInt64(entry.place.byteCount)
-      records.append(Record(body: try body(at: entry.place)))
+      records.append(Record(body: try body(of: Record.ID(unchecked: source, in: id.zone), at: entry.place)))
     }
     return records
   }

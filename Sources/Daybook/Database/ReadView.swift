@@ -165,6 +165,24 @@ struct ReadView {
     }
   }
 
+  /// The body that the entry of a record leads to; one of another record is thrown about.
+  @inline(__always)
+  func body(of id: Record.ID, at place: Place) throws(DatabaseError) -> RecordBody {
+    let body = try body(at: place)
+    guard body.isOf(id) else { throw misplaced(place, id.zone, id.name) }
+    return body
+  }
+
+  /// An entry leads to something else than it stands for: no database writes that.
+  /// - Parameter name: of the record that was asked for, if one was.
+  @inline(never)
+  func misplaced(_ place: Place, _ zone: Zone.ID, _ name: String? = nil) -> DatabaseError {
+    DatabaseError(
+      .corrupted, "The trees of the file lead to another record.",
+      facts: .init(path: path, offset: Int(clamping: place.offset), zone: zone, name: name),
+      cause: StoreError.operation(offset: place.offset))
+  }
+
   /// A verified operation, for work that is not in a hurry.
   func operation(at place: Place) throws(DatabaseError) -> ByteView {
     do throws(StoreError) {
@@ -178,14 +196,14 @@ struct ReadView {
   @inline(__always)
   func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
     guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { return nil }
-    return Record(stored: try body(at: entry.place))
+    return Record(stored: try body(of: id, at: entry.place))
   }
 
   func records(_ ids: [Record.ID], desiredKeys: [String]?) throws(DatabaseError) -> [Record.ID: Record] {
     var result: [Record.ID: Record] = [:]
     for id in ids {
       guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { continue }
-      result[id] = Record(body: try body(at: entry.place), desiredKeys: desiredKeys)
+      result[id] = Record(body: try body(of: id, at: entry.place), desiredKeys: desiredKeys)
     }
     return result
   }
@@ -215,6 +233,7 @@ struct ReadView {
     }
     let key = ByteBuffer(capacity: 256)
     var remaining = logEnd
+    let isDefault = id.isDefault
     while isValid {
       var place: Place?
       cursor.key(into: key)
@@ -233,10 +252,13 @@ struct ReadView {
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
       // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
-      let isNamed = body.withBytes {
-        UTF8Order.equal(RecordBody.nameBytes(of: $0), key.view.dropFirst(prefix.count))
+      let isListed = body.withBytes { bytes in
+        UTF8Order.equal(RecordBody.nameBytes(of: bytes), key.view.dropFirst(prefix.count))
+          && (type == nil || UTF8Order.equal(RecordBody.typeBytes(of: bytes), key.view.prefix(prefix.count - 1)))
       }
-      guard isNamed else { throw failure(.operation(offset: place.offset)) }
+      guard isListed, body.isOf(id, isDefault: isDefault) else {
+        throw misplaced(place, id, UTF8Order.string(key.view.dropFirst(prefix.count), isValid: false))
+      }
       if try !visit(Record(body: body)) { return }
       isValid = try mapped { () throws(PageFault) in try cursor.next() }
     }
@@ -294,11 +316,29 @@ struct ReadView {
       }
     }
     guard let place else { return nil }
-    let payload = Operation.payload(try operation(at: place))
-    guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else {
-      throw failure(.operation(offset: place.offset))
-    }
-    return Data(payload.dropFirst(2 + Int(payload.uint16(at: 0))).array)
+    let operation = try operation(at: place)
+    // A forged tree may lead to another key's value, or to a record.
+    let payload = Operation.payload(operation)
+    guard Operation.kind(operation) == OperationKind.setMetadata,
+      let value = MetadataPayload.value(payload, ofKey: key)
+    else { throw failure(.operation(offset: place.offset)) }
+    return Data(value.array)
+  }
+}
+
+/// What an operation that sets metadata says: {u16 key length, key, value}.
+enum MetadataPayload {
+  /// Key and value; nil when the bytes make no sense.
+  static func parts(_ payload: ByteView) -> (key: ByteView, value: ByteView)? {
+    guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else { return nil }
+    let end = 2 + Int(payload.uint16(at: 0))
+    return (payload.slice(2..<end), payload.dropFirst(end))
+  }
+
+  /// The value, if it is that of this key.
+  static func value(_ payload: ByteView, ofKey key: String) -> ByteView? {
+    guard let parts = parts(payload), UTF8Order.withView(of: key, { UTF8Order.equal($0, parts.key) }) else { return nil }
+    return parts.value
   }
 }
 

@@ -294,9 +294,15 @@ final class RecordApplier: Applier, @unchecked Sendable {
     of source: ByteView, at entry: RecordEntry, _ zone: ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) -> ReferenceSet {
     if !entry.points { return ReferenceSet() }
-    do throws(StoreError) { return ReferenceSet(of: Operation.payload(try changes.operation(at: entry.place))) } catch {
-      // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body should not keep
-      // a file from opening.
+    do throws(StoreError) {
+      let body = Operation.payload(try changes.operation(at: entry.place))
+      guard BodyIdentity.body(body)?.isOf(source, zone: openKey.view) == true else {
+        throw .operation(offset: entry.place.offset)
+      }
+      return ReferenceSet(of: body)
+    } catch {
+      // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body, or an
+      // entry that was forged to lead to another record's, should not keep a file from opening.
       return try references(of: source, zone, changes)
     }
   }

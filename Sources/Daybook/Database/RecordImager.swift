@@ -47,6 +47,10 @@ struct RecordImager: Imager {
     private let operation = ByteBuffer(capacity: 4096)
     private let stamps = ByteBuffer(capacity: 4096)
     private var group: [Place] = []
+    /// The names that lead to the places of the group, one behind the other, and where each ends.
+    private let names = ByteBuffer(capacity: 4096)
+    private var nameEnds: [Int] = []
+    private let name = ByteBuffer(capacity: 512)
 
     init(
       source: Store, pin: Store.Pin, writer: ImageWriter, progress: ((_ done: Int, _ total: Int) -> Bool)?
@@ -84,7 +88,10 @@ struct RecordImager: Imager {
         guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
         let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
         let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
-        guard Operation.kind(bytes) == OperationKind.setMetadata else { throw .operation(offset: place.offset) }
+        cursor.key(into: name)
+        guard Operation.kind(bytes) == OperationKind.setMetadata,
+          let parts = MetadataPayload.parts(Operation.payload(bytes)), UTF8Order.equal(parts.key, name.view)
+        else { throw .operation(offset: place.offset) }
         try writer.append(Operation.payload(bytes), kind: OperationKind.setMetadata)
         try writer.rest()
       }
@@ -145,26 +152,29 @@ struct RecordImager: Imager {
       zoneKey.withView { payload.append($0) }
       try writer.append(payload.view, kind: OperationKind.imageZone)
       try writer.rest()
-      try writeRecords(trees)
-      try writeTombstones(trees)
+      try zoneKey.withView { (zoneKey) throws(StoreError) in
+        try writeRecords(trees, zoneKey)
+        try writeTombstones(trees, zoneKey)
+      }
       try writer.settle()
     }
 
-    private mutating func writeRecords(_ trees: ZoneTrees) throws(StoreError) {
+    private mutating func writeRecords(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
       var cursor = pin.reader.cursor(in: trees.byName)
       var isValid: Bool
       do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
         cursor.touchAhead(placeAt: 0)
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
-        try add(entry.place, entry.sequence, entry.ordinal, OperationKind.saveRecord, RecordBody.previousOffset)
+        cursor.key(into: name)
+        try add(entry.place, entry.sequence, entry.ordinal, OperationKind.saveRecord, zoneKey)
         done += 1
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
-      try writeGroup(OperationKind.saveRecord, RecordBody.previousOffset)
+      try writeGroup(OperationKind.saveRecord, zoneKey)
     }
 
-    private mutating func writeTombstones(_ trees: ZoneTrees) throws(StoreError) {
+    private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
       let key = ByteBuffer(capacity: JournalKey.byteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       var isValid: Bool
@@ -180,31 +190,46 @@ struct RecordImager: Imager {
         }
         guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
         if !isMutant("compact-tombstones-away") {
-          try add(entry.place, sequence, ordinal, OperationKind.deleteRecord, Tombstone.previousOffset)
+          cursor.key(into: name)
+          try add(entry.place, sequence, ordinal, OperationKind.deleteRecord, zoneKey)
         }
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
-      try writeGroup(OperationKind.deleteRecord, Tombstone.previousOffset)
+      try writeGroup(OperationKind.deleteRecord, zoneKey)
     }
 
+    /// Takes the place that `name` leads to.
     private mutating func add(
-      _ place: Place, _ sequence: UInt64, _ ordinal: UInt32, _ kind: UInt8, _ linkOffset: Int
+      _ place: Place, _ sequence: UInt64, _ ordinal: UInt32, _ kind: UInt8, _ zoneKey: ByteView
     ) throws(StoreError) {
-      if group.isEmpty { stamps.truncate(to: 0) }
+      if group.isEmpty {
+        stamps.truncate(to: 0)
+        names.truncate(to: 0)
+        nameEnds.removeAll(keepingCapacity: true)
+      }
       group.append(place)
+      names.append(name.view)
+      nameEnds.append(names.count)
       stamps.append(uint64: sequence)
       stamps.append(uint32: ordinal)
-      if group.count == RecordImager.groupCount { try writeGroup(kind, linkOffset) }
+      if group.count == RecordImager.groupCount { try writeGroup(kind, zoneKey) }
     }
 
-    private mutating func writeGroup(_ kind: UInt8, _ linkOffset: Int) throws(StoreError) {
+    private mutating func writeGroup(_ kind: UInt8, _ zoneKey: ByteView) throws(StoreError) {
       if group.isEmpty { return }
       try writer.append(stamps.view, kind: OperationKind.imageStamps)
-      for place in group {
+      let isRecord = kind == OperationKind.saveRecord
+      let linkOffset = isRecord ? RecordBody.previousOffset : Tombstone.previousOffset
+      var nameStart = 0
+      for (place, nameEnd) in zip(group, nameEnds) {
         let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
-        guard Operation.kind(bytes) == kind, Operation.payload(bytes).count >= linkOffset + 12 else {
-          throw .operation(offset: place.offset)
-        }
+        let payload = Operation.payload(bytes)
+        // Long enough for the link, too, which lies in front of the identity.
+        guard Operation.kind(bytes) == kind,
+          let identity = isRecord ? BodyIdentity.body(payload) : BodyIdentity.tombstone(payload),
+          identity.isOf(names.view.slice(nameStart..<nameEnd), zone: zoneKey)
+        else { throw .operation(offset: place.offset) }
+        nameStart = nameEnd
         // The older version stays behind.
         operation.set(uint64: 0, at: Operation.headerByteCount + linkOffset)
         operation.set(uint32: 0, at: Operation.headerByteCount + linkOffset + 8)

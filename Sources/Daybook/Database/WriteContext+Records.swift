@@ -27,7 +27,11 @@ extension WriteContext {
       return (zone, entry)
     }
     var server: RecordBody?
-    if let entry { server = try view.body(at: entry.place) }
+    if let entry {
+      let body = try view.body(at: entry.place)
+      guard body.isOfSameRecord(as: record.body) else { throw view.misplaced(entry.place, record.id.zone, record.id.name) }
+      server = body
+    }
     try refuseConflicts(record, server, policy)
     // The record of a conflict keeps its assets as they were set; from here on they have their content.
     let record = record.hasEditedAssets ? try storingAssets(of: record) : record
@@ -211,7 +215,7 @@ extension WriteContext {
 
   /// Deletes one record that is there, and nothing else.
   func deleteOne(_ id: Record.ID, _ entry: RecordEntry, mayBeNeeded: Bool) throws(DatabaseError) {
-    let body = try view.body(at: entry.place)
+    let body = try view.body(of: id, at: entry.place)
     if body.namesAssets { mayDropAssets = true }
     try start()
     let tombstone = Tombstone(

@@ -111,9 +111,9 @@ extension Zone.ID {
   package func matches(key: ByteView) -> Bool {
     let nameCount = name.utf8.count
     guard key.count > nameCount, key[nameCount] == 0 else { return false }
-    guard UTF8Order.compare(name, key.prefix(nameCount)) == 0 else { return false }
+    guard UTF8Order.withView(of: name, { UTF8Order.equal($0, key.prefix(nameCount)) }) else { return false }
     let rest = key.dropFirst(nameCount + 1)
-    return hasDefaultOwner ? rest.isEmpty : UTF8Order.compare(owner, rest) == 0
+    return hasDefaultOwner ? rest.isEmpty : UTF8Order.withView(of: owner) { UTF8Order.equal($0, rest) }
   }
 
   /// Whether `init(key:)` would not throw; quick for ASCII names of this user.
