@@ -46,6 +46,24 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
   }
 }
 
+extension FuzzEntry {
+  /// Runs one input as the fuzzer does: a text that costs more time than its length explains is a finding, too.
+  ///
+  /// Generous, and looked at three times, because other programs take time as well. Only where somebody waits for it: what
+  /// the test suite runs again is counted there, and not timed.
+  public func runInTime(_ input: [UInt8]) throws {
+    let limit = 1_000_000_000 + UInt64(input.count) * 20_000
+    var least = UInt64.max
+    for _ in 0..<3 {
+      let start = SystemClock.monotonicNanoseconds()
+      try run(input)
+      least = min(least, SystemClock.monotonicNanoseconds() &- start)
+      if least <= limit { return }
+    }
+    throw Forgery.Finding("\(input.count) bytes took \(least / 1_000_000) ms")
+  }
+}
+
 /// Throws when something is not as it has to be.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
   if !condition { throw Forgery.Finding(message()) }

@@ -5,6 +5,6 @@ import DaybookTesting
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   // Safe: libFuzzer lends that many bytes for the length of this call.
   let input = unsafe [UInt8](UnsafeBufferPointer(start: start, count: byteCount))
-  do { try FuzzEntry.csv.run(input) } catch { fatalError("csv: \(error)") }
+  do { try FuzzEntry.csv.runInTime(input) } catch { fatalError("csv: \(error)") }
   return 0
 }

@@ -5,6 +5,6 @@ import DaybookTesting
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   // Safe: libFuzzer lends that many bytes for the length of this call.
   let input = unsafe [UInt8](UnsafeBufferPointer(start: start, count: byteCount))
-  do { try FuzzEntry.json.run(input) } catch { fatalError("json: \(error)") }
+  do { try FuzzEntry.json.runInTime(input) } catch { fatalError("json: \(error)") }
   return 0
 }

@@ -53,8 +53,11 @@ public struct Record: Identifiable, Sendable {
   ) throws(DatabaseError) {
     if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
     var record = Record(body: RecordBody(newType: type, id: id))
-    for (key, value) in values { try record.set(value, forKey: key) }
-    for (key, value) in encryptedValues { try record.encryptedValues.set(value, forKey: key) }
+    // In the order of keys, in which edits lie: in another one, thousands of them are moved for each that is set.
+    for (key, value) in values.sorted(by: { UTF8Order.compare($0.key, $1.key) < 0 }) { try record.set(value, forKey: key) }
+    for (key, value) in encryptedValues.sorted(by: { UTF8Order.compare($0.key, $1.key) < 0 }) {
+      try record.encryptedValues.set(value, forKey: key)
+    }
     record.parent = parent
     try self.init(committing: record, metadata: metadata)
   }

@@ -22,6 +22,14 @@ struct ImportPlan {
   private let assets: [AssetColumn]
   private let options: ImportOptions
   private let index: [ColumnName: Int]
+  /// The columns that become fields in the order of their keys, and the place of each among them. Fields that are set in
+  /// another order are moved for each that is set: tens of thousands of columns would take minutes a row.
+  private let order: [Int]
+  private let ranks: [Int]
+  /// A row with fewer keys is set as it comes.
+  private static let manyKeys = 64
+  /// How many keys were tried for the columns.
+  let keyAttemptCount: Int
 
   /// - Throws: a usage error when an option names a column that is not there.
   init(_ survey: ImportSurvey, _ options: ImportOptions) throws(ToolError) {
@@ -41,8 +49,9 @@ struct ImportPlan {
     }
     let dropped = (location.map { [$0.latitude, $0.longitude] } ?? []) + assets.map(\.position)
     let kept = names.indices.filter { !dropped.contains($0) }
-    let keys = KeyMapping.keys(
-      for: kept.map { names[$0] }, taken: (location == nil ? [] : [Self.locationKey]) + assets.map(\.key))
+    var choice = KeyChoice(taken: (location == nil ? [] : [Self.locationKey]) + assets.map(\.key))
+    let keys = choice.keys(for: kept.map { names[$0] })
+    keyAttemptCount = choice.attemptCount
     var keyOfColumn = [String](repeating: "", count: names.count)
     for (position, key) in zip(kept, keys) { keyOfColumn[position] = key }
     var dates: [Int: DatePattern] = [:]
@@ -61,6 +70,12 @@ struct ImportPlan {
     if let name = options.nameColumn, survey.rowCount > 0 {
       nameColumn = try Self.column(name, names, "--id", orKey: keyOfColumn)
     }
+    let order = columns.indices.filter { columns[$0].kind != nil }
+      .sorted { UTF8Order.compare(columns[$0].key, columns[$1].key) < 0 }
+    var ranks = [Int](repeating: 0, count: columns.count)
+    for (rank, position) in order.enumerated() { ranks[position] = rank }
+    self.order = order
+    self.ranks = ranks
     self.columns = columns
     self.location = location
     self.assets = assets
@@ -117,14 +132,22 @@ struct ImportPlan {
       }
     }
     var expected = 0
-    for member in members {
+    var waiting: [(position: Int, index: Int, value: Record.Value)] = []
+    for (index, member) in members.enumerated() {
       guard let position = position(of: member.key, expected: expected) else {
         throw .badRow(line: line, "the input changed while it was read.")
       }
       expected = position + 1
       guard let value = columns[position].kind?.value(member.value) else { continue }
-      try set(value, columns[position], &row.record, line)
+      if members.count > Self.manyKeys {
+        waiting.append((position, index, value))
+      } else {
+        try set(value, columns[position], &row.record, line)
+      }
     }
+    // Of a key that is there twice the last one counts.
+    waiting.sort { (ranks[$0.position], $0.index) < (ranks[$1.position], $1.index) }
+    for field in waiting { try set(field.value, columns[field.position], &row.record, line) }
     if let location {
       let place = try Coordinate.location(
         Coordinate(json[columns[location.latitude].name]), Coordinate(json[columns[location.longitude].name]), line)
@@ -144,7 +167,7 @@ struct ImportPlan {
     var row = try begin(number, line, &names) { _ in
       nameColumn.flatMap { csv.isEmpty($0) ? nil : csv.text($0) }
     }
-    for position in columns.indices {
+    for position in order {
       guard let value = columns[position].kind?.value(ofCell: csv.bytes, csv.range(position)) else { continue }
       try set(value, columns[position], &row.record, line)
     }

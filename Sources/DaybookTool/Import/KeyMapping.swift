@@ -6,31 +6,14 @@ import Daybook
 /// cannot hold becomes `_`, and a key that is taken or reserved gets `_2`, `_3`, …  `US Gross` becomes `US_Gross`;
 /// `parent`, which is reserved, `parent_2`.
 enum KeyMapping {
-  private static let maximumByteCount = 255
+  static let maximumByteCount = 255
 
   /// The key of each column, in order.
   ///
   /// - Parameter taken: keys that no column may have, because an option fills them.
   static func keys(for columns: [String], taken: [String] = []) -> [String] {
-    var used = Set(taken)
-    var keys = [String?](repeating: nil, count: columns.count)
-    for (index, column) in columns.enumerated() where isValid(column) && !used.contains(column) {
-      keys[index] = column
-      used.insert(column)
-    }
-    for index in columns.indices where keys[index] == nil {
-      let base = sanitized(columns[index])
-      var key = base
-      var number = 1
-      while used.contains(key) || !isValid(key) {
-        number += 1
-        let suffix = "_\(number)"
-        key = base.prefix(maximumByteCount - suffix.utf8.count) + suffix
-      }
-      keys[index] = key
-      used.insert(key)
-    }
-    return keys.compactMap { $0 }
+    var choice = KeyChoice(taken: taken)
+    return choice.keys(for: columns)
   }
 
   /// The name with every character replaced that a key or type cannot hold; begins with a letter.

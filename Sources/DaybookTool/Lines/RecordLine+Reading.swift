@@ -35,9 +35,9 @@ extension RecordLine {
     else { throw Fault(reason: "this is not a line of a dump, as the rows before it are.") }
     let zone = try Zone.ID(zoneName, owner: row["owner"]?.text)
     var record = try Record(type: type, id: Record.ID(name, in: zone))
-    for field in fields { try record.set(value(field.value, field.key, in: zone, directory), forKey: field.key) }
+    for field in inOrder(fields) { try record.set(value(field.value, field.key, in: zone, directory), forKey: field.key) }
     if case .object(let encrypted)? = row["encrypted"] {
-      for field in encrypted {
+      for field in inOrder(encrypted) {
         if field.value["type"]?.text == "sealed" {
           sealedCount += 1
           continue
@@ -50,6 +50,17 @@ extension RecordLine {
       record.parent = Record.Reference(try Record.ID(parentName, in: zone))
     }
     return record
+  }
+
+  /// In the order of keys, as `dump` writes them: fields that are set in another one are moved for each that is set. Of a
+  /// key that is there twice the last one comes last.
+  private static func inOrder(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
+    let isInOrder = zip(fields, fields.dropFirst()).allSatisfy { UTF8Order.compare($0.key, $1.key) <= 0 }
+    if isInOrder { return fields }
+    return fields.enumerated().sorted { first, second in
+      let order = UTF8Order.compare(first.element.key, second.element.key)
+      return order != 0 ? order < 0 : first.offset < second.offset
+    }.map(\.element)
   }
 
   private static func value(

@@ -1,0 +1,112 @@
+import Daybook
+import Foundation
+import Testing
+
+@testable import DaybookTool
+
+/// Whoever wrote an input chose how many keys it has, and which: the work grows with the bytes, not with their square.
+@Suite("work of imports")
+struct ImportWorkTests {
+  private static func expectFew(_ names: [String], sourceLocation: SourceLocation = #_sourceLocation) -> [String] {
+    var choice = KeyChoice(taken: [])
+    let keys = choice.keys(for: names)
+    #expect(keys.count == names.count && Set(keys).count == names.count, sourceLocation: sourceLocation)
+    #expect(choice.attemptCount <= 4 * names.count, "\(choice.attemptCount)", sourceLocation: sourceLocation)
+    return keys
+  }
+
+  @Test("fifty thousand equal headers, which took half a minute, get their keys in as many steps")
+  func equalHeaders() {
+    let keys = Self.expectFew([String](repeating: "a", count: 50_000))
+    #expect(keys.prefix(3) == ["a", "a_2", "a_3"] && keys.last == "a_50000")
+  }
+
+  @Test("twenty thousand names that become the same key, which took longer still, get theirs in as many steps")
+  func equalAfterMapping() {
+    let names = (0..<20_000 as Range<UInt32>).map { String(Unicode.Scalar(0x4E00 + $0) ?? "?") }
+    let keys = Self.expectFew(names)
+    #expect(keys.prefix(2) == ["key", "key_2"] && keys.last == "key_20000")
+  }
+
+  @Test("names that are as long as a key may be, and differ only behind that or just in front, get theirs in as many steps")
+  func longNames() {
+    let long = String(repeating: "k", count: 251)
+    _ = Self.expectFew((0..<3000).map { "\(long)_\($0)" } + (0..<3000).map { "\(long)xx\($0)xx" })
+  }
+
+  @Test("names that have the numbers already that others would get are stepped over once")
+  func takenNumbers() {
+    let names = (2..<10_000).map { "a_\($0)" } + [String](repeating: "a", count: 10_000)
+    let keys = Self.expectFew(names)
+    #expect(keys.last == "a_19998")
+  }
+
+  // MARK: whole rows
+
+  private static let count = 30_000
+
+  private static func row(_ text: String, _ format: InputFile.Format) throws -> Record? {
+    let bytes = Array(text.utf8)
+    let options = ImportOptions()
+    var survey: ImportSurvey
+    if format == .csv {
+      var reader = CSVReader(ByteSource(bytes))
+      try #require(try reader.next())
+      survey = ImportSurvey(header: reader, options)
+      while try reader.next() { try survey.observe(reader) }
+    } else {
+      var reader = JSONElementReader(ByteSource(bytes))
+      survey = ImportSurvey(options)
+      while let (row, line) = try reader.next() { try survey.observe(row, line: line) }
+    }
+    var rows = try RowReader(ByteSource(bytes), format, .rows(try ImportPlan(survey, options)))
+    var report = ImportReport()
+    return try rows.next(&report)?.record
+  }
+
+  // In the wrong order each field moves half of those before it: a record of this many took a minute a row.
+  private static func expectAll(_ record: Record?) throws {
+    let record = try #require(record)
+    #expect(record.keys.count == count)
+  }
+
+  @Test("a row under thirty thousand equal headers becomes a record", .timeLimit(.minutes(1)))
+  func wideCSV() throws {
+    let header = [String](repeating: "a", count: Self.count).joined(separator: ",")
+    let cells = (0..<Self.count).map { "\($0)" }.joined(separator: ",")
+    let record = try Self.row("\(header)\n\(cells)\n", .csv)
+    try Self.expectAll(record)
+    #expect(record?["a"] == 0 && record?["a_2"] == 1 && record?["a_30000"] == 29_999)
+  }
+
+  @Test("an object of thirty thousand keys in the worst order becomes a record", .timeLimit(.minutes(1)))
+  func wideJSON() throws {
+    let members = (10_000..<10_000 + Self.count).reversed().map { "\"k\($0)\":\($0)" }
+    let record = try Self.row("{\(members.joined(separator: ","))}\n", .json)
+    try Self.expectAll(record)
+    #expect(record?["k10000"] == 10_000 && record?["k39999"] == 39_999)
+  }
+
+  @Test("a line of a dump whose fields are in the worst order is the record that it was", .timeLimit(.minutes(1)))
+  func wideLine() throws {
+    let fields = (10_000..<10_000 + Self.count).reversed().map { #""k\#($0)":{"type":"int","value":\#($0)}"# }
+    let line = #"{"zone":"_defaultZone","name":"a","type":"T","fields":{\#(fields.joined(separator: ","))}}"#
+    var sealedCount = 0
+    let record = try Importer.record(try json(line), 1, sealedCount: &sealedCount)
+    try Self.expectAll(record)
+    #expect(record["k10000"] == 10_000)
+  }
+
+  @Test("of a key that a row has twice the last value counts, however many keys there are", arguments: [3, 100])
+  func twice(count: Int) throws {
+    let members = (0..<count).map { "\"k\($0)\":\($0)" } + ["\"k1\":-1", "\"k0\":-7"]
+    let record = try #require(try Self.row("{\(members.joined(separator: ","))}\n", .json))
+    #expect(record.keys.count == count && record["k1"] == -1 && record["k0"] == -7 && record["k2"] == 2)
+    let fields = members.map { $0.replacing(#/:(-?\d+)/#) { #":{"type":"int","value":\#($0.output.1)}"# } }
+    var sealedCount = 0
+    let line = try Importer.record(
+      try json(#"{"zone":"_defaultZone","name":"a","type":"T","fields":{\#(fields.joined(separator: ","))}}"#), 1,
+      sealedCount: &sealedCount)
+    #expect(line["k1"] == -1 && line["k0"] == -7)
+  }
+}
