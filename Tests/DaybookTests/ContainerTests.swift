@@ -61,6 +61,21 @@ struct ContainerTests {
     let text = String(decoding: sound, as: UTF8.self)
     try Data(text.replacing(#""version":1"#, with: #""version":2"#).utf8).write(to: URL(filePath: path))
     #expect(failure { try Container.open(Self.id, in: folder.path) }?.code == .formatTooNew)
+    // The name of the user's record goes into records: what no record can be called trapped there.
+    let name = container.userRecordName
+    for bad in ["", "Ren\u{E9}e", "a\tb", String(repeating: "u", count: 256)] {
+      let account = try JSONSerialization.data(withJSONObject: [
+        "container": Self.id, "status": "available", "userRecordName": bad, "version": 1,
+      ])
+      try account.write(to: URL(filePath: path))
+      for isReadOnly in [false, true] {
+        var options = Database.Options()
+        options.isReadOnly = isReadOnly
+        let error = failure { try Container.open(Self.id, in: folder.path, options: options) }
+        #expect(error?.code == .corrupted && error?.facts.path == path, "\(bad): \(String(describing: error))")
+      }
+    }
+    #expect(text.contains(name))
     // A disk that takes upper and lower case for the same.
     try Data(text.replacing("Notes", with: "notes").utf8).write(to: URL(filePath: path))
     #expect(failure { try Container.open(Self.id, in: folder.path) }?.code == .badContainer)

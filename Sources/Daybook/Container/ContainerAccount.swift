@@ -36,8 +36,10 @@ struct ContainerAccount: Codable, Equatable {
       guard account.version == 1 else {
         throw DatabaseError(.formatTooNew, facts: .init(path: path, expected: "version 1", found: "version \(account.version)"))
       }
+      // It names a record, and stands in every one that is saved.
+      if let fault = NameRules.faultOfRecordName(account.userRecordName) { throw fault }
       return account
-    } catch let error as DatabaseError {
+    } catch let error as DatabaseError where error.code == .formatTooNew {
       throw error
     } catch {
       throw DatabaseError(.corrupted, "The account file of a container is damaged.", facts: .init(path: path), cause: error)
