@@ -283,9 +283,13 @@ extension Store {
     try removeUnlocked(unfinishedPath(of: path) + ".new", disk: disk)
   }
 
-  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`.
+  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, and what is no file, a link or a folder
+  /// for instance, is nothing of ours: `.notRegular`.
   package static func removeUnlocked(_ path: String, disk: any Disk) throws(DiskFailure) {
-    guard try disk.exists(path) else { return }
+    do { try disk.open(path, .readContent).close() } catch {
+      if error.kind == .notFound { return }
+      throw error
+    }
     let file = try disk.open(path, .readWrite)
     defer { file.close() }
     guard try file.tryLock(.writer, .exclusive), try disk.identity(of: path) == file.identity else {

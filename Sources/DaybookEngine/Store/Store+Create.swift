@@ -58,6 +58,8 @@ extension Store {
           }
         } catch {
           guard error.kind == .exists else { throw error }
+          // A link, a pipe or a folder of this name is nobody's leftover: it is told, and what a link leads to left alone.
+          try disk.open(temporary, .readContent).close()
           file = try disk.open(temporary, .readWrite)
           isLeftover = true
         }
