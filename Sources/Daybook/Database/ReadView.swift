@@ -346,10 +346,7 @@ extension String {
   /// The UTF-8 of the string as a view that is valid inside `body`; nothing is copied from native strings.
   @inline(__always)
   func withKeyView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
-    let span = utf8.span
-    return try unsafe span.withUnsafeBufferPointer { (bytes) throws(E) in
-      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)))
-    }
+    try UTF8Order.withView(of: self) { view in Result { () throws(E) in try body(view) } }.get()
   }
 }
 
@@ -365,7 +362,8 @@ extension Zone.ID {
 
 /// Name, zero, owner: 64 bytes inline, longer keys in an array.
 private struct ZoneKeyBuffer {
-  private var inline = InlineArray<64, UInt8>(repeating: 0)
+  // Eight words: an array of fixed size needs a newer system than the package does.
+  private var inline: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
   private var long: [UInt8]?
   private var count = 0
 
@@ -375,18 +373,23 @@ private struct ZoneKeyBuffer {
       long = id.key
       return
     }
-    for byte in id.name.utf8 {
-      inline[count] = byte
-      count &+= 1
+    // Safe: the bytes are those of the tuple, and the name with its zero is not longer.
+    count = unsafe withUnsafeMutableBytes(of: &inline) { bytes in
+      var count = 0
+      for byte in id.name.utf8 {
+        unsafe bytes[count] = byte
+        count &+= 1
+      }
+      return count &+ 1
     }
-    count &+= 1
   }
 
   @inline(__always)
   func withView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
     if let long { return try long.withView(body) }
-    return try unsafe inline.span.withUnsafeBufferPointer { (bytes) throws(E) in
-      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)).prefix(count))
+    // Safe: the view is used only while the closure runs.
+    return try unsafe withUnsafeBytes(of: inline) { (bytes) throws(E) in
+      try body(unsafe ByteView(bytes).prefix(count))
     }
   }
 }
