@@ -8,17 +8,21 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
   name: "Daybook",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  // No watchOS: most watches have 32-bit pointers, and the engine needs 64.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Daybook", targets: ["Daybook"]),
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
+    // What the programs of Fuzz/ link; of no use to anybody else.
+    .library(name: "DaybookFuzzing", targets: ["DaybookFuzzing"]),
     .executable(name: "daybook", targets: ["DaybookCommand"]),
   ],
   targets: [
     .target(name: "DaybookEngine", swiftSettings: settings),
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
+    .target(name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
     .target(
-      name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine", "DaybookTool"], swiftSettings: settings),
+      name: "DaybookFuzzing", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookTool"], swiftSettings: settings),
     .target(
       name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
     .executableTarget(name: "DaybookCommand", dependencies: ["DaybookTool"], swiftSettings: settings),
@@ -31,7 +35,7 @@ let package = Package(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
       swiftSettings: settings),
     .testTarget(
-      name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"],
+      name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting", "DaybookFuzzing"],
       exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),

@@ -11,7 +11,7 @@ let package = Package(
   dependencies: [.package(name: "Daybook", path: "..")],
   targets: targets.map { name in
     .executableTarget(
-      name: "Fuzz\(name)", dependencies: [.product(name: "DaybookTesting", package: "Daybook")],
+      name: "Fuzz\(name)", dependencies: [.product(name: "DaybookFuzzing", package: "Daybook")],
       swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
   }
 )

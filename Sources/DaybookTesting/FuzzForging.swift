@@ -206,10 +206,10 @@ package enum FuzzForging {
 
   // MARK: targets
 
-  static func frame(_ input: [UInt8]) throws { try Forgery.examineLog(image(input)) }
+  package static func frame(_ input: [UInt8]) throws { try Forgery.examineLog(image(input)) }
 
   /// Byte 0 even: steps of three bytes as the second byte says how many, then pages. Odd: a forged file whose pages these are.
-  static func page(_ input: [UInt8]) throws {
+  package static func page(_ input: [UInt8]) throws {
     var input = FuzzInput(input)
     let mode = input.byte()
     let steps = input.bytes(3 * (input.byte() & 63))

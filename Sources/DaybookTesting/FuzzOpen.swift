@@ -7,10 +7,10 @@ import Foundation
 /// What holds whatever the bytes are: calls return or throw a `DatabaseError`, and what a reader is told to be cut short no check
 /// calls clean, and nobody may write to. What holds of a file that `check(.deep)` calls
 /// clean: everything in it reads, a reader and a writer see the same, and what a transaction saves is there afterwards.
-enum FuzzOpen {
+package enum FuzzOpen {
   private static let path = "a.daybook"
 
-  static func run(_ input: [UInt8]) throws { try examine(FuzzForging.image(input)) }
+  package static func run(_ input: [UInt8]) throws { try examine(FuzzForging.image(input)) }
 
   static func examine(_ image: [UInt8]) throws {
     if image.count > 2 << 20 { return }

@@ -3,11 +3,11 @@ import DaybookEngine
 import Foundation
 
 /// Bytes of records and values: what decodes is encoded again, and has to be the same.
-enum FuzzRecords {
+package enum FuzzRecords {
   private static let stamp = RecordBodyEncoder.Stamp(tag: 7, date: 3, userID: [0x75])
 
   /// As a stored body, a tombstone and an archive: the three layouts that carry a record's identity.
-  static func body(_ input: [UInt8]) throws {
+  package static func body(_ input: [UInt8]) throws {
     try storedBody(input)
     try tombstone(input)
     try archive(input)
@@ -105,7 +105,7 @@ enum FuzzRecords {
   }
 
   /// Byte 0 is the kind; the rest are the bytes of a value.
-  static func value(_ input: [UInt8]) throws {
+  package static func value(_ input: [UInt8]) throws {
     guard let first = input.first, let kind = FieldKind(rawValue: first & 0x3F) else { return }
     let bytes = Array(input.dropFirst())
     let buffer = ByteBuffer()
@@ -144,7 +144,7 @@ enum FuzzRecords {
 ///
 ///     byte 0    0: the rest as it is; 1: behind the mark, with the checksum mended; else as 1, with the UUID and lineage
 ///               of the database in place
-enum FuzzToken {
+package enum FuzzToken {
   private static let database: (Database, ChangeToken, ChangeToken)? = {
     let disk = FuzzForging.disk()
     disk.install(FuzzForging.bases[0], at: "a.daybook")
@@ -157,7 +157,7 @@ enum FuzzToken {
     return (database, zone, all)
   }()
 
-  static func run(_ input: [UInt8]) throws {
+  package static func run(_ input: [UInt8]) throws {
     guard let mode = input.first, let (database, zoneToken, databaseToken) = database else { return }
     var bytes = Array(input.dropFirst())
     if mode != 0 { bytes = [0x44, 0x54, 1] + bytes }

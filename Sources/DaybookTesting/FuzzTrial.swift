@@ -7,7 +7,7 @@ import Foundation
 /// change feed with its own copy.
 ///
 /// After a crash the database is the state behind some commit, and no acknowledged one is lost.
-struct FuzzTrial {
+package struct FuzzTrial {
   private struct Intended: Error {}
 
   /// What a database should hold: values by zone and name, metadata beside them.
@@ -59,7 +59,7 @@ struct FuzzTrial {
 
   private let zones: [Zone.ID]
 
-  static func run(_ input: [UInt8]) throws {
+  package static func run(_ input: [UInt8]) throws {
     var trial = try FuzzTrial(input)
     try trial.run()
   }

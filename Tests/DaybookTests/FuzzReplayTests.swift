@@ -1,4 +1,4 @@
-import DaybookTesting
+import DaybookFuzzing
 import Foundation
 import Testing
 

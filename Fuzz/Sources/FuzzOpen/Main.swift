@@ -1,4 +1,4 @@
-import DaybookTesting
+import DaybookFuzzing
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

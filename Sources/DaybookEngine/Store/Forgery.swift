@@ -3,7 +3,7 @@
 /// Random bytes never match a 64-bit checksum; what fails at the header shows nothing. The sealer walks an image of a file as
 /// far as it looks like one, and puts salt, place, chain (also where a checkpoint names it) and checksums right, from the
 /// innermost outwards: operations and pages, then payloads, then headers. All the other fields stay as the fuzzer wants them.
-/// Only for `FuzzEntry` in DaybookTesting; nothing in the library calls it.
+/// Only for the targets of the fuzzer; nothing in the library calls it.
 package enum Forgery {
   /// What a fuzz target found: an answer that contradicts another.
   package struct Finding: Error, CustomStringConvertible {

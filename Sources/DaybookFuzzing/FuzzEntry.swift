@@ -1,7 +1,10 @@
 import DaybookEngine
+import DaybookTesting
 import DaybookTool
 
 /// The targets of the fuzzer: each takes any bytes, and asserts more than that it survives them.
+///
+/// A target of its own, because readers of rows are the tool's, and those who test with a simulated disk need no tool.
 ///
 /// `Fuzz/` links one program for each; `FuzzReplayTests` runs what has been found before through the same functions. The
 /// README there says what each target proves and how its input is read.
@@ -62,9 +65,4 @@ extension FuzzEntry {
     }
     throw Forgery.Finding("\(input.count) bytes took \(least / 1_000_000) ms")
   }
-}
-
-/// Throws when something is not as it has to be.
-func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
-  if !condition { throw Forgery.Finding(message()) }
 }
