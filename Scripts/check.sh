@@ -11,6 +11,7 @@
 #     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings and the
 #               tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
 #     format    swift format lint --strict
+#     darwin    the sources type-checked for iOS against stand-ins for Apple's modules (Scripts/Darwin), on Linux
 #     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
 #               order of the steps of writer, checkpoint, reader and second process; release build
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
@@ -65,6 +66,7 @@ release_tool() {
 
 build() { swift build --build-tests && swift build -c release; }
 format() { swift format lint --strict --recursive Package.swift Sources Tests Fuzz/Package.swift Fuzz/Sources; }
+darwin() { Scripts/darwin.sh; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
     -Xswiftc -enable-testing --filter RecordModel &&
@@ -99,7 +101,7 @@ mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format test buffered demo smoke guard crash kill fuzz model thread)
+[ "${parts[*]}" = all ] && parts=(format darwin test buffered demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -107,6 +109,7 @@ for part in "${parts[@]}"; do
     test) step "swift test" tests ;;
     buffered) step "tests on files that are not mapped" buffered ;;
     format) step "format" format ;;
+    darwin) step "sources for iOS" darwin ;;
     model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
     address) step "address sanitizer" address ;;
     thread) step "thread sanitizer" thread ;;
@@ -120,7 +123,7 @@ for part in "${parts[@]}"; do
     guard) step "guard" guards ;;
     mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,30s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,31s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -1,0 +1,199 @@
+// A stand-in for Foundation: the declarations that Daybook's library uses, with the shapes of its documentation. See
+// `Scripts/darwin.sh`. Nothing is ever run with it.
+
+@_exported import Darwin
+
+public typealias TimeInterval = Double
+
+public struct Date: Hashable, Comparable, Codable, Sendable {
+  public init() { fatalError() }
+  public init(timeIntervalSinceReferenceDate: TimeInterval) { fatalError() }
+  public init(timeIntervalSince1970: TimeInterval) { fatalError() }
+  public var timeIntervalSinceReferenceDate: TimeInterval { fatalError() }
+  public var timeIntervalSince1970: TimeInterval { fatalError() }
+  public func timeIntervalSince(_ date: Date) -> TimeInterval { fatalError() }
+  public func addingTimeInterval(_ interval: TimeInterval) -> Date { fatalError() }
+  public static func < (left: Date, right: Date) -> Bool { fatalError() }
+}
+
+public typealias uuid_t = (
+  UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8
+)
+
+public struct UUID: Hashable, Codable, Sendable {
+  public init() { fatalError() }
+  public init(uuid: uuid_t) { fatalError() }
+  public init?(uuidString: String) { fatalError() }
+  public var uuid: uuid_t { fatalError() }
+  public var uuidString: String { fatalError() }
+  public static func == (left: UUID, right: UUID) -> Bool { fatalError() }
+  public func hash(into hasher: inout Hasher) { fatalError() }
+  public init(from decoder: any Decoder) throws { fatalError() }
+  public func encode(to encoder: any Encoder) throws { fatalError() }
+}
+
+public struct Data: RandomAccessCollection, MutableCollection, RangeReplaceableCollection, Hashable, Codable, Sendable {
+  public struct WritingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { fatalError() }
+    public static var atomic: WritingOptions { fatalError() }
+  }
+  public struct ReadingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { fatalError() }
+    public static var mappedIfSafe: ReadingOptions { fatalError() }
+  }
+
+  public init() { fatalError() }
+  public init(_ bytes: some Sequence<UInt8>) { fatalError() }
+  public init(repeating byte: UInt8, count: Int) { fatalError() }
+  public init(bytes: UnsafeRawPointer, count: Int) { fatalError() }
+  public init(contentsOf url: URL, options: ReadingOptions = []) throws { fatalError() }
+  public var startIndex: Int { fatalError() }
+  public var endIndex: Int { fatalError() }
+  public subscript(index: Int) -> UInt8 {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public subscript(range: Range<Int>) -> Data {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public mutating func replaceSubrange(_ range: Range<Int>, with bytes: some Collection<UInt8>) { fatalError() }
+  public mutating func append(_ other: Data) { fatalError() }
+  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { fatalError() }
+  public mutating func withUnsafeMutableBytes<R>(_ body: (UnsafeMutableRawBufferPointer) throws -> R) rethrows -> R {
+    fatalError()
+  }
+  public func base64EncodedString() -> String { fatalError() }
+  public func base64EncodedData() -> Data { fatalError() }
+  public init?(base64Encoded: String) { fatalError() }
+  public func write(to url: URL, options: WritingOptions = []) throws { fatalError() }
+}
+
+public struct URL: Hashable, Codable, Sendable {
+  public init(filePath: String) { fatalError() }
+  public init(fileURLWithPath: String) { fatalError() }
+  public init?(string: String) { fatalError() }
+  public var path: String { fatalError() }
+  public var scheme: String? { fatalError() }
+  public var isFileURL: Bool { fatalError() }
+  public var lastPathComponent: String { fatalError() }
+  public var pathExtension: String { fatalError() }
+  public var standardizedFileURL: URL { fatalError() }
+  public func path(percentEncoded: Bool = true) -> String { fatalError() }
+  public func resolvingSymlinksInPath() -> URL { fatalError() }
+  public func appending(path: some StringProtocol) -> URL { fatalError() }
+  public func appendingPathComponent(_ name: String) -> URL { fatalError() }
+  public func deletingLastPathComponent() -> URL { fatalError() }
+}
+
+public struct FileAttributeKey: Hashable, Sendable {
+  public static var size: FileAttributeKey { fatalError() }
+  public static var type: FileAttributeKey { fatalError() }
+  public static var modificationDate: FileAttributeKey { fatalError() }
+  public static var posixPermissions: FileAttributeKey { fatalError() }
+}
+
+public struct FileAttributeType: Hashable, Sendable {
+  public static var typeRegular: FileAttributeType { fatalError() }
+  public static var typeDirectory: FileAttributeType { fatalError() }
+}
+
+public class NSNumber: @unchecked Sendable {
+  public var intValue: Int { fatalError() }
+  public var int64Value: Int64 { fatalError() }
+  public var uint64Value: UInt64 { fatalError() }
+}
+
+public class FileManager: @unchecked Sendable {
+  public class var `default`: FileManager { fatalError() }
+  public var temporaryDirectory: URL { fatalError() }
+  public func fileExists(atPath path: String) -> Bool { fatalError() }
+  public func removeItem(atPath path: String) throws { fatalError() }
+  public func removeItem(at url: URL) throws { fatalError() }
+  public func createDirectory(
+    atPath path: String, withIntermediateDirectories: Bool, attributes: [FileAttributeKey: Any]? = nil
+  ) throws { fatalError() }
+  public func createDirectory(
+    at url: URL, withIntermediateDirectories: Bool, attributes: [FileAttributeKey: Any]? = nil
+  ) throws { fatalError() }
+  public func createFile(
+    atPath path: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil
+  ) -> Bool { fatalError() }
+  public func moveItem(atPath source: String, toPath target: String) throws { fatalError() }
+  public func contentsOfDirectory(atPath path: String) throws -> [String] { fatalError() }
+  public func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { fatalError() }
+}
+
+public class JSONDecoder {
+  public init() { fatalError() }
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+
+public class JSONEncoder {
+  public struct OutputFormatting: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { fatalError() }
+    public static var prettyPrinted: OutputFormatting { fatalError() }
+    public static var sortedKeys: OutputFormatting { fatalError() }
+  }
+  public init() { fatalError() }
+  public var outputFormatting: OutputFormatting {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public func encode(_ value: some Encodable) throws -> Data { fatalError() }
+}
+
+public struct CharacterSet: Hashable, Sendable {
+  public static var whitespaces: CharacterSet { fatalError() }
+}
+
+public class FileHandle: @unchecked Sendable {
+  public class var standardInput: FileHandle { fatalError() }
+  public class var standardOutput: FileHandle { fatalError() }
+  public class var standardError: FileHandle { fatalError() }
+  public init?(forReadingAtPath path: String) { fatalError() }
+  public init?(forWritingAtPath path: String) { fatalError() }
+  public func read(upToCount count: Int) throws -> Data? { fatalError() }
+  public func write(contentsOf data: some Sequence<UInt8>) throws { fatalError() }
+  public func write(_ data: Data) { fatalError() }
+  public func close() throws { fatalError() }
+}
+
+public class Thread {
+  public class func sleep(forTimeInterval interval: TimeInterval) { fatalError() }
+}
+
+public class Bundle: @unchecked Sendable {
+  public class var main: Bundle { fatalError() }
+  public var executableURL: URL? { fatalError() }
+}
+
+public func NSTemporaryDirectory() -> String { fatalError() }
+
+public class NSString: @unchecked Sendable {
+  public var lastPathComponent: String { fatalError() }
+  public var deletingLastPathComponent: String { fatalError() }
+}
+
+extension String: _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSString { fatalError() }
+  public static func _forceBridgeFromObjectiveC(_ source: NSString, result: inout String?) { fatalError() }
+  public static func _conditionallyBridgeFromObjectiveC(_ source: NSString, result: inout String?) -> Bool { fatalError() }
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSString?) -> String { fatalError() }
+
+  public struct Encoding: Hashable, Sendable {
+    public static var utf8: Encoding { fatalError() }
+  }
+  public init(contentsOfFile path: String, encoding: Encoding) throws { fatalError() }
+  public init(format: String, _ arguments: any CVarArg...) { fatalError() }
+  public func write(toFile path: String, atomically: Bool, encoding: Encoding) throws { fatalError() }
+}
+
+extension StringProtocol {
+  public func range(of other: some StringProtocol) -> Range<Index>? { fatalError() }
+  public func trimmingCharacters(in set: CharacterSet) -> String { fatalError() }
+  public func padding(toLength length: Int, withPad pad: some StringProtocol, startingAt index: Int) -> String { fatalError() }
+}
