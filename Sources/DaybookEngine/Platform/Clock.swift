@@ -11,12 +11,25 @@
 #endif
 
 package enum SystemClock {
-  /// Nanoseconds since some moment in the past; never runs backwards, and says nothing about the date.
+  /// Nanoseconds since some moment in the past; says nothing about the date.
   package static func monotonicNanoseconds() -> UInt64 {
     if let simulated = ThreadTime.current { return simulated.monotonicNanoseconds() }
-    let time = read(CLOCK_MONOTONIC)
+    #if canImport(Darwin)
+      // What Darwin calls monotonic is the date minus the moment of the start, and steps back when the date is set back. This
+      // one counts while the device is awake, as waits with a limit do there.
+      let time = read(CLOCK_UPTIME_RAW)
+    #else
+      let time = read(CLOCK_MONOTONIC)
+    #endif
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
+
+  /// The time that has gone by since `monotonicNanoseconds` was `start`.
+  package static func nanoseconds(since start: UInt64) -> UInt64 { nanoseconds(from: start, to: monotonicNanoseconds()) }
+
+  /// The time between two answers of `monotonicNanoseconds`; 0 when the second is before the first. Clocks of virtual machines
+  /// have stepped back, and a difference below zero would end the process.
+  package static func nanoseconds(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end - start : 0 }
 
   /// The date, as people set it: seconds since 1970 in UTC. May jump either way.
   package static func secondsSince1970() -> Double {

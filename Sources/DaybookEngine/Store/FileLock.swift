@@ -65,7 +65,7 @@ final class FileLock: @unchecked Sendable {
         }
         claim.release()
       }
-      if SystemClock.monotonicNanoseconds() - start >= timeoutNanoseconds { throw .locked(path: path) }
+      if SystemClock.nanoseconds(since: start) >= timeoutNanoseconds { throw .locked(path: path) }
       try goOn()
       // Whoever holds the lock of a file that has lost its name holds up nobody.
       let named: FileIdentity?
@@ -127,7 +127,7 @@ final class FileLock: @unchecked Sendable {
   /// in that time.
   func isDue(_: borrowing Turn.Hold) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
-    guard now &- heldSince >= FileLock.fairNanoseconds else { return false }
+    guard SystemClock.nanoseconds(from: heldSince, to: now) >= FileLock.fairNanoseconds else { return false }
     heldSince = now
     return (try? file.isLockedByOthers(.waiting)) ?? false
   }
@@ -135,7 +135,7 @@ final class FileLock: @unchecked Sendable {
   /// Behind `giveBack`: until another has taken it, which those who wait do soon, or nobody wants it.
   func letOthersGoFirst(_: borrowing Turn.Hold) {
     let start = SystemClock.monotonicNanoseconds()
-    while SystemClock.monotonicNanoseconds() - start < FileLock.pauseNanoseconds {
+    while SystemClock.nanoseconds(since: start) < FileLock.pauseNanoseconds {
       guard (try? file.isLockedByOthers(.waiting)) ?? false, !((try? file.isLockedByOthers(.writer)) ?? true) else { return }
       SystemClock.sleep(nanoseconds: 50_000)
     }

@@ -139,7 +139,7 @@ extension Store {
     syncMonitor.unlock()
     let start = SystemClock.monotonicNanoseconds()
     let hasWorked = syncCommits()
-    let duration = SystemClock.monotonicNanoseconds() - start
+    let duration = SystemClock.nanoseconds(since: start)
     syncMonitor.lock()
     var shown: UInt64?
     let isAlive = log.isAlive

@@ -105,7 +105,7 @@
     }
     guard let bytesPerSecond, bytesPerSecond > 0 else { return }
     let due = UInt64(Double(offset &- start) / Double(bytesPerSecond) * 1e9)
-    while SystemClock.monotonicNanoseconds() - startNanoseconds < due {
+    while SystemClock.nanoseconds(since: startNanoseconds) < due {
       try check()
       SystemClock.sleep(nanoseconds: 5_000_000)
     }

@@ -77,7 +77,8 @@ final class Keeper: @unchecked Sendable {
       }
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
-        if time - lastSync >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
+        let rest = SystemClock.nanoseconds(from: lastSync, to: time)
+        if rest >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
           lastSync = time
           try? store.syncWritten()
           // A note has waited for it.
@@ -92,7 +93,8 @@ final class Keeper: @unchecked Sendable {
         if number != lastNumber { lastWrite = time }
         let hasRested = number == lastNumber
         lastNumber = number
-        if hasRested, time - lastWrite >= Keeper.idleNanoseconds || store.isReadByOthers {
+        let rest = SystemClock.nanoseconds(from: lastWrite, to: time)
+        if hasRested, rest >= Keeper.idleNanoseconds || store.isReadByOthers {
           store.appendNote()
           store.askForCompaction()
         } else {

@@ -80,7 +80,7 @@ extension Store {
       do throws(DiskFailure) {
         if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
       } catch { throw .disk(error) }
-      if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds { throw .locked(path: path) }
+      if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds { throw .locked(path: path) }
       SystemClock.sleep(nanoseconds: 1_000_000)
     }
   }

@@ -17,7 +17,7 @@ extension Store {
     if fileLock.isHeld { return }
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     let (timeout, now) = (options.lockTimeoutNanoseconds, SystemClock.monotonicNanoseconds())
-    try takeFileLock(atMost: timeout - min(timeout, now < start ? 0 : now - start), hold)
+    try takeFileLock(atMost: timeout - min(timeout, SystemClock.nanoseconds(from: start, to: now)), hold)
   }
 
   private func takeFileLock(atMost timeoutNanoseconds: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {

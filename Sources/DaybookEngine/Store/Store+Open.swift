@@ -109,7 +109,7 @@ extension Store {
     let start = SystemClock.monotonicNanoseconds()
     while true {
       if try mapped({ () throws(DiskFailure) in try file.tryLock(.readers, .shared) }) { return }
-      if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds { throw .locked(path: file.path) }
+      if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds { throw .locked(path: file.path) }
       SystemClock.sleep(nanoseconds: 1_000_000)
     }
   }
@@ -124,7 +124,7 @@ extension Store {
       guard let claim = WriterClaim(file.identity) else {
         file.close()
         // Another open of this process that takes turns gives it back soon.
-        if options.locksPerTransaction, SystemClock.monotonicNanoseconds() - start < options.lockTimeoutNanoseconds {
+        if options.locksPerTransaction, SystemClock.nanoseconds(since: start) < options.lockTimeoutNanoseconds {
           SystemClock.sleep(nanoseconds: 200_000)
           continue
         }
@@ -133,7 +133,7 @@ extension Store {
       do {
         var hasLock = true
         while try !file.tryLock(.writer, .exclusive), !isMutant("ignore-file-lock") {
-          if SystemClock.monotonicNanoseconds() - start >= options.lockTimeoutNanoseconds {
+          if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds {
             throw StoreError.locked(path: path)
           }
           // Whoever holds the lock of a file that has lost its name holds up nobody.
