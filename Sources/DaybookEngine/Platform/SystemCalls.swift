@@ -47,6 +47,16 @@ package enum ErrorNumber {
   }
 }
 
+extension ErrorNumber {
+  package static let unsupported: Int32 = ENOTSUP
+  package static let noSuchCommand: Int32 = ENOTTY
+
+  /// Whether a file system that does not know a command of `fcntl` answers so. Two of them are one number on Linux alone.
+  package static func meansUnknownCommand(_ code: Int32) -> Bool {
+    code == ENOTSUP || code == EOPNOTSUPP || code == EINVAL || code == ENOTTY
+  }
+}
+
 extension DiskFailure {
   /// A failure whose kind follows from its errno.
   package init(
@@ -305,7 +315,7 @@ enum SystemCall {
       // File systems other than APFS and HFS+ may know neither command; `fsync` is then the most there is.
       let command = level == .full ? F_FULLFSYNC : F_BARRIERFSYNC
       if fcntl(descriptor, command) != -1 { return }
-      guard errno == ENOTSUP || errno == EINVAL || errno == ENOTTY else { throw .last }
+      guard ErrorNumber.meansUnknownCommand(errno) else { throw .last }
       guard fsync(descriptor) == 0 else { throw .last }
     #else
       guard fdatasync(descriptor) == 0 else { throw .last }
@@ -316,6 +326,8 @@ enum SystemCall {
   static func syncDirectory(_ descriptor: Int32) throws(SystemError) {
     #if canImport(Darwin)
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
+      // A failed one is not tried again in another way: the second might not hear of what the first was told.
+      guard ErrorNumber.meansUnknownCommand(errno) else { throw .last }
     #endif
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .last }
   }
@@ -351,7 +363,7 @@ enum SystemCall {
   /// Changes the lock of one byte for this open description, without waiting; false when another one is in the way.
   static func lock(_ descriptor: Int32, _ byte: LockByte, _ change: LockChange) throws(SystemError) -> Bool {
     #if canImport(Darwin)
-      let setLock: Int32 = 90  // F_OFD_SETLK; the constant is not imported
+      let setLock = F_OFD_SETLK
     #else
       let setLock: Int32 = 37  // F_OFD_SETLK; the constant is not imported
     #endif
@@ -376,7 +388,7 @@ enum SystemCall {
   /// meanwhile is refused.
   static func isLockedByOthers(_ descriptor: Int32, _ byte: LockByte) throws(SystemError) -> Bool {
     #if canImport(Darwin)
-      let getLock: Int32 = 92  // F_OFD_GETLK; the constant is not imported
+      let getLock = F_OFD_GETLK
     #else
       let getLock: Int32 = 36  // F_OFD_GETLK; the constant is not imported
     #endif
