@@ -59,7 +59,8 @@ public final class Database: Sendable {
     return try open(at: url.path, options: options)
   }
 
-  /// A database that lives in memory and is gone with the last reference. Everything else is the same.
+  /// A database that lives in memory and is gone with the last reference. Everything else is the same. It may grow to 64 GB, or
+  /// to 256 MB where the process has only a few gigabytes of address space.
   public static func inMemory(options: Options = .init()) throws(DatabaseError) -> Database {
     if options.isReadOnly {
       throw DatabaseError(.invalidArguments, "A new database in memory cannot be read-only.")

@@ -23,6 +23,9 @@ extension Database {
     public enum Access: String, Sendable, Codable, CaseIterable {
       /// In place, from a mapping of the file: nothing is faster. When the disk fails under it, or another program
       /// truncates the file, the system ends the process (SIGBUS).
+      ///
+      /// Where the process has little address space, a file gets room for twice its length at the open, 256 MB at least: a
+      /// commit that would need more throws `diskFull`, and the next open makes new room.
       case mapped
       /// With `pread`, through a page cache of ``pageCacheByteCount`` bytes: a disk that fails makes the call throw
       /// `ioFailed`. For network volumes, removable media and small address spaces. A read costs about a microsecond more.
@@ -73,8 +76,9 @@ extension Database {
     /// waits some milliseconds for its word that the commit is durable, at most a quarter of a second: beside a process that
     /// is stopped, or busy with one long transaction, the last commits come with ``Database/refresh(to:)``.
     public var isReadOnly = false
-    /// How the file is read; mapped unless said otherwise.
-    public var access = TestSetting.isBuffered ? Access.buffered : .mapped
+    /// How the file is read. Unless said otherwise: mapped where the process has address space for it, and buffered where
+    /// it has only a few gigabytes, as on iOS.
+    public var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped
     /// Bytes of the file that `Access.buffered` keeps in memory, 64 MB unless said otherwise and at least 64 KB. Each thread
     /// that reads takes 100 to 400 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
     /// its longest operation.

@@ -28,7 +28,7 @@ package final class MemoryDisk: Disk {
   }
 
   /// - Parameter maximumFileByteCount: address space for each file; less is taken where the system grants less.
-  package init(maximumFileByteCount: Int = 64 << 30) {
+  package init(maximumFileByteCount: Int = AddressSpace.wishForMemory) {
     self.maximumFileByteCount = maximumFileByteCount
   }
 

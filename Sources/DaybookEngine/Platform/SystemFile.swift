@@ -1,6 +1,6 @@
 /// One open description of a file of the operating system, with its mapping and its locks.
 ///
-///     reserved once, up to 1 TB, never moves
+///     reserved once, 1 TB where there is so much (`AddressSpace`), never moves
 ///     ┌──────────────────┬──────────────────┬╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┐
 ///     │ 64 MB of the file│ 64 MB of the file│ nothing: a touch would crash ┆
 ///     └──────────────────┴──────────────────┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘
@@ -36,7 +36,6 @@ import Synchronization
   /// What is given back at once of a file without a name. Syncs of another file took 45 ms while 600 MB were given back,
   /// 2 ms with pieces of 4 MB, and 0.3 ms with these (ext4 that tells the drive of free blocks).
   private static let emptiedByteCount = 512 << 10
-  private static let largestReservation = 1 << 40
   /// Stands for "the system refused"; no mapping starts there.
   private static let refusedAddress: UInt = 1
 
@@ -202,8 +201,7 @@ import Synchronization
         let code = mapping.reservedByteCount == 0 ? ErrorNumber.noMemory : ErrorNumber.tooLarge
         throw DiskFailure(.map, path: path, code: code, offset: start, byteCount: end - start)
       }
-      let piece = SystemFile.pieceByteCount
-      let mappedEnd = (end + piece - 1) / piece * piece
+      let mappedEnd = SystemFile.wholePieces(end)
       do throws(SystemError) {
         // Safe: the range lies inside what `reserve` was granted, whose size is a multiple of a piece.
         let target = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(start)).unsafelyUnwrapped
@@ -215,20 +213,29 @@ import Synchronization
     }
   }
 
+  private static func wholePieces(_ byteCount: Int) -> Int {
+    (byteCount + pieceByteCount - 1) / pieceByteCount * pieceByteCount
+  }
+
   /// Reserves once; a refusal is final too, because `base` must not change.
   private func reserve(_ mapping: inout Mapping) -> UInt {
     let known = baseAddress.load(ordering: .relaxed)
     if known != 0 { return known }
     var address = SystemFile.refusedAddress
     // After the descriptor was given back, nobody would give back a new reservation.
-    var wish = mapping.isGivenBack ? 0 : SystemFile.largestReservation
-    while wish >= SystemFile.pieceByteCount {
-      if let granted = unsafe SystemCall.reserveAddresses(byteCount: wish) {
-        address = UInt(bitPattern: granted)
-        mapping.reservedByteCount = wish
-        break
+    if !mapping.isGivenBack {
+      let known = try? SystemCall.status(descriptor.load(ordering: .relaxed)).byteCount
+      let least = SystemFile.wholePieces(max(1, known ?? 1))
+      var wish = max(least, SystemFile.wholePieces(AddressSpace.wish(forFileOf: known ?? 0)))
+      while true {
+        if let granted = unsafe SystemCall.reserveAddresses(byteCount: wish) {
+          address = UInt(bitPattern: granted)
+          mapping.reservedByteCount = wish
+          break
+        }
+        if wish == least { break }
+        wish = max(least, SystemFile.wholePieces(wish / 2))
       }
-      wish /= 2
     }
     baseAddress.store(address, ordering: .releasing)
     return address

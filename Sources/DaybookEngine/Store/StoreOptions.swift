@@ -19,7 +19,7 @@ package struct StoreOptions: Sendable {
     /// With `pread`, through a page cache: for disks that may fail or go away, where a mapping ends the process.
     case buffered
   }
-  package var access = TestSetting.isBuffered ? Access.buffered : .mapped
+  package var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped
   /// Bytes of the file that `.buffered` keeps in memory.
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
