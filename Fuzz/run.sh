@@ -62,7 +62,7 @@ fuzz() { # TARGET SECONDS [DIRECTORY]
   local dictionary=()
   [ -f "$target.dict" ] && dictionary=("-dict=$target.dict")
   # shellcheck disable=SC2086
-  "$(program "$target")" "$new" "corpus/$target" "failures/$target" "${dictionary[@]}" -max_total_time="$seconds" \
+  "$(program "$target")" "$new" "corpus/$target" "failures/$target" ${dictionary[@]+"${dictionary[@]}"} -max_total_time="$seconds" \
     -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes -malloc_limit_mb=$allocationMegabytes \
     -max_len=8192 -artifact_prefix="failures/$target/" -print_final_stats=1 ${DAYBOOK_FUZZ_OPTIONS:-} >"$log" 2>&1
   status=$?
@@ -86,7 +86,7 @@ keep() { # TARGET SECONDS
   "$(program "$1")" -merge=1 -max_len=4096 "$work.small" "corpus/$1" "$work" >/dev/null 2>&1
   # The smallest that reach furthest would be thousands; a few dozen show the way.
   rm -rf "corpus/$1" && mkdir -p "corpus/$1"
-  find "$work.small" -type f -printf '%s %p\n' | sort -rn | awk -v n=40 '
+  find "$work.small" -type f -exec wc -c {} \; | sort -rn | awk -v n=40 '
     { line[NR] = $2 } END { step = NR > n ? NR / n : 1; for (i = 1; i <= NR; i += step) print line[int(i)] }' |
     while read -r file; do cp "$file" "corpus/$1/"; done
   rm -rf "$work" "$work.small"

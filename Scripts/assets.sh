@@ -15,6 +15,10 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 directory=${1:?usage: Scripts/assets.sh DIRECTORY ROUNDS}
 rounds=${2:?usage: Scripts/assets.sh DIRECTORY ROUNDS}
+if ! { command -v sha256sum && command -v shuf && find . -prune -printf ''; } >/dev/null 2>&1; then
+  echo "assets: sha256sum, shuf and find of GNU are needed" >&2
+  exit 2
+fi
 largest=$((200 * 1000 * 1000))
 # All different contents together; half a minute to hash.
 budget=${DAYBOOK_ASSET_BYTES:-3000000000}

@@ -10,6 +10,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [ "$(uname -s)" != Linux ]; then
+  echo "guard: valgrind counts on Linux only; nothing was counted"
+  exit 0
+fi
+
 write=()
 case "${1-}" in
   "") ;;
@@ -24,7 +29,7 @@ if ! command -v valgrind >/dev/null; then
   echo "guard: installing valgrind"
   run=()
   [ "$(id -u)" -eq 0 ] || run=(sudo)
-  if ! { "${run[@]}" apt-get update && "${run[@]}" apt-get install -y --no-install-recommends valgrind; } >/dev/null 2>&1; then
+  if ! { ${run[@]+"${run[@]}"} apt-get update && ${run[@]+"${run[@]}"} apt-get install -y --no-install-recommends valgrind; } >/dev/null 2>&1; then
     echo "guard: there is no valgrind, and it cannot be installed" >&2
     exit 1
   fi
@@ -60,4 +65,4 @@ clang -O2 -shared -fPIC -o "$directory/allocations.so" Benchmarks/Allocations/al
   failed "the counter of allocations could not be compiled" "$directory/log"
 "${clean[@]}" LD_PRELOAD="$directory/allocations.so" "$guard" run "$directory/plain" >"$directory/log" 2>&1 ||
   failed "the paths could not be walked" "$directory/log"
-"$guard" report "$directory/plain" Benchmarks/thresholds.txt "${write[@]}"
+"$guard" report "$directory/plain" Benchmarks/thresholds.txt ${write[@]+"${write[@]}"}

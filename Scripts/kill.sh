@@ -61,7 +61,7 @@ programs() {
     file=$work/$kind.daybook
     for round in $(seq 1 "$rounds"); do
       # A new file now and then, so that kills hit its creation, and none grows for ever.
-      if [ $((round % 5)) = 1 ] || [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt 50000000 ]; then rm -f "$file"*; fi
+      if [ $((round % 5)) = 1 ] || [ "$(($(wc -c 2>/dev/null <"$file" || echo 0)))" -gt 50000000 ]; then rm -f "$file"*; fi
       # Before the child, which may be killed before it has emptied them.
       : >"$work/acknowledged"
       : >"$work/messages"

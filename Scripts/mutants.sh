@@ -103,7 +103,9 @@ if [ "${1:-}" = list ]; then
   exit
 fi
 names=("$@")
-[ ${#names[@]} -eq 0 ] && mapfile -t names < <(catalogue | awk '{ print $1 }')
+if [ ${#names[@]} -eq 0 ]; then
+  while read -r name; do names+=("$name"); done < <(catalogue | awk '{ print $1 }')
+fi
 
 # The catalogue and the code say the same.
 difference=$(diff <(catalogue | awk '{ print $1 }' | sort) \
@@ -122,8 +124,10 @@ look() { # MUTANT ARGUMENT …
   shift
   verdict=
   # A process group of its own, so that children of tests end with it.
-  DAYBOOK_MUTANT=$mutant setsid swift test --skip-build "${scratch[@]}" "$@" >"$work/log" 2>&1 &
+  set -m
+  DAYBOOK_MUTANT=$mutant swift test --skip-build "${scratch[@]}" "$@" >"$work/log" 2>&1 &
   tests=$!
+  set +m
   while kill -0 "$tests" 2>/dev/null; do
     if grep -qE '✘ Test .* recorded an issue' "$work/log"; then break; fi
     if [ $((SECONDS - start)) -ge "$limit" ]; then

@@ -11,6 +11,7 @@ if [ -z "${DAYBOOK:-}" ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. Scripts/findings.sh
 fail() { echo "  ✗ $*"; exit 1; }
 number() { "$DAYBOOK" info "$1" --json | grep -oE "\"$2\" *: *[0-9]+" | head -n 1 | grep -oE '[0-9]+$'; }
 
@@ -19,9 +20,9 @@ try() { # INPUT COUNT OPTIONS …
   shift 2
   rm -f "$work"/*
   echo "$input"
-  begin=$(date +%s%N)
+  begin=$(milliseconds)
   "$DAYBOOK" import "$db" "$directory/$input" "$@" 2>"$work/messages" | sed 's/^/    /'
-  echo "    $(($(($(date +%s%N) - begin)) / 1000000)) ms"
+  echo "    $(($(milliseconds) - begin)) ms"
   [ "$(number "$db" recordCount)" = "$count" ] || fail "$(number "$db" recordCount) records, not $count"
   echo "  ✓ $count records"
   "$DAYBOOK" dump "$db" >"$work/first.ndjson"
