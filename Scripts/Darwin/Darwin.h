@@ -119,6 +119,7 @@ typedef enum {
 #define ESTALE 70
 #define ENOLCK 77
 #define ENOSYS 78
+#define EILSEQ 92
 #define ENOATTR 93
 #define EOPNOTSUPP 102
 
@@ -205,6 +206,8 @@ typedef enum {
 extern const mode_t S_IFMT;
 extern const mode_t S_IFDIR;
 extern const mode_t S_IFREG;
+extern const mode_t S_IFIFO;
+extern const mode_t S_IFCHR;
 extern const mode_t S_IFLNK;
 
 int daybook_errno(void) SWIFT_NAME(getter:errno());
@@ -294,6 +297,7 @@ uint64_t clock_gettime_nsec_np(clockid_t clock);
 int nanosleep(const struct timespec *wish, struct timespec *rest);
 pid_t getpid(void);
 uid_t geteuid(void);
+gid_t getegid(void);
 int kill(pid_t process, int signal);
 void (*_Nullable signal(int signal, void (*_Nullable handler)(int)))(int);
 char *getenv(const char *name);
