@@ -35,7 +35,7 @@ extension Store {
   }
 
   /// The log of a pinned version. Everything below its end stays as it is.
-  func log(through end: UInt64) -> LogReader {
+  func logReader(through end: UInt64) -> LogReader {
     if source.isBuffered {
       // Recovery accepts a file that ends with its last payload, and calls the end of the gap behind it the end.
       return LogReader(LogWindow(file, byteCount: Int(end), gapByteCount: Page.byteCount - 1), salt: header.salt)

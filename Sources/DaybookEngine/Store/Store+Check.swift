@@ -58,7 +58,7 @@ extension Store {
   private func checkFrames(
     _ pin: Pin, progress: ((UInt64, UInt64) -> Bool)?, into result: inout StoreCheck
   ) throws(StoreError) {
-    let log = log(through: pin.end)
+    let log = logReader(through: pin.end)
     let plan: RecoveryPlan
     do { plan = try log.planFromStart() } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending {
@@ -225,7 +225,7 @@ extension Store {
   package func rebuiltRoots(
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let log = log(through: pin.end)
+    let log = logReader(through: pin.end)
     let plan: RecoveryPlan
     do { plan = try log.planFromStart() } catch { throw .disk(error) }
     var readOnly = options

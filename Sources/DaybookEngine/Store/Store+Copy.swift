@@ -26,7 +26,7 @@ extension Store {
     _ pin: Pin, _ makePlan: (LogReader) throws(DiskFailure) -> RecoveryPlan,
     _ progress: (UInt64) throws(StoreError) -> Void, _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let log = log(through: pin.end)
+    let log = logReader(through: pin.end)
     let plan: RecoveryPlan
     do { plan = try makePlan(log) } catch { throw .disk(error) }
     if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
