@@ -217,6 +217,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .refused: return "refused"
     case .withinTransaction: return "withinTransaction"
     case .hardLinked: return "hardLinked"
+    case .numbersUsedUp: return "numbersUsedUp"
     case .replaced: return "replaced"
     case .suspended: return "suspended"
     case .moved: return "moved"

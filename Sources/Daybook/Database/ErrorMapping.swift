@@ -83,6 +83,10 @@ extension DatabaseError {
         facts: .init(path: path, found: "\(count) names"), cause: error)
     case .replaced:
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
+    case .numbersUsedUp(let sequence):
+      self.init(
+        .limitExceeded, "The file claims to have as many commits as there can be; it can be read, and not written.",
+        facts: .init(path: path, sequence: sequence), cause: error)
     case .withinTransaction:
       self.init(
         .invalidArguments,

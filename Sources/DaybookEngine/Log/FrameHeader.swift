@@ -79,6 +79,9 @@ package struct FrameHeader: Sendable, Equatable {
 
   /// No honest number, sequence or length reaches this; sums of those below it cannot overflow.
   static let limit: UInt64 = 1 << 60
+  /// Where an open for writing ends its walk at most, by number and by sequence: so many frames nobody appends in one open. Behind
+  /// the limit they would be written, acknowledged, and never found again.
+  static let limitForWriting: UInt64 = limit - 1 << 40
 
   /// Reads a header that holds: magic, salt, own offset, checksum. Anything else is nil.
   init?(_ bytes: ByteView, salt: UInt64, offset: UInt64) {

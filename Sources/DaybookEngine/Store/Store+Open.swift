@@ -36,6 +36,7 @@ extension Store {
       // Older trees need more of the log than the newest did, and that part may have rotted.
       used.compare(with: header, fileEnd: log.end)
       try used.checkUndamaged(header)
+      try used.checkNumbers()
       try store.repair(used, log: log)
       store.startWriting(used)
       store.fileLock.hand(over: claim)

@@ -118,6 +118,8 @@ package enum StoreError: Error, Sendable {
   case hardLinked(path: String, count: Int)
   /// The name leads to another database.
   case replaced(path: String)
+  /// The numbers of commits or frames are used up, which only a forged file claims: nothing may be appended.
+  case numbersUsedUp(sequence: UInt64)
 }
 
 extension StoreError {
