@@ -15,7 +15,8 @@ extension Database {
       /// The disk has it in order (Apple platforms); elsewhere the same as ``full``.
       case barrier
       /// Nothing: synced in the background at least every second or 16 MB. After a crash a prefix of the commits is
-      /// there, never a part of one.
+      /// there, never a part of one. Where the system has no thread to give for it, the first commit behind such a second or so
+      /// many bytes syncs, and the last ones of all wait for `sync()`, `suspend()` or `close()`.
       case relaxed
     }
 

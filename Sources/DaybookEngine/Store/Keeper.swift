@@ -22,6 +22,7 @@ final class Keeper: @unchecked Sendable {
   /// The same where somebody reads, and maybe waits for the note.
   static let restNanoseconds: UInt64 = 10_000_000
   static let syncIntervalNanoseconds: UInt64 = 1_000_000_000
+  static let syncByteCount = 16 << 20
 
   init() {}
 
@@ -78,7 +79,7 @@ final class Keeper: @unchecked Sendable {
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
         let rest = SystemClock.nanoseconds(from: lastSync, to: time)
-        if rest >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= 16 << 20 {
+        if rest >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= Keeper.syncByteCount {
           lastSync = time
           try? store.syncWritten()
           // A note has waited for it.
@@ -108,8 +109,7 @@ final class Keeper: @unchecked Sendable {
 extension Store {
   /// Tells the keeper what a commit has made necessary.
   @inline(__always)
-  func askKeeper(afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
-    guard let keeper else { return }
+  func ask(_ keeper: Keeper, afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
     if options.durability == .relaxed {
       keeper.ask([.sync, .note])
     } else {
@@ -118,6 +118,15 @@ extension Store {
       if log.needsZeros, header.payloadByteCount < LogWriter.smallFrameByteCount { keeper.ask(.zeros) }
     }
     if wantsCheckpoint { keeper.ask(.checkpoint) }
+  }
+
+  /// Whether a sync at `.relaxed` is due, in a store that was to have a background thread and got none of the system.
+  func mustSyncWithoutKeeper(_: borrowing Turn.Hold) -> Bool {
+    guard options.durability == .relaxed, options.hasBackgroundThread else { return false }
+    let now = SystemClock.monotonicNanoseconds()
+    if now &- lastOwnSync < Keeper.syncIntervalNanoseconds, unsyncedByteCount < Keeper.syncByteCount { return false }
+    lastOwnSync = now
+    return true
   }
 
   /// A file that is still being made has no commits that wait, so it need not begin early.

@@ -12,6 +12,8 @@ extension Store {
     package let didCommit: Bool
     /// The log budget is used up, and nobody has begun a checkpoint: whoever committed makes it.
     var needsCheckpoint = false
+    /// At `.relaxed` a sync is due, and there is no background thread for it: whoever committed makes it.
+    var needsSync = false
   }
 
   /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
@@ -98,8 +100,8 @@ extension Store {
     commitCount.add(1, ordering: .releasing)
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
-    askKeeper(afterCommit: header, hold)
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
+    if let keeper { ask(keeper, afterCommit: header, hold) } else { ticket.needsSync = mustSyncWithoutKeeper(hold) }
     ticket.needsCheckpoint = needsCheckpointNow(hold)
     turn.give(hold)
     if let shown { options.onPublish?(shown) }
@@ -122,6 +124,7 @@ extension Store {
     if options.durability != .relaxed || options.locksPerTransaction {
       try syncThrough(isMutant("acknowledge-before-sync") ? ticket.frameNumber - 1 : ticket.frameNumber)
     }
+    if ticket.needsSync { try syncThrough(ticket.frameNumber) }
     guard ticket.needsCheckpoint else { return }
     tryCheckpoint()
     // At `.relaxed` nobody has waited for this commit, and the checkpoint's sync may have failed with it.

@@ -46,6 +46,8 @@ import Synchronization
   /// Frames of pages have been written since the last sync of background work: no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
+  /// When a commit at `.relaxed` was last asked to sync, for want of a background thread.
+  @safe @exclusivity(unchecked) var lastOwnSync: UInt64 = 0
   /// The file's name is known to survive power loss: see `makeNameDurable`.
   @safe @exclusivity(unchecked) var hasDurableName = false
 
