@@ -93,6 +93,107 @@ struct TakeBackTests {
     try writer.close()
   }
 
+  @Test("a reader shows no commit that is not durable where a part had its number that was, and went back")
+  func numberGivenAgain() throws {
+    for moment in 1..<60 {
+      let disk = SimulatedDisk(seed: 3)
+      let writer = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
+      try writer.write { transaction in try Self.put(transaction.transaction, "c", 600_000) }
+      let transaction = try writer.stores.beginTransaction()
+      try Self.put(transaction, "part 1", 600_000)
+      // Another thread's sync takes the part along, and the next part says so.
+      try writer.stores.sync()
+      try Self.put(transaction, "part 2", 5000)
+      let hooked = ReadDisk(disk)
+      let state = Locked((readCount: 0, hasEnded: false))
+      let goOn: @Sendable () -> Void = {
+        state.withLock { $0.hasEnded = true }
+        disk.limit(toByteCount: 0)
+        try? Self.put(writer.store.reusableTransaction, "part 3", 200_000)
+        writer.store.abort(writer.store.reusableTransaction)
+        disk.limit(toByteCount: nil)
+        // At the place of the first part, with its number, and not synced yet.
+        guard let next = try? writer.stores.beginTransaction() else { return }
+        try? Self.put(next, "d", 50)
+        _ = try? writer.store.commit(next)
+      }
+      hooked.beforeRead.withLock { hook in
+        hook = {
+          let isNow = state.withLock { state in
+            state.readCount += 1
+            return state.readCount == moment
+          }
+          if isNow { goOn() }
+        }
+      }
+      var options = Self.options(partByteCount: 4096).readOnly
+      options.access = .buffered
+      options.pageCacheByteCount = 256 << 10
+      let reader = try KeyValueStore("a", disk: hooked, options: options)
+      #expect(try reader.value("c")?.count == 600_000)
+      #expect(try reader.value("d") == nil, "shown after read \(moment)")
+      #expect(try reader.value("part 1") == nil)
+      let wasReached = state.withLock { $0.hasEnded }
+      try reader.close()
+      hooked.beforeRead.withLock { $0 = nil }
+      if !wasReached { writer.store.abort(transaction) }
+      try writer.close()
+      if !wasReached { return }
+    }
+  }
+
+  /// The bytes of a file: one commit, then parts of the next transaction, and its commit if `commits`.
+  private static func bytes(parts: Int, filledWith byte: UInt8, commits: Bool) throws -> (bytes: [UInt8], ends: [LogPosition]) {
+    let disk = SimulatedDisk(seed: 3)
+    let writer = try KeyValueStore("a", disk: disk, options: options(partByteCount: 4096))
+    try writer.put("c", [1])
+    var ends = [writer.store.log.tail.position]
+    let transaction = try writer.stores.beginTransaction()
+    for number in 0..<parts {
+      let (name, value) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: 5000))
+      name.append(utf8: "part \(number)")
+      value.append([UInt8](repeating: byte, count: 5000))
+      try KeyValueTransaction(transaction).put(name.view, value.view)
+      ends.append(writer.store.log.tail.position)
+      try writer.stores.sync()
+    }
+    if commits {
+      try put(transaction, "last", 50)
+      _ = try writer.store.commit(transaction)
+    } else {
+      writer.store.abort(transaction)
+    }
+    defer { try? writer.close() }
+    return (try #require(disk.bytes(of: "a")), ends)
+  }
+
+  @Test("a reader whose two looks each meet a failing commit, and parts of the next behind it, calls nothing rotten")
+  func twoTakeBacksWithinTwoLooks() throws {
+    let salt = try Self.bytes(parts: 0, filledWith: 0, commits: false).bytes.withView { $0.uint64(at: 40) }
+    // What the first transaction had written of its commit when its disk was full, and what stood behind it a moment later.
+    let mixed = try [UInt8(2), 3].map { byte in
+      let failing = try Self.bytes(parts: 2, filledWith: 1, commits: true)
+      let next = try Self.bytes(parts: 8, filledWith: byte, commits: false)
+      let commit = Int(failing.ends[2].offset) + FrameHeader.byteCount
+      return Array(failing.bytes[..<commit]) + [UInt8](repeating: 0, count: 8) + Array(next.bytes[(commit + 8)...])
+    }
+    func plan(_ bytes: [UInt8]) throws(DiskFailure) -> RecoveryPlan {
+      let file = SimulatedDisk(seed: 1)
+      file.install(bytes, at: "b")
+      let window = LogWindow(try file.open("b", .readOnly), byteCount: bytes.count)
+      return try LogReader(window, salt: salt).plan()
+    }
+    for bytes in mixed { #expect(try plan(bytes).ending == .rotten(lost: 2...2), "else this shows nothing") }
+    let third = try Self.bytes(parts: 3, filledWith: 4, commits: true).bytes
+    var looks = [mixed[0], mixed[1], third]
+    let found = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
+    #expect(found.ending == .clean && found.lastSequence == 2)
+    // The same at both looks: that is rot.
+    looks = [mixed[1], mixed[0], mixed[0], third]
+    let rotten = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
+    #expect(rotten.ending == .rotten(lost: 2...2) && looks.count == 1)
+  }
+
   @Test("a file whose parts could not be taken back all the way is not called cut after a power loss in its close")
   func failsHalfWay() throws {
     for failing in 2..<8 {

@@ -9,9 +9,20 @@ struct LogWalk {
   private var previous: UInt64?
   private var sequence: UInt64 { plan.end.sequence }
   private var parts: [FrameHeader] = []
-  /// Frames that count and that none proves yet, by number; those before `firstUnprovenIndex` have been proven since.
-  private var unproven: [(offset: UInt64, number: UInt64, kind: FrameHeader.Kind)] = []
+  /// Frames that count and that none proves yet, in order; those before `firstUnprovenIndex` have been proven since, and go
+  /// from time to time: a log of ten million commits that prove each other is walked in the memory of some hundred.
+  private var unproven: [Unproven] = []
   private var firstUnprovenIndex = 0
+  private static let mostProvenCount = 256
+
+  private struct Unproven {
+    /// Behind the frame.
+    var place: LogPosition
+    var kind: FrameHeader.Kind
+  }
+
+  /// How many frames there is memory for.
+  var unprovenCapacity: Int { unproven.capacity }
 
   init(_ log: LogReader, from place: LogPosition, provenThrough: UInt64) {
     self.log = log
@@ -21,6 +32,8 @@ struct LogWalk {
     plan.start = place
     plan.end = place
     plan.lastCommitEnd = place
+    plan.provenEnd = place
+    plan.provenCommitEnd = place
     plan.provenThrough = provenThrough
   }
 
@@ -69,7 +82,7 @@ struct LogWalk {
     }
     passProven()
     let rest = unproven[firstUnprovenIndex...]
-    plan.firstUnproven = rest.first?.offset
+    plan.firstUnproven = rest.first?.place.lastFrameOffset
     plan.hasUnprovenTruth = rest.contains { $0.kind.carriesTruth || $0.kind == .checkpoint }
   }
 
@@ -122,21 +135,27 @@ struct LogWalk {
       // `superseded` means nothing to whoever finds it under the file's name: the rename did not happen.
       break
     }
-    unproven.append((header.offset, header.number, header.kind))
+    plan.last = header
+    plan.end.move(over: header)
+    unproven.append(Unproven(place: plan.end, kind: header.kind))
     if header.durableThrough > plan.provenThrough {
       plan.provenThrough = header.durableThrough
       passProven()
     }
-    plan.last = header
-    plan.end.move(over: header)
     if header.kind == .commit { plan.lastCommitEnd = plan.end }
     (offset, number, previous) = (plan.end.offset, plan.end.number, plan.end.previous)
   }
 
   /// Numbers ascend, so each frame is passed once, whatever a forged file says of what is durable.
   private mutating func passProven() {
-    while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].number <= plan.provenThrough {
+    while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].place.number - 1 <= plan.provenThrough {
+      plan.provenEnd = unproven[firstUnprovenIndex].place
+      if unproven[firstUnprovenIndex].kind == .commit { plan.provenCommitEnd = plan.provenEnd }
       firstUnprovenIndex += 1
+    }
+    if firstUnprovenIndex >= LogWalk.mostProvenCount, firstUnprovenIndex >= unproven.count / 2 {
+      unproven.removeSubrange(..<firstUnprovenIndex)
+      firstUnprovenIndex = 0
     }
   }
 
@@ -149,7 +168,7 @@ struct LogWalk {
 
   /// A commit is damaged or missing: its frame number is `lostNumber` at the lowest.
   private mutating func stop(lostNumber: UInt64, from start: UInt64) {
-    var isRotten = false
+    var proof: UInt64?
     // Commits between the gap and the next frame that holds are lost.
     var newestLost: UInt64?
     var position = start
@@ -157,9 +176,10 @@ struct LogWalk {
       position = header.end <= log.end ? header.next : header.offset + 8
       guard header.number > lostNumber || header.number == number else { continue }
       plan.discardsFrames = true
-      if header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { isRotten = true }
+      if proof == nil, header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { proof = header.checksum }
       if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
     }
-    plan.ending = isRotten ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
+    plan.rotProof = proof
+    plan.ending = proof != nil ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
   }
 }

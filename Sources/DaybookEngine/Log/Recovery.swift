@@ -38,11 +38,17 @@ struct RecoveryPlan {
   var last: FrameHeader?
   /// The highest frame number that some frame says is durable.
   var provenThrough: UInt64 = 0
+  /// Behind the last frame that counts and is proven durable, and behind the last such commit; the start when there is none. As
+  /// the walk met them: beside a writer something else may stand there by now.
+  var provenEnd = LogPosition.start
+  var provenCommitEnd = LogPosition.start
   /// The first frame that no other proves durable, of any kind. A lost frame without truth loses no data, but were it
   /// counted as durable, a later frame would claim that what was torn at its place had been acknowledged.
   var firstUnproven: UInt64?
   /// Commits or checkpoints are among them.
   var hasUnprovenTruth = false
+  /// The header checksum of the frame that says that what is rotten was durable: the first one behind it.
+  var rotProof: UInt64?
   /// Whole frames stand in the torn part.
   var discardsFrames = false
   /// The checkpoint whose trees serve, and the one that it names as older. Frames to come name these and no others: one
@@ -78,12 +84,15 @@ struct RecoveryPlan {
   ///
   /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
   /// look like rot. But a frame that covers another was written when that one was whole: so it holds at a second look, or
-  /// it is rotten indeed.
+  /// it is rotten indeed. Both may have been taken back meanwhile (`Store+TakeBack`), and the same have happened to the next
+  /// transaction: so the second look must find the same loss proven by the same frame. While that one stands, what it covers
+  /// stands too, but for what is being taken back right now, which nothing calls rotten: these are parts.
   static func besideWriter(_ look: () throws(DiskFailure) -> RecoveryPlan) throws(DiskFailure) -> RecoveryPlan {
     var plan = try look()
     while case .rotten(let lost) = plan.ending {
+      let proof = plan.rotProof
       plan = try look()
-      if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound { break }
+      if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound, plan.rotProof == proof { break }
     }
     return plan
   }

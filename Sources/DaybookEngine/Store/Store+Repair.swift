@@ -143,30 +143,15 @@ extension RecoveryPlan {
   mutating func cut(to log: LogReader) throws(DiskFailure) {
     // What stands behind it may be a frame that is being written.
     if ending == .torn { ending = .clean }
-    try cutToProven(log)
-    if !isMutant("cut-behind-parts") { end = lastCommitEnd }
-  }
-
-  private mutating func cutToProven(_ log: LogReader) throws(DiskFailure) {
-    guard let last, last.number > provenThrough else { return }
-    var place = start
-    var lastCommitEnd = start
-    var offset = start.offset
-    var newest: FrameHeader?
-    while offset < end.offset {
-      if let target = skips[offset] {
-        offset = target
-        continue
-      }
-      guard let header = log.header(at: offset), header.number <= provenThrough else { break }
-      newest = header
-      place.move(over: header)
-      if header.kind == .commit { lastCommitEnd = place }
-      offset = header.next
+    if let last, last.number > provenThrough {
+      // Not looked for again: what stands behind the last commit by now may be of another transaction, with the numbers of one
+      // that was proven and taken back.
+      lastCommitEnd = provenCommitEnd
+      end = provenEnd
+      let newest = provenEnd == start ? nil : provenEnd.lastFrameOffset.flatMap { log.header(at: $0) }
+      try log.checkRead()
+      self.last = newest?.checksum == provenEnd.previous ? newest : nil
     }
-    try log.checkRead()
-    self.last = newest
-    end = place
-    self.lastCommitEnd = lastCommitEnd
+    if !isMutant("cut-behind-parts") { end = lastCommitEnd }
   }
 }

@@ -19,6 +19,9 @@ extension Store {
       // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
       if case .rotten = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
     }
+    func look(_ body: () throws(DiskFailure) -> RecoveryPlan) throws(StoreError) -> RecoveryPlan {
+      try Store.mapped { () throws(DiskFailure) in try isBesideWriter ? RecoveryPlan.besideWriter(body) : body() }
+    }
     while true {
       // How the log ends beyond that is known from before.
       if options.isReadOnly, plan.ending == .clean { plan.ending = first.ending }
@@ -26,9 +29,9 @@ extension Store {
         try replay(plan, log: log)
         break
       } catch .page where plan.basis == .newestCheckpoint {
-        plan = try Store.mapped { () throws(DiskFailure) in try log.plan(skipping: 1) }
+        plan = try look { () throws(DiskFailure) in try log.plan(skipping: 1) }
       } catch .page where plan.basis == .olderCheckpoint {
-        plan = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
+        plan = try look { () throws(DiskFailure) in try log.planFromStart() }
       }
       if isBesideWriter { try Store.mapped { () throws(DiskFailure) in try plan.cut(to: log) } }
       source.firstFault.withLock { $0 = nil }
