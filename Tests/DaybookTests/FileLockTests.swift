@@ -268,6 +268,54 @@ struct FileLockTests {
     try Self.expectAll((0..<10).map { "other \($0)" }, on: disk)
   }
 
+  @Test("whoever waits for the lock gets it, though the machine lets it look only now and then")
+  func lateWaiter() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk, seed: 1)
+    let other = try disk.open(Self.path, .readWrite)
+    var isLetIn = false
+    // A hundred milliseconds may go by in a single look of a machine with too much to do; so it may try again.
+    for _ in 0..<20 where !isLetIn {
+      #expect(try other.tryLock(.waiting, .shared))
+      let waiter = BackgroundThread(name: "waiter") {
+        SystemClock.sleep(nanoseconds: 20_000_000)
+        _ = try? other.tryLock(.writer, .exclusive)
+      }
+      a.store.withTurnForBackground { hold in a.store.fileLock.letOthersGoFirst(hold) }
+      // Who is not let in would get the lock here, too late.
+      isLetIn = try a.store.file.isLockedByOthers(.writer)
+      waiter?.join()
+      other.unlock(.writer)
+      other.unlock(.waiting)
+    }
+    #expect(isLetIn)
+    other.close()
+    try Self.set(a, "after")
+    try a.close()
+    try Self.expectAll(["after"], on: disk)
+  }
+
+  @Test("a process that was stopped while it waited is offered the lock less and less often, and a dead one no more")
+  func stoppedWaiter() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk, seed: 1)
+    let stopped = try disk.open(Self.path, .readWrite)
+    #expect(try stopped.tryLock(.waiting, .shared))
+    let lock = a.store.fileLock
+    a.store.withTurnForBackground { hold in
+      for count in 1...3 {
+        lock.letOthersGoFirst(hold)
+        #expect(lock.missCount == count)
+      }
+      stopped.close()
+      lock.letOthersGoFirst(hold)
+      #expect(lock.missCount == 0)
+    }
+    try Self.set(a, "after")
+    try a.close()
+    try Self.expectAll(["after"], on: disk)
+  }
+
   @Test("readers that look without pause keep no writer out")
   func looksTakeNoLock() throws {
     let disk = SimulatedDisk(seed: 1)

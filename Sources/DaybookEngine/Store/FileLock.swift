@@ -120,24 +120,37 @@ final class FileLock: @unchecked Sendable {
 
   /// Threads of one process, one of them always at it, would hold it for ever.
   private static let fairNanoseconds: UInt64 = 10_000_000
-  /// Whoever waits looks at least so often.
-  private static let pauseNanoseconds: UInt64 = 5_000_000
+  /// Whoever waits looks every two milliseconds, and on a machine with too much to do gets a processor some time later.
+  private static let pauseNanoseconds: UInt64 = 100_000_000
+  /// How often in a row nobody came to take it. Those who wait may have been stopped: each time it is offered to them half as
+  /// often as before, so that it lies idle for a twenty-fifth of the time.
+  private(set) var missCount = 0
+  private static let maximumMissCount = 8
 
   /// It has been held for long, and another process, or another open of this one, waits for it. Asks the system at most once
   /// in that time.
   func isDue(_: borrowing Turn.Hold) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
-    guard SystemClock.nanoseconds(from: heldSince, to: now) >= FileLock.fairNanoseconds else { return false }
+    guard SystemClock.nanoseconds(from: heldSince, to: now) >= FileLock.fairNanoseconds << UInt64(missCount) else { return false }
     heldSince = now
-    return (try? file.isLockedByOthers(.waiting)) ?? false
+    if (try? file.isLockedByOthers(.waiting)) ?? false { return true }
+    missCount = 0
+    return false
   }
 
-  /// Behind `giveBack`: until another has taken it, which those who wait do soon, or nobody wants it.
+  /// Behind `giveBack`: until another has taken it, which those who wait do soon, or nobody wants it; a tenth of a second at
+  /// most. Who dies wants it no more.
   func letOthersGoFirst(_: borrowing Turn.Hold) {
     let start = SystemClock.monotonicNanoseconds()
+    var pause: UInt64 = 50_000
     while SystemClock.nanoseconds(since: start) < FileLock.pauseNanoseconds {
-      guard (try? file.isLockedByOthers(.waiting)) ?? false, !((try? file.isLockedByOthers(.writer)) ?? true) else { return }
-      SystemClock.sleep(nanoseconds: 50_000)
+      guard (try? file.isLockedByOthers(.waiting)) ?? false, !((try? file.isLockedByOthers(.writer)) ?? true) else {
+        missCount = 0
+        return
+      }
+      SystemClock.sleep(nanoseconds: pause)
+      pause = min(pause + pause / 4, 1_000_000)
     }
+    missCount = min(missCount + 1, FileLock.maximumMissCount)
   }
 }
