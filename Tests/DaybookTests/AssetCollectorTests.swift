@@ -188,6 +188,69 @@ struct AssetCollectorTests {
     try database.expectClean()
   }
 
+  /// A database with contents that nobody names; at its third removal another thread suspends it, and the removal goes on when
+  /// that has begun.
+  private func suspendedWhileCollecting(
+    _ change: (inout Database.Options) -> Void = { _ in }, _ body: (Database, RemovingDisk, Locked<Bool>) throws -> Void
+  ) throws {
+    let disk = RemovingDisk(SimulatedDisk(seed: 6))
+    var options = Database.Options.simulated(seed: 1, clock: TestClock())
+    options.inlineAssetByteCount = 0
+    change(&options)
+    let database = try Database.open(at: "test.daybook", options: options, disk: disk)
+    for number in 0..<40 { try database.put("r\(number)", asset: Asset(data: AssetBench.content(number))) }
+    let isSuspended = Locked(false)
+    let suspender = Locked<BackgroundThread?>(nil)
+    disk.beforeRemove.withLock { hook in
+      hook = { count in
+        guard count == 3 else { return }
+        let thread = BackgroundThread(name: "suspender", stackByteCount: 4 << 20) {
+          try? database.suspend()
+          isSuspended.withLock { $0 = true }
+        }
+        suspender.withLock { $0 = thread }
+        while database.library.mayCollect { SystemClock.sleep(nanoseconds: 1_000_000) }
+      }
+    }
+    try body(database, disk, isSuspended)
+    suspender.withLock { $0 }?.join()
+    try database.expectClean()
+    try database.close()
+  }
+
+  @Test("a collection that a suspension meets gives up, and touches nothing until that is over")
+  func suspended() throws {
+    try suspendedWhileCollecting { database, disk, isSuspended in
+      try database.write { transaction in for number in 0..<40 { try transaction.delete(Record.ID("r\(number)")) } }
+      #expect(failure { try database.collectAssets(grace: .zero) }?.code == .operationCancelled)
+      while !isSuspended.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+      let count = disk.removedCount.withLock { $0 }
+      #expect(count == 3)
+      #expect(failure { try database.collectAssets(grace: .zero) }?.code == .locked)
+      #expect(disk.removedCount.withLock { $0 } == count)
+      try database.resume()
+      #expect(try database.collectAssets(grace: .zero).removedCount == 37)
+      #expect(try database.files().isEmpty)
+    }
+  }
+
+  @Test("a collection in the background that a suspension has stopped begins again when that is over")
+  func suspendedInBackground() throws {
+    try suspendedWhileCollecting {
+      $0.hasBackgroundThread = true
+      $0.assetGrace = .zero
+    } _: { database, disk, isSuspended in
+      try database.write { transaction in for number in 0..<40 { try transaction.delete(Record.ID("r\(number)")) } }
+      while !isSuspended.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+      #expect(disk.removedCount.withLock { $0 } == 3)
+      #expect(try database.files().count == 37)
+      // Nobody commits any more.
+      try database.resume()
+      for _ in 0..<5000 where try !database.files().isEmpty { SystemClock.sleep(nanoseconds: 2_000_000) }
+      #expect(try database.files().isEmpty)
+    }
+  }
+
   @Test("a database that is being written to collects by itself when the grace time is over")
   func automatic() async throws {
     let folder = try TemporaryFolder()
@@ -213,5 +276,25 @@ extension Database {
   @discardableResult
   fileprivate func put(_ name: String, _ values: [String: Record.Value] = [:]) throws -> Record {
     try put(name, in: .default, type: "Note", values)
+  }
+}
+
+/// A disk that counts the contents that are removed, and lets something happen before each.
+private final class RemovingDisk: ForwardingDisk, @unchecked Sendable {
+  let disk: SimulatedDisk
+  let beforeRemove = Locked<(@Sendable (Int) -> Void)?>(nil)
+  let removedCount = Locked(0)
+
+  init(_ disk: SimulatedDisk) { self.disk = disk }
+
+  func remove(_ path: String) throws(DiskFailure) {
+    if AssetDigest(name: String(path.split(separator: "/").last ?? "")) != nil {
+      let count = removedCount.withLock { count in
+        count += 1
+        return count
+      }
+      beforeRemove.withLock { $0 }?(count)
+    }
+    try disk.remove(path)
   }
 }

@@ -45,7 +45,8 @@ extension Database {
   /// a time.
   /// - Parameter grace: instead of `Options.assetGrace`; zero removes at once, and then a reader in another process may miss
   ///   a file that it was about to read.
-  /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, `ioFailed`.
+  /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, or the database is suspended meanwhile;
+  ///   `locked` while it is; `ioFailed`.
   @discardableResult
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
@@ -67,9 +68,16 @@ extension Database {
     // And behind it: at `.relaxed` the version that it saw may be ahead of what is durable, and a crash would bring back a record
     // whose content is gone.
     if !isMutant("unlink-asset-early") { try sync() }
+    let report: AssetCollection
     do throws(DiskFailure) {
-      return try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace, held)
+      report = try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(error) }
+    guard library.mayCollect else {
+      // Before the suspension goes on, which waits for this: `resume` looks whether one is due.
+      if options.hasBackgroundThread { library.collectionIsDue(inSeconds: 0) }
+      throw DatabaseError(.operationCancelled, "The database is being suspended.", facts: .init(path: path))
+    }
+    return report
   }
 
   /// What the newest version names, and all older ones that somebody still reads.
@@ -118,7 +126,7 @@ extension Database {
         report.waitingCount += 1
       }
     }
-    for name in inventory.leftovers where isOver(name) {
+    for name in inventory.leftovers where isOver(name) && library.mayCollect {
       let byteCount = store.byteCount(of: name) ?? 0
       guard try store.removeLeftover(name) else { continue }
       report.removedLeftoverCount += 1
@@ -126,7 +134,8 @@ extension Database {
     }
     for id in inventory.deadHolders { try store.removeDeadHolder(id) }
     try remove(victims, &report, held)
-    if note != oldNote { try store.writeNote(note) }
+    // Cut short, the grace of what is still there would begin anew.
+    if note != oldNote, library.mayCollect { try store.writeNote(note) }
     return report
   }
 
@@ -140,7 +149,7 @@ extension Database {
       let sizes = batch.map { store.byteCount(of: $0) ?? 0 }
       do throws(StoreError) {
         try held.withTurn { () throws(DiskFailure) in
-          for (digest, byteCount) in zip(batch, sizes) {
+          for (digest, byteCount) in zip(batch, sizes) where library.mayCollect {
             guard try store.removeUnlessRescued(digest) else {
               report.keptCount += 1
               continue
@@ -170,7 +179,12 @@ extension Database {
     guard library.takeDueCollection() else { return }
     DispatchQueue.global(qos: .utility).async { [weak self] in
       // Nobody waits for it: what could not be removed now is there for the next one.
-      guard let self, let report = try? collectAssets() else { return }
+      guard let self else { return }
+      guard let report = try? collectAssets() else {
+        // A suspension came first: again when that is over.
+        if !library.mayCollect { library.collectionIsDue(inSeconds: 0) }
+        return
+      }
       if report.waitingCount > 0 { noteDroppedAssets() }
     }
   }

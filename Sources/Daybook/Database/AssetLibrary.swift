@@ -17,6 +17,7 @@ package final class AssetLibrary: Sendable {
   /// When a collection is due, in nanoseconds of the monotonic clock; `.max` while nothing has been dropped. With a sign,
   /// because `min` of an atomic number without one takes large numbers for negative ones (Swift 6.3).
   private let due = Atomic<Int64>(.max)
+  private let collectsNothing = Atomic<Bool>(false)
 
   private struct Staging {
     /// Whether copies lie beside the database, where blocks can be shared; not when nothing may be written there.
@@ -62,6 +63,13 @@ package final class AssetLibrary: Sendable {
     let time = due.load(ordering: .relaxed)
     guard time <= Int64(clamping: SystemClock.monotonicNanoseconds()) else { return false }
     return due.compareExchange(expected: time, desired: .max, ordering: .relaxed).exchanged
+  }
+
+  /// While the database is suspended, or about to be: a collection that is at work gives up, so that nobody waits for it with
+  /// the file lock.
+  var mayCollect: Bool {
+    get { !collectsNothing.load(ordering: .acquiring) }
+    set { collectsNothing.store(!newValue, ordering: .releasing) }
   }
 
   // MARK: reading

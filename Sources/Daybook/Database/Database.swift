@@ -167,6 +167,7 @@ public final class Database: Sendable {
   public func suspend() throws(DatabaseError) {
     try checkCaller()
     compactor?.pause()
+    library.mayCollect = false
     mayLag.store(true, ordering: .sequentiallyConsistent)
     // Also when a sync fails: locks are given back either way.
     defer { library.store.suspend() }
@@ -180,6 +181,8 @@ public final class Database: Sendable {
     library.store.resume()
     mayLag.store(options.mayLag, ordering: .sequentiallyConsistent)
     compactor?.goOn()
+    library.mayCollect = true
+    if library.mayBeDue { collectAssetsIfDue() }
   }
 
   /// The last commit there is; nil where others may have made more than is shown here.
