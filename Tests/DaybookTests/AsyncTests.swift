@@ -3,6 +3,7 @@ import Testing
 
 @testable import Daybook
 @testable import DaybookEngine
+@testable import DaybookTesting
 
 // Asynchronous reads, writes and requests, also through the protocol that a server in the network would stand behind.
 
@@ -46,6 +47,54 @@ struct AsyncTests {
     let count = try await database.read { try $0.recordCount(in: .default) }
     #expect(count == 101)
     _ = try { try database.expectClean() }()
+  }
+
+  @Test("reads and writes do not stand behind contents that are taken in, however many there are and however long that takes")
+  func readsBesideIngests() async throws {
+    let disk = WatchedDisk(SimulatedDisk(seed: 1))
+    var options = Database.Options.simulated(seed: 1)
+    options.inlineAssetByteCount = 0
+    let database = try Database.open(at: "test.daybook", options: options, disk: disk)
+    try await database.write { try $0.save(.fresh("a")) }
+    let mayEnd = Monitor()
+    let state = Locked((blocked: 0, most: 0, isDone: false))
+    disk.watch.beforeSync { file in
+      guard file.path.contains(".assets/") else { return }
+      state.withLock { state in
+        state.blocked += 1
+        state.most = max(state.most, state.blocked)
+      }
+      mayEnd.lock()
+      while !state.withLock({ $0.isDone }) { mayEnd.wait() }
+      mayEnd.unlock()
+      state.withLock { $0.blocked -= 1 }
+    }
+    let saves = (0..<300).map { number in
+      Task {
+        let asset = try await database.prepare(Asset(data: AssetBench.content(number)))
+        try await database.write { transaction in
+          var record = try Record.fresh("r\(number)")
+          record["file"] = asset
+          try transaction.save(record)
+        }
+      }
+    }
+    while state.withLock({ $0.blocked }) < WorkQueues.ingestWidth { await Task.yield() }
+    for number in 0..<20 {
+      let record = try await database.record(Record.ID("a"))
+      #expect(record != nil)
+      try await database.write { try $0.save(.fresh("b\(number)")) }
+    }
+    mayEnd.withLock {
+      state.withLock { $0.isDone = true }
+      mayEnd.broadcast()
+    }
+    for save in saves { try await save.value }
+    #expect(state.withLock { $0.most } <= WorkQueues.ingestWidth)
+    let count = try await database.recordCount(in: .default)
+    #expect(count == 321)
+    try await database.read { _ in }
+    _ = try { try database.close() }()
   }
 
   @Test("reads do not wait for writers, however many wait for their turn")

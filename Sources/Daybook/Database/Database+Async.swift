@@ -18,10 +18,12 @@ extension Database {
     saving records: [Record] = [], deleting ids: [Record.ID] = [], policy: SavePolicy = .ifServerRecordUnchanged,
     atomically: Bool = true, origin: Origin? = nil
   ) async throws -> ModifyResult {
-    let (records, unprepared, holds) = try await queues.read { [self] in
+    let prepare: @Sendable () throws -> PreparedRecords = { [self] in
       try checkRequest(records, ids)
       return prepared(records)
     }
+    let takesContentsIn = records.contains { $0.hasEditedAssets || $0.body.namesAssets }
+    let (records, unprepared, holds) = try await takesContentsIn ? queues.ingest(prepare) : queues.read(prepare)
     return try await write(origin: origin) { [self] transaction in
       transaction.context.preparedHolds = holds
       return try modify(transaction.context, records, ids, policy, atomically, unprepared)
@@ -38,12 +40,12 @@ extension Database {
 
   /// Takes the content of an asset in, off the caller's thread.
   public func prepare(_ asset: Asset) async throws -> Asset {
-    try await queues.read { [self] in try prepare(asset) }
+    try await queues.ingest { [self] in try prepare(asset) }
   }
 
   /// The record with all assets prepared that were set since it was read, off the caller's thread.
   public func prepare(_ record: Record) async throws -> Record {
-    try await queues.read { [self] in try prepare(record) }
+    try await queues.ingest { [self] in try prepare(record) }
   }
 
   // MARK: reads

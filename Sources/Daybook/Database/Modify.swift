@@ -59,11 +59,11 @@ extension Database {
     }
   }
 
+  typealias PreparedRecords = (records: [Record], failures: [Int: DatabaseError], holds: [AssetDigest: AssetHold])
+
   /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be; and what keeps
   /// contents that came from other databases with their records.
-  func prepared(
-    _ records: [Record]
-  ) -> (records: [Record], failures: [Int: DatabaseError], holds: [AssetDigest: AssetHold]) {
+  func prepared(_ records: [Record]) -> PreparedRecords {
     var holds: [AssetDigest: AssetHold] = [:]
     for record in records { holdForeignAssets(of: record, in: &holds) }
     guard records.contains(where: \.hasEditedAssets) else { return (records, [:], holds) }

@@ -234,15 +234,54 @@ enum CommitEvent {
 ///
 /// Transactions wait for their turn on one queue and for their sync on another. However many there are, they hold two
 /// threads; the next one writes while the last one syncs; and reads never stand behind them. (On one concurrent queue
-/// fifty waiting writers kept every read waiting for seconds, because the pool adds threads slowly.)
+/// fifty waiting writers kept every read waiting for seconds, because the pool adds threads slowly.) Nor do reads stand behind
+/// contents that are taken in, which may take minutes: a few of these at a time, on threads of another pool.
 final class WorkQueues: Sendable {
+  static let ingestWidth = 4
   private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
   private let turns = DispatchQueue(label: "daybook.turns")
   private let syncs = DispatchQueue(label: "daybook.syncs")
+  private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
+  private let ingestLine = Locked(IngestLine())
+
+  private struct IngestLine {
+    var runningCount = 0
+    var waiting: ArraySlice<@Sendable () -> Void> = []
+  }
 
   func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       reads.async { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
+  /// Takes contents in.
+  func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      startIngest { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
+  private func startIngest(_ work: @escaping @Sendable () -> Void) {
+    let isNext = ingestLine.withLock { line in
+      if line.runningCount == WorkQueues.ingestWidth {
+        line.waiting.append(work)
+        return false
+      }
+      line.runningCount += 1
+      return true
+    }
+    guard isNext else { return }
+    ingests.async { [self] in
+      var next: (@Sendable () -> Void)? = work
+      while let work = next {
+        work()
+        next = ingestLine.withLock { line in
+          let next = line.waiting.popFirst()
+          if next == nil { line.runningCount -= 1 }
+          return next
+        }
+      }
     }
   }
 
