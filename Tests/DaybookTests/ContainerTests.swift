@@ -44,6 +44,43 @@ struct ContainerTests {
     #expect(count.withLock { $0 } > 20)
   }
 
+  @Test("what a killed writer of the account has left beside it is removed by the next open, and nothing else")
+  func accountLeftovers() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try Container.open(Self.id, in: folder.path).close()
+    let files = FileManager.default
+    let account = "\(Self.id).account.json"
+    let leftover = "\(account).\(UUID().uuidString).new"
+    let live = "\(account).\(UUID().uuidString).new"
+    let link = "\(account).\(UUID().uuidString).new"
+    let directory = "\(account).\(UUID().uuidString).new"
+    let strangers = ["\(account).notes.new", "\(account).\(UUID().uuidString)", "other\(account).\(UUID().uuidString).new"]
+    for name in [leftover, live, "target"] + strangers { try Data([1]).write(to: URL(filePath: folder.file(name))) }
+    try files.createSymbolicLink(atPath: folder.file(link), withDestinationPath: folder.file("target"))
+    try files.createDirectory(atPath: folder.file(directory), withIntermediateDirectories: false)
+    // Another process is just writing this one.
+    let writer = try SystemDisk().open(folder.file(live), .readWrite)
+    #expect(try writer.tryLock(.writer, .exclusive))
+    var readOnly = Database.Options()
+    readOnly.isReadOnly = true
+    try Container.open(Self.id, in: folder.path, options: readOnly).close()
+    #expect(files.fileExists(atPath: folder.file(leftover)), "who only reads removes nothing")
+    let container = try Container.open(Self.id, in: folder.path)
+    #expect(!files.fileExists(atPath: folder.file(leftover)))
+    for name in [live, link, directory, "target"] + strangers {
+      #expect(files.fileExists(atPath: folder.file(name)), "\(name)")
+    }
+    // It died meanwhile.
+    writer.close()
+    try container.setAccountStatus(.noAccount)
+    try container.close()
+    let again = try Container.open(Self.id, in: folder.path)
+    #expect(!files.fileExists(atPath: folder.file(live)))
+    #expect(again.accountStatus() == .noAccount)
+    try again.close()
+  }
+
   @Test("a damaged account file is told, and nobody becomes somebody else")
   func damage() throws {
     let folder = try TemporaryFolder()

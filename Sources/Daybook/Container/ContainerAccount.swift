@@ -12,6 +12,9 @@ import DaybookEngine
 /// The name of the user's record is random, so that each container has another one, and never changes. The file is
 /// replaced as a whole: written under another name, synced, renamed, the directory synced. Of two processes that create it
 /// at once one wins, and the other takes what is there.
+///
+/// Whoever writes has the other name locked. A writer that was killed leaves it, without the lock: whoever opens the container to
+/// write removes such files, and nothing else.
 struct ContainerAccount: Codable, Equatable {
   var version = 1
   var container: String
@@ -55,12 +58,10 @@ struct ContainerAccount: Codable, Equatable {
     do { bytes = [UInt8](try encoder.encode(self)) } catch { throw DatabaseError(.internalError, cause: error) }
     let content = ByteBuffer(capacity: bytes.count)
     content.append(bytes)
-    // A name of its own for each writer, so that two do not write into one file.
-    let temporary = "\(path).\(UUID().uuidString).new"
     do throws(DiskFailure) {
+      let (file, temporary) = try ContainerAccount.createTemporary(beside: path, disk: disk)
+      defer { file.close() }
       do throws(DiskFailure) {
-        let file = try disk.open(temporary, .createNew)
-        defer { file.close() }
         try file.write(content.view, at: 0)
         try file.sync(.full)
         if replaces {
@@ -76,6 +77,46 @@ struct ContainerAccount: Codable, Equatable {
     } catch {
       if error.kind == .exists, !replaces { return }
       throw DatabaseError(error)
+    }
+  }
+}
+
+// MARK: the other name
+
+extension ContainerAccount {
+  private static let suffix = ".new"
+
+  /// A file that is locked, under a name of its own for each writer, so that two do not write into one file.
+  private static func createTemporary(
+    beside path: String, disk: any Disk
+  ) throws(DiskFailure) -> (file: any DiskFile, name: String) {
+    while true {
+      let name = "\(path).\(UUID().uuidString)\(suffix)"
+      let file = try disk.open(name, .createNew)
+      do throws(DiskFailure) {
+        // Before it was locked, another open may have taken it for a leftover.
+        if try file.tryLock(.writer, .exclusive), try disk.identity(of: name) == file.identity { return (file, name) }
+      } catch {
+        file.close()
+        try? disk.remove(name)
+        throw error
+      }
+      file.close()
+    }
+  }
+
+  /// Removes what killed writers have left. What could not be removed now is there for the next open.
+  static func removeLeftovers(of path: String, in directory: String, disk: any Disk) {
+    let start = String(Substring(path.utf8.dropFirst(directory.utf8.count + 1))) + "."
+    for entry in (try? disk.entries(of: directory)) ?? [] {
+      guard !entry.isDirectory, entry.name.hasPrefix(start), entry.name.hasSuffix(suffix),
+        UUID(uuidString: String(entry.name.dropFirst(start.count).dropLast(suffix.count))) != nil
+      else { continue }
+      let name = "\(directory)/\(entry.name)"
+      // Of anything but a regular file this makes an error. A writer has it locked.
+      guard let file = try? disk.open(name, .readContent) else { continue }
+      defer { file.close() }
+      if (try? file.tryLock(.writer, .shared)) == true { try? disk.remove(name) }
     }
   }
 }

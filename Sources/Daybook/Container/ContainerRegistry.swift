@@ -45,6 +45,7 @@ final class ContainerRegistry: @unchecked Sendable {
         container = try OpenContainer(id, in: directory, key: key, options: options, disk: disk)
       }
       let databases = try container.openDatabases(monitor)
+      if known == nil { container.removeLeftovers() }
       settle(key) {
         container.openingCount += 1
         return Entry(container: container, isBusy: false)

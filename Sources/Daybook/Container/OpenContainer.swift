@@ -126,13 +126,13 @@ package final class OpenContainer: @unchecked Sendable {
     }
   }
 
-  /// Closes what is open. One caller at a time.
   /// Throws where the caller is within a transaction of one of the databases: before anything is closed, not half way.
   func checkCaller(_ monitor: Monitor) throws(DatabaseError) {
     let open = monitor.withLock { DatabaseScope.allCases.compactMap { databases[$0]?.database } }
     for database in open { try database.checkCaller() }
   }
 
+  /// Closes what is open. One caller at a time.
   func closeDatabases(_ monitor: Monitor) throws(DatabaseError) {
     account.finish()
     var first: DatabaseError?
@@ -145,6 +145,12 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   // MARK: the account
+
+  /// Removes what writers of the account file that were killed have left beside it.
+  func removeLeftovers() {
+    if options.isReadOnly { return }
+    ContainerAccount.removeLeftovers(of: ContainerName.accountPath(id, in: directory), in: directory, disk: disk)
+  }
 
   func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) {
     let path = ContainerName.accountPath(id, in: directory)
