@@ -44,6 +44,51 @@ struct ContainerSharingTests {
     try Container.open(Self.id, in: folder.path, options: options()).close()
   }
 
+  @Test("opening a container within a transaction of one of its databases, while another thread closes it, is refused and ends")
+  func openBesideClose() async throws {
+    let folder = try TemporaryFolder()
+    let options = options()
+    let container = try Container.open(Self.id, in: folder.path, options: options)
+    let state = Locked((hasBegun: false, isClosing: false, endedCount: 0, code: nil as DatabaseError.Code?))
+    func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) throws {
+      let thread = BackgroundThread(name: name, stackByteCount: 4 << 20) {
+        do { try body() } catch { Issue.record("\(name): \(error)") }
+        state.withLock { $0.endedCount += 1 }
+      }
+      _ = try #require(thread)
+    }
+    let waitForClose: @Sendable () -> Void = {
+      while !state.withLock({ $0.isClosing }) { SystemClock.sleep(nanoseconds: 1_000_000) }
+    }
+    let changes = container.accountStatusChanges()
+    try start("writer") {
+      try container.privateDatabase.write { transaction in
+        state.withLock { $0.hasBegun = true }
+        waitForClose()
+        let error = failure { try Container.open(Self.id, in: folder.path, options: options) }
+        state.withLock { $0.code = error?.code }
+        try transaction.save(.fresh("r"))
+      }
+    }
+    while !state.withLock({ $0.hasBegun }) { await Task.yield() }
+    try start("closer") { try container.close() }
+    // Somebody else, who is in no transaction, waits for the close and opens it anew.
+    try start("opener") {
+      waitForClose()
+      try Container.open(Self.id, in: folder.path, options: options).close()
+    }
+    // The streams of the account end with the close.
+    for await _ in changes {}
+    state.withLock { $0.isClosing = true }
+    while state.withLock({ $0.endedCount }) < 3 { await Task.yield() }
+    let code = state.withLock { $0.code }
+    #expect(code == .invalidArguments)
+    let again = try Container.open(Self.id, in: folder.path, options: options)
+    let saved = try await again.privateDatabase.record(Record.ID("r"))
+    #expect(saved != nil)
+    try again.close()
+  }
+
   @Test("threads that open and close are never told that it is locked")
   func openAndClose() throws {
     let folder = try TemporaryFolder()

@@ -8,6 +8,9 @@ import DaybookEngine
 /// The containers that are open in this process. While one is being opened or closed, others who want it wait; nobody waits
 /// for another one.
 ///
+/// The order is: first a container, then the turns of its databases, which a close waits for. So within a transaction nobody waits
+/// for a container that is being closed; that is refused.
+///
 /// Always true: who has the last opening of a container is decided in the same step that keeps others from opening it. In two
 /// steps, the next one would find its files locked.
 final class ContainerRegistry: @unchecked Sendable {
@@ -25,6 +28,8 @@ final class ContainerRegistry: @unchecked Sendable {
     weak var container: OpenContainer?
     /// Somebody opens or closes it.
     var isBusy: Bool
+    /// Closes it: waits for the transactions of its databases.
+    var isClosing = false
   }
 
   let monitor = Monitor()
@@ -36,7 +41,7 @@ final class ContainerRegistry: @unchecked Sendable {
     _ id: String, in directory: String, options: Database.Options, disk: any Disk
   ) throws(DatabaseError) -> Container {
     let key = Self.key(id, directory, disk)
-    let known = claim(key)
+    let known = try claim(key)
     do throws(DatabaseError) {
       let container: OpenContainer
       if let known {
@@ -58,10 +63,24 @@ final class ContainerRegistry: @unchecked Sendable {
   }
 
   /// Waits until nobody else is busy with a container, and is busy with it. Returns what is open of it.
-  private func claim(_ key: String) -> OpenContainer? {
+  /// - Throws: while the container is closed, within a transaction of one of its databases, for whose end the close waits.
+  private func claim(_ key: String) throws(DatabaseError) -> OpenContainer? {
+    // The container whose close the caller does not hold up.
+    var harmless: ObjectIdentifier?
     monitor.lock()
     defer { monitor.unlock() }
-    while entries[key]?.isBusy == true { monitor.wait() }
+    while let entry = entries[key], entry.isBusy {
+      guard entry.isClosing, let closing = entry.container, harmless != ObjectIdentifier(closing) else {
+        monitor.wait()
+        continue
+      }
+      // Outside of the monitor: whoever lets go of a database last closes it, which needs the monitor.
+      monitor.unlock()
+      let answer = Result { () throws(DatabaseError) in try closing.checkCaller(monitor) }
+      monitor.lock()
+      try answer.get()
+      harmless = ObjectIdentifier(closing)
+    }
     let known = entries[key]?.container
     entries[key] = Entry(container: known, isBusy: true)
     return known
@@ -90,7 +109,7 @@ final class ContainerRegistry: @unchecked Sendable {
       while entries[container.key]?.isBusy == true { monitor.wait() }
       container.openingCount -= 1
       let isLast = container.openingCount == 0 && !container.hasLostOpening
-      if isLast { entries[container.key]?.isBusy = true }
+      if isLast { entries[container.key] = Entry(container: container, isBusy: true, isClosing: true) }
       return isLast
     }
     guard isLast else { return }
