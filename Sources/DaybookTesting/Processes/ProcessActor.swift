@@ -309,7 +309,7 @@ final class ProcessActor: @unchecked Sendable {
     // Another thread has closed it.
     case .closed where run.settings.hasThreads && (open == nil || open !== process.open): held = nil
     // Another thread suspends or closes meanwhile.
-    case .operationCancelled where run.settings.hasThreads && step.action == .compact: break
+    case .operationCancelled where run.settings.hasThreads && [.compact, .collect].contains(step.action): break
     // So does a collection without a grace time to a version that nobody holds by a lock.
     case .assetFileNotFound where !run.readsAssets && step.action == .backup: break
     case .ioFailed where !history.wasCreated: break
