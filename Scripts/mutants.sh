@@ -90,6 +90,8 @@ keep-old-references              ReferenceTests         a record still points wh
 replay-first-of-key              ReplayTests            replay keeps the first value of a key, not the last
 replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
+output-rights-not-kept           OutputTests            an export of a private database is for everybody
+output-follows-any-link          OutputTests|Hostile    an export goes where a link of another user leads (as root)
 link-not-resolved                FilePathTests          a compaction replaces a symbolic link by a file
 lock-not-taken                   Opening|ProcessSearch  a reader does not say that it reads
 replay-under-lock                StoreOpening|TurnTests a reader keeps writers out while it replays

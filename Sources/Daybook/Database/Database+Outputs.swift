@@ -5,7 +5,7 @@ extension Database {
   package func outputRules() throws(DatabaseError) -> OutputRules {
     do throws(DiskFailure) {
       return try OutputRules(
-        path: path, file: store.fileIdentity, attributes: store.fileAttributes(for: library.store.disk),
+        path: path, file: store.identity, attributes: store.fileAttributes(for: library.store.disk),
         on: library.store.disk
       ) { [self] identity in
         // What cannot be asked is taken for a content: then nothing is written.

@@ -5,7 +5,7 @@ extension Store {
     disk is MemoryDisk && !(target is MemoryDisk) ? nil : try file.attributes()
   }
 
-  package var fileIdentity: FileIdentity { file.identity }
+  package var identity: FileIdentity { file.identity }
 
   package func fileByteCount() throws(StoreError) -> Int {
     do { return try file.byteCount() } catch { throw .disk(error) }
