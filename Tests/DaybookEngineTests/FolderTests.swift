@@ -294,6 +294,29 @@ struct FolderTests {
     }
   }
 
+  @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
+  func databaseInEnteredFolder() throws {
+    try withFolder(.system) { disk, folder in
+      let sub = try folder.makeFolder("sub", like: nil)
+      let path = sub.place("a")
+      try KeyValueStore(path, disk: disk, options: .small()).close()
+      if geteuid() == 0 {
+        for path in [folder.path, sub.path, path] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+      }
+      try #require(unsafe chmod(sub.path, 0o300) == 0)
+      let status = inChild {
+        if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
+        for name in ["a", "b"] {
+          guard let store = try? KeyValueStore(sub.place(name), disk: disk, options: .small()) else { return 2 }
+          guard (try? store.write { try $0.put("key", [1]) }) != nil, (try? store.close()) != nil else { return 3 }
+        }
+        return 0
+      }
+      #expect(status == 0)
+      try #require(unsafe chmod(sub.path, 0o700) == 0)
+    }
+  }
+
   @Test("folders of two disks have no names in common")
   func twoDisks() throws {
     try withFolder(.simulated) { _, folder in

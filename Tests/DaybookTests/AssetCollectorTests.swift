@@ -77,6 +77,7 @@ struct AssetCollectorTests {
     let content = AssetBench.content(1)
     var asset: Asset?
     var victims: [AssetDigest] = []
+    var inventory: AssetStore.Inventory?
     var removed = false
 
     init(_ disk: SimulatedDisk, _ database: Database) {
@@ -100,13 +101,15 @@ struct AssetCollectorTests {
 
     func list() throws {
       let named = try database.reading { (view) throws(DatabaseError) in Set(try view.assets().keys) }
-      victims = try database.library.store.inventory().digests.filter { !named.contains($0) }
+      inventory = try database.library.store.inventory()
+      victims = inventory?.digests.filter { !named.contains($0) } ?? []
     }
 
     func remove() throws {
       for victim in victims {
+        guard let inventory else { return }
         removed = try database.store.withTurn { () throws(DiskFailure) in
-          try self.database.library.store.removeUnlessRescued(victim)
+          try self.database.library.store.removeUnlessRescued(victim, of: inventory) == .removed
         }
       }
       database.library.store.endCollection()
@@ -160,7 +163,11 @@ struct AssetCollectorTests {
     // The old version comes back: its asset was not edited, and nobody names it.
     try database.write { try $0.save(saved, policy: .allKeys) }
     let digest = AssetBench.digest(AssetBench.content(1))
-    #expect(try database.store.withTurn { () throws(DiskFailure) in try !store.removeUnlessRescued(digest) })
+    let inventory = try store.inventory()
+    let removal = try database.store.withTurn { () throws(DiskFailure) in
+      try store.removeUnlessRescued(digest, of: inventory)
+    }
+    #expect(removal == .kept)
     store.endCollection()
     try database.expectClean()
     #expect(try (database.record(saved.id)?["file"] as Asset?)?.content() == AssetBench.content(1))

@@ -271,7 +271,7 @@ struct AssetCrashTests {
     let path = store.path(of: first.digest)
     // Nothing refers to it, and its grace time is over.
     try #require(store.beginCollection())
-    #expect(try store.removeUnlessRescued(first.digest))
+    #expect(try store.removeUnlessRescued(first.digest, of: store.inventory()) == .removed)
     store.endCollection()
     try prepare(store, first)
     let lostCount = Locked<Int?>(nil)
@@ -303,7 +303,7 @@ struct AssetCrashTests {
           store.resume()
         }
         // What the other had as its own second name was the same file.
-        try store.disk.link(hold.temporary, to: store.path(of: hold.digest))
+        try store.disk.link(hold.temporary.path, to: store.path(of: hold.digest))
       }
     }
   }

@@ -215,7 +215,8 @@ struct AssetHolderTests {
     #expect(try mode(path + ".assets") == 0o700)
     let source = try SystemDisk().open(path, .readOnly)
     let size = try source.byteCount()
-    let copied = try AssetStore.copy(.file(source), byteCount: size, to: folder.file("new"), on: SystemDisk())
+    let copied = try AssetStore.copy(
+      .file(source), byteCount: size, to: "new", in: SystemDisk().folder(at: folder.path))
     #expect(try mode(folder.file("new")) == 0o600)
     copied.file.close()
     // A folder that is closer than the database stays so.
@@ -328,7 +329,7 @@ struct AssetHolderTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("unfinished") })
   }
 
-  @Test("a link inside a leftover is removed, not followed; what no database puts there makes the backup refuse")
+  @Test("a link inside a leftover is not followed; it, and what else no database puts there, makes the backup refuse")
   func strangersInLeftover() throws {
     let folder = try TemporaryFolder()
     let database = try filled(folder)
@@ -337,6 +338,8 @@ struct AssetHolderTests {
     let leftover = folder.file("copy.unfinished.assets")
     try FileManager.default.createDirectory(atPath: leftover + "/ab", withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(atPath: leftover + "/ingest-2", withDestinationPath: precious)
+    #expect(failure { try database.backup(to: folder.file("copy")) }?.facts.path == leftover + "/ingest-2")
+    try FileManager.default.removeItem(atPath: leftover + "/ingest-2")
     for stranger in ["notes.txt", "ab/notes.txt"] {
       try Data("mine".utf8).write(to: URL(filePath: leftover + "/" + stranger))
       #expect(failure { try database.backup(to: folder.file("copy")) }?.facts.path == leftover + "/" + stranger)

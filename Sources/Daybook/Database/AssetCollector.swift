@@ -33,7 +33,7 @@ extension Database {
     public var removedLeftoverCount = 0
     /// Their bytes.
     public var removedLeftoverByteCount = 0
-    /// Names in the directory that no database gives; they are left alone.
+    /// Names in the directory that no database gives, links, and files of other users; they are left alone.
     public var strangerCount = 0
   }
 
@@ -103,7 +103,7 @@ extension Database {
     let store = library.store
     let now = options.now().timeIntervalSinceReferenceDate
     let graceSeconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
-    let oldNote = store.readNote()
+    let oldNote = store.readNote(of: inventory)
     var note: [String: Double] = [:]
     /// Whether a name has been without a reference long enough.
     func isOver(_ name: String) -> Bool {
@@ -127,35 +127,40 @@ extension Database {
       }
     }
     for name in inventory.leftovers where isOver(name) && library.mayCollect {
-      let byteCount = store.byteCount(of: name) ?? 0
-      guard try store.removeLeftover(name) else { continue }
-      report.removedLeftoverCount += 1
-      report.removedLeftoverByteCount += byteCount
+      let byteCount = store.byteCount(of: name, in: inventory.root) ?? 0
+      switch try store.removeLeftover(name, of: inventory) {
+      case .removed:
+        report.removedLeftoverCount += 1
+        report.removedLeftoverByteCount += byteCount
+      case .stranger: report.strangerCount += 1
+      case .kept: break
+      }
     }
-    for id in inventory.deadHolders { try store.removeDeadHolder(id) }
-    try remove(victims, &report, held)
+    for id in inventory.deadHolders { try store.removeDeadHolder(id, of: inventory) }
+    try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
-    if note != oldNote, library.mayCollect { try store.writeNote(note) }
+    if note != oldNote, library.mayCollect { try store.writeNote(note, of: inventory) }
     return report
   }
 
   /// Few files a turn: removing a large one takes milliseconds.
   private func remove(
-    _ victims: [AssetDigest], _ report: inout AssetCollection, _ held: Store
+    _ victims: [AssetDigest], of inventory: AssetStore.Inventory, _ report: inout AssetCollection, _ held: Store
   ) throws(DiskFailure) {
     let store = library.store
     for start in stride(from: 0, to: victims.count, by: 16) {
       let batch = victims[start..<min(start + 16, victims.count)]
-      let sizes = batch.map { store.byteCount(of: $0) ?? 0 }
+      let sizes = batch.map { store.byteCount(of: $0, in: inventory.root) ?? 0 }
       do throws(StoreError) {
         try held.withTurn { () throws(DiskFailure) in
           for (digest, byteCount) in zip(batch, sizes) where library.mayCollect {
-            guard try store.removeUnlessRescued(digest) else {
-              report.keptCount += 1
-              continue
+            switch try store.removeUnlessRescued(digest, of: inventory) {
+            case .removed:
+              report.removedCount += 1
+              report.removedByteCount += byteCount
+            case .stranger: report.strangerCount += 1
+            case .kept: report.keptCount += 1
             }
-            report.removedCount += 1
-            report.removedByteCount += byteCount
           }
         }
       } catch {

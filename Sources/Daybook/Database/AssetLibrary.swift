@@ -23,7 +23,7 @@ package final class AssetLibrary: Sendable {
     /// Whether copies lie beside the database, where blocks can be shared; not when nothing may be written there.
     var isBeside: Bool
     /// Made for this object alone, and removed with it.
-    var ownDirectory: String?
+    var ownFolder: (any DiskFolder)?
     var copies: [AssetDigest: Copy] = [:]
   }
 
@@ -41,7 +41,9 @@ package final class AssetLibrary: Sendable {
   deinit {
     // A child after `fork` leaves its parent's copies alone.
     if store.isForked { return }
-    if let own = staging.withLock({ $0.ownDirectory }) { try? FileManager.default.removeItem(atPath: own) }
+    guard let own = staging.withLock({ $0.ownFolder }) else { return }
+    for entry in (try? own.entries()) ?? [] { try? own.remove(entry.name) }
+    try? SystemDisk().removeDirectory(own.path)
   }
 
   // MARK: when to collect
@@ -154,8 +156,7 @@ package final class AssetLibrary: Sendable {
     let source: any DiskFile
     do { source = try store.open(digest, byteCount: byteCount) } catch { throw DatabaseError(error) }
     defer { source.close() }
-    let origin = store.disk is SystemDisk ? store.path(of: digest) : nil
-    return try stage(.file(source, path: origin), digest, byteCount)
+    return try stage(.file(source), digest, byteCount)
   }
 
   /// The same for a content that lies in its record.
@@ -169,9 +170,9 @@ package final class AssetLibrary: Sendable {
   }
 
   private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {
-    let (path, isBeside) = try newPath(digest)
+    let (folder, name, temporary) = try newPlace(digest)
     do throws(AssetFault) {
-      let (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: path, on: SystemDisk())
+      let (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: name, in: folder)
       defer { file.close() }
       guard found == digest else {
         throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
@@ -179,9 +180,10 @@ package final class AssetLibrary: Sendable {
       // The copy is the caller's to read; changing it harms nobody, and is noticed.
       do { try store.protect(file) } catch { throw .disk(error) }
     } catch {
-      if isBeside { store.release(path) } else { try? SystemDisk().remove(path) }
+      if let temporary { store.release(temporary) } else { try? folder.remove(name) }
       throw DatabaseError(error)
     }
+    let path = folder.place(name)
     let url = URL(filePath: path)
     let time = try Asset.state(of: url).modificationTime
     staging.withLock { $0.copies[digest] = Copy(path: path, modificationTime: time) }
@@ -193,25 +195,33 @@ package final class AssetLibrary: Sendable {
     return state.byteCount == byteCount && state.modificationTime == copy.modificationTime
   }
 
-  /// A path that nobody has; its directory is there when this returns.
-  private func newPath(_ digest: AssetDigest) throws(DatabaseError) -> (path: String, isBeside: Bool) {
+  /// A name that nobody has, in a folder that is open; as a name that the store holds, where that is beside the database.
+  private func newPlace(
+    _ digest: AssetDigest
+  ) throws(DatabaseError) -> (folder: any DiskFolder, name: String, temporary: AssetTemporary?) {
     if staging.withLock({ $0.isBeside }) {
-      do { return (try store.newStagedPath(digest), true) } catch {
+      do {
+        let temporary = try store.newStagedCopy(digest)
+        return (temporary.folder, temporary.name, temporary)
+      } catch {
         guard error.kind == .permission else { throw DatabaseError(error) }
         // Copies go where the system wants temporary files.
         staging.withLock { $0.isBeside = false }
       }
     }
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
+    let name = "\(digest.name)-\(random)"
     return try staging.withLock { (staging) throws(DatabaseError) in
-      if let own = staging.ownDirectory { return ("\(own)/\(digest.name)-\(random)", false) }
+      if let own = staging.ownFolder { return (own, name, nil) }
       // For this user alone: others share the system's folder for temporary files.
       let made = FileManager.default.temporaryDirectory.appending(path: "daybook-assets-\(random)").path
-      do { try SystemDisk().makePrivateDirectory(made) } catch {
+      do throws(DiskFailure) {
+        let folder = try SystemDisk().folder(holding: made).makeFolder(lastName(of: made), like: nil)
+        staging.ownFolder = folder
+        return (folder, name, nil)
+      } catch {
         throw DatabaseError(.ioFailed, "No folder can be made for copies of assets.", facts: .init(path: made), cause: error)
       }
-      staging.ownDirectory = made
-      return ("\(made)/\(digest.name)-\(random)", false)
     }
   }
 }

@@ -75,7 +75,7 @@ extension Database {
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
-        try Store.removeUnlocked(temporary, disk: disk)
+        try Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
       } catch { throw .disk(error) }
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
@@ -84,17 +84,25 @@ extension Database {
         temporary, disk: disk, options: options.storeOptions, copying: original, like: writable)
     } catch { throw DatabaseError(error, path: target) }
     let copy: Database
-    do { copy = try open(at: temporary, options: options, disk: disk) } catch {
+    let name: CopyName
+    do throws(DatabaseError) {
+      copy = try open(at: temporary, options: options, disk: disk)
+      do { name = try CopyName(of: copy, target: target, attributes: attributes, disk: disk) } catch {
+        throw DatabaseError(error)
+      }
+    } catch {
       // Somebody else may have found it unlocked, and have it now.
-      try? Store.removeUnlocked(temporary, disk: disk)
+      try? Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
       throw error
     }
-    let name = CopyName(temporary: temporary, target: target, attributes: attributes, disk: disk)
     var failure: DatabaseError?
     do {
       try requireOwn(copy, of: original)
       // What another one has left. Not before the file is locked: somebody who is at work has the same name for it.
-      do throws(DiskFailure) { try AssetStore.removeAll(temporary + ".assets", on: disk) } catch { throw DatabaseError(error) }
+      do throws(DiskFailure) {
+        try name.requireCopy()
+        try name.removeUnfinishedAssets()
+      } catch { throw DatabaseError(error) }
       try fill(copy)
       do throws(StoreError) { try copy.store.writeLeastLength() } catch { throw DatabaseError(error, path: target) }
     } catch { failure = error as? DatabaseError ?? DatabaseError(.internalError, facts: .init(path: target), cause: error) }
@@ -119,46 +127,87 @@ extension Database {
 
 /// The names of a copy: the one under which it is made, and the one that it is given when all of it is durable. Whoever uses
 /// this has the file locked.
+///
+/// Always true: all names are names in one directory that is open, and what is removed is what was made here, the file by its
+/// identity, and the directory of assets, too.
 private struct CopyName {
-  let temporary: String
-  let target: String
+  private let temporary: String
+  private let target: String
+  private let folder: any DiskFolder
+  /// The file of the copy.
+  private let identity: FileIdentity
   /// The rights and owners that it will have; nil for those that it has.
-  let attributes: FileAttributes?
-  let disk: any Disk
+  private let attributes: FileAttributes?
+  private let disk: any Disk
+  private let path: String
+
+  init(of copy: Database, target: String, attributes: FileAttributes?, disk: any Disk) throws(DiskFailure) {
+    path = target
+    folder = try disk.folder(holding: target)
+    self.target = lastName(of: target)
+    temporary = lastName(of: copy.path)
+    identity = copy.store.identity
+    self.attributes = attributes
+    self.disk = disk
+  }
+
+  private var owners: FileOwners { .ofUser(andOf: attributes) }
+
+  /// `.notRegular` unless the temporary name is the copy's, and no link that leads to a file elsewhere.
+  func requireCopy() throws(DiskFailure) {
+    guard try folder.identity(of: temporary) == identity else {
+      throw DiskFailure(.open, path: folder.place(temporary), kind: .notRegular, code: ErrorNumber.exists)
+    }
+  }
+
+  /// Clears away what another copy to the same target has left.
+  func removeUnfinishedAssets() throws(DiskFailure) {
+    try AssetStore.removeAll(temporary + ".assets", in: folder, ownedBy: owners)
+  }
 
   /// Gives the copy its name, durably; after an error it has none, and nothing is left of it.
   func give() throws(DiskFailure) {
-    var hasMovedAssets = false
+    var moved: (any DiskFolder)?
     var hasName = false
     do throws(DiskFailure) {
-      if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
+      if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
       // Before the database has its name, durably: it is never without its assets.
-      if try disk.exists(temporary + ".assets") {
-        let isNew = try !disk.exists(target + ".assets")
-        try AssetStore.move(temporary + ".assets", to: target + ".assets", on: disk)
-        hasMovedAssets = isNew
+      if try folder.folderIfAny(temporary + ".assets") != nil {
+        moved = try AssetStore.move(temporary + ".assets", to: target + ".assets", in: folder)
+        if moved != nil { try folder.sync(holding: target + ".assets") }
       }
-      if let attributes, attributes.mode & 0o600 != 0o600 { try disk.setAttributes(attributes, of: temporary) }
-      try disk.renameWithoutReplacing(temporary, to: target)
+      if let attributes, attributes.mode & 0o600 != 0o600 {
+        let file = try folder.open(temporary, .readOnly)
+        defer { file.close() }
+        try file.setAttributes(attributes)
+      }
+      try folder.renameWithoutReplacing(temporary, to: folder, target)
       hasName = true
-      try disk.syncDirectory(holding: target)
+      try folder.sync(holding: target)
     } catch {
       if !hasName { withdraw() }
       // A crash may keep the name until its removal is durable, and then finds it with all its assets.
       let isNameless = !hasName || (try? removeTarget()) != nil
-      if hasMovedAssets, isNameless { try? AssetStore.removeAll(target + ".assets", on: disk) }
+      if let moved, isNameless {
+        // Not those of another database that has them by now.
+        try? AssetStore.removeAll(target + ".assets", in: folder, ownedBy: owners, ifStill: moved)
+      }
       throw error
     }
   }
 
   /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away.
   func withdraw() {
-    try? AssetStore.removeAll(temporary + ".assets", on: disk)
-    try? disk.remove(temporary)
+    try? removeUnfinishedAssets()
+    try? remove(temporary)
   }
 
   private func removeTarget() throws(DiskFailure) {
-    try disk.remove(target)
-    try disk.syncDirectory(holding: target)
+    try remove(target)
+    try folder.sync(holding: target)
+  }
+
+  private func remove(_ name: String) throws(DiskFailure) {
+    if try folder.identity(of: name) == identity { try folder.remove(name) }
   }
 }

@@ -102,12 +102,12 @@ extension Database {
   /// - Complexity: visits each file's name and size.
   public func storedAssets() throws(DatabaseError) -> [StoredAsset] {
     let named = try reading { (view) throws(DatabaseError) in try view.assets() }
-    let files: [AssetDigest]
-    do { files = try library.store.inventory().digests } catch { throw DatabaseError(error) }
-    var digests = Set(files)
+    let inventory: AssetStore.Inventory
+    do { inventory = try library.store.inventory() } catch { throw DatabaseError(error) }
+    var digests = Set(inventory.digests)
     digests.formUnion(named.keys)
     return digests.sorted().map { digest in
-      let found = library.store.byteCount(of: digest)
+      let found = library.store.byteCount(of: digest, in: inventory.root)
       let entry = named[digest]
       let state: StoredAsset.State
       if let entry {

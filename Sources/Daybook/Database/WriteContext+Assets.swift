@@ -116,23 +116,19 @@ extension Database {
       try asset.validateUnmodified()
       let file = try AssetLibrary.open(url)
       defer { file.close() }
-      let hold = try ingest(file, byteCount, path: url.path)
+      let hold = try ingest(file, byteCount)
       try asset.validateUnmodified()
       return hold
     case .elsewhere(let url?):
       let file = try AssetLibrary.open(url)
       defer { file.close() }
-      return try ingest(file, byteCount, path: url.path)
+      return try ingest(file, byteCount)
     case .elsewhere(nil): throw DatabaseError(.assetNotAvailable)
     }
   }
 
-  private func ingest(_ file: any DiskFile, _ byteCount: Int, path: String? = nil) throws(DatabaseError) -> AssetHold {
-    do {
-      // A disk that is not the system's knows no paths of the system.
-      let path = library.store.disk is SystemDisk ? path : nil
-      return try library.store.ingest(.file(file, path: path), byteCount: byteCount)
-    } catch { throw DatabaseError(error) }
+  private func ingest(_ file: any DiskFile, _ byteCount: Int) throws(DatabaseError) -> AssetHold {
+    do { return try library.store.ingest(.file(file), byteCount: byteCount) } catch { throw DatabaseError(error) }
   }
 
   private func hold(stored digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> AssetHold {
@@ -171,9 +167,7 @@ extension Database {
     do throws(AssetFault) {
       let file = try source.store.open(digest, byteCount: byteCount)
       defer { file.close() }
-      let isSystem = source.store.disk is SystemDisk && library.store.disk is SystemDisk
-      let path = isSystem ? source.store.path(of: digest) : nil
-      let hold = try library.store.ingest(.file(file, path: path), byteCount: byteCount)
+      let hold = try library.store.ingest(.file(file), byteCount: byteCount)
       guard hold.digest == digest else { throw .changed(path: file.path, byteCount: byteCount, found: byteCount) }
       return hold
     } catch {

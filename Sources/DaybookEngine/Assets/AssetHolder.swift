@@ -14,18 +14,17 @@ final class AssetHolder: Sendable {
   static let digitCount = 16
 
   let id: String
-  private let path: String
-  private let disk: any Disk
+  /// The directory that its file is in.
+  let folder: any DiskFolder
   private let file: any DiskFile
 
-  private init(_ id: String, _ path: String, _ disk: any Disk, _ file: any DiskFile) {
+  private init(_ id: String, _ folder: any DiskFolder, _ file: any DiskFile) {
     self.id = id
-    self.path = path
-    self.disk = disk
+    self.folder = folder
     self.file = file
   }
 
-  static func path(_ id: String, in directory: String) -> String { "\(directory)/\(prefix)\(id)" }
+  private var name: String { AssetHolder.prefix + id }
 
   /// A number as names have it.
   static func digits(_ number: UInt64) -> String {
@@ -35,26 +34,19 @@ final class AssetHolder: Sendable {
 
   /// A holder that nobody else is.
   static func make(
-    in directory: String, on disk: any Disk, like attributes: FileAttributes?, mayLock: Bool, random: () -> UInt64
+    in folder: any DiskFolder, like attributes: FileAttributes?, mayLock: Bool, random: () -> UInt64
   ) throws(DiskFailure) -> AssetHolder {
     // Once is enough, unless the random numbers are somebody's who gives the same ones twice.
     var attempts = 100
     while true {
       attempts -= 1
       let id = digits(random())
-      let path = path(id, in: directory)
       let file: any DiskFile
-      do {
-        if let attributes {
-          file = try disk.create(path, byteCount: 64, like: attributes)
-        } else {
-          file = try disk.createPrivate(path, byteCount: 64)
-        }
-      } catch {
+      do { file = try folder.create(prefix + id, byteCount: 64, like: attributes) } catch {
         if error.kind == .exists, attempts > 0 { continue }
         throw error
       }
-      let holder = AssetHolder(id, path, disk, file)
+      let holder = AssetHolder(id, folder, file)
       do throws(DiskFailure) {
         guard mayLock else {
           try holder.noteProcess()
@@ -67,13 +59,13 @@ final class AssetHolder: Sendable {
         throw error
       }
       holder.remove()
-      if attempts == 0 { throw DiskFailure(.lock, path: path, kind: .other, code: ErrorNumber.again) }
+      if attempts == 0 { throw DiskFailure(.lock, path: file.path, kind: .other, code: ErrorNumber.again) }
     }
   }
 
   private func lock() throws(DiskFailure) -> Bool {
     guard try file.tryLock(.writer, .exclusive) else { return false }
-    return try disk.identity(of: path) == file.identity
+    return try folder.identity(of: name) == file.identity
   }
 
   private func noteProcess() throws(DiskFailure) {
@@ -96,7 +88,7 @@ final class AssetHolder: Sendable {
 
   /// Ends it: what still has its name is a leftover.
   func remove() {
-    try? disk.remove(path)
+    try? folder.remove(name)
     file.close()
   }
 
@@ -107,9 +99,9 @@ final class AssetHolder: Sendable {
 
   /// Whether somebody holds the names with this number; nil when something else than a file has the holder's name. What
   /// cannot be asked is taken for living.
-  static func isAlive(_ id: String, in directory: String, on disk: any Disk) -> Bool? {
+  static func isAlive(_ id: String, in folder: any DiskFolder) -> Bool? {
     do throws(DiskFailure) {
-      let file = try disk.open(path(id, in: directory), .readContent)
+      let file = try folder.open(prefix + id, .readContent)
       defer { file.close() }
       guard try file.tryLock(.writer, .shared) else { return true }
       return try suspendedProcess(file).map { isProcessAlive($0) } ?? false
@@ -126,18 +118,20 @@ final class AssetHolder: Sendable {
   }
 
   /// Removes the file of a holder that is no more.
-  static func removeDead(_ id: String, in directory: String, on disk: any Disk) throws(DiskFailure) {
-    let path = path(id, in: directory)
+  static func removeDead(
+    _ id: String, in folder: any DiskFolder, ownedBy owners: FileOwners
+  ) throws(DiskFailure) {
+    let name = prefix + id
     do {
-      let file = try disk.open(path, .readWrite)
+      let file = try folder.open(name, .readWrite)
       defer { file.close() }
-      guard try file.tryLock(.writer, .exclusive), try disk.identity(of: path) == file.identity,
+      guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity,
         try suspendedProcess(file).map({ isProcessAlive($0) }) != true
       else { return }
-      try disk.remove(path)
+      try folder.remove(name, ownedBy: owners)
     } catch {
       // Somebody was faster, or it belongs to somebody else.
-      guard error.kind == .notFound || error.kind == .permission else { throw error }
+      guard [.notFound, .permission, .foreign, .notRegular].contains(error.kind) else { throw error }
     }
   }
 

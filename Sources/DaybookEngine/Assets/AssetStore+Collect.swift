@@ -6,6 +6,10 @@
 extension AssetStore {
   /// What lies in the directory.
   package struct Inventory: Sendable {
+    /// The directory that it is of, open: nothing else is collected in, whatever has its name by then. Nil when there is none.
+    package let root: (any DiskFolder)?
+    /// Whose files a collection removes.
+    let owners: FileOwners
     package var digests: [AssetDigest] = []
     /// Paths, relative to the directory, of temporary names and staged copies that nobody holds, here or in another process.
     package var leftovers: [String] = []
@@ -13,16 +17,31 @@ extension AssetStore {
     package var deadHolders: [String] = []
     /// Names that this library never gives.
     package var strangers: [String] = []
-    package init() {}
+
+    init(of root: (any DiskFolder)?, _ owners: FileOwners) {
+      self.root = root
+      self.owners = owners
+    }
+  }
+
+  /// What became of a name that was to be removed.
+  package enum Removal: Sendable {
+    /// It is gone by now.
+    case removed
+    /// It was gone, or is needed again.
+    case kept
+    /// It is no file, or another user's, and was left alone.
+    case stranger
   }
 
   /// Everything that lies in the directory; nothing when there is none.
   package func inventory() throws(DiskFailure) -> Inventory {
-    var result = Inventory()
-    var holders = HolderLook(self)
-    for entry in try entriesIfAny(directory) {
+    guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
+    var result = Inventory(of: root, .ofWriters(of: try attributes()))
+    var holders = HolderLook(self, root)
+    for entry in try AssetStore.entriesIfAny(root) {
       if entry.isDirectory {
-        try takeFolder(entry.name, &holders, into: &result)
+        try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
         if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
       } else if entry.name.hasPrefix(AssetHolder.prefix), let id = AssetHolder.id(ofFile: entry.name) {
@@ -40,17 +59,17 @@ extension AssetStore {
 
   /// Who lives, asked once for each.
   private struct HolderLook {
-    private let store: AssetStore
+    private let root: any DiskFolder
     private var known: [String: Bool?] = [:]
 
-    init(_ store: AssetStore) {
-      self.store = store
-      if let own = store.state.withLock({ $0.holder }) { known[own.id] = true }
+    init(_ store: AssetStore, _ root: any DiskFolder) {
+      self.root = root
+      for (own, _) in store.state.withLock({ $0.holders }) { known[own.id] = true }
     }
 
     mutating func isAlive(_ id: String) -> Bool? {
       if let answer = known[id] { return answer }
-      let answer = AssetHolder.isAlive(id, in: store.directory, on: store.disk)
+      let answer = AssetHolder.isAlive(id, in: root)
       known[id] = answer
       return answer
     }
@@ -62,9 +81,15 @@ extension AssetStore {
   }
 
   private func takeFolder(
-    _ name: String, _ holders: inout HolderLook, into result: inout Inventory
+    _ name: String, of root: any DiskFolder, _ holders: inout HolderLook, into result: inout Inventory
   ) throws(DiskFailure) {
-    for entry in try entriesIfAny("\(directory)/\(name)", behindNoLink: true) {
+    let folder: any DiskFolder
+    do { folder = try root.folder(name) } catch {
+      // What took a folder's place since it was listed is none of ours.
+      if error.kind == .notFound || error.kind == .notRegular { return }
+      throw error
+    }
+    for entry in try AssetStore.entriesIfAny(folder) {
       if name == AssetStore.stagingName {
         if !holders.isHeld(entry.name) { result.leftovers.append("\(name)/\(entry.name)") }
       } else if !entry.isDirectory, let digest = AssetDigest(name: entry.name), digest.folder == name {
@@ -75,22 +100,36 @@ extension AssetStore {
     }
   }
 
-  private func entriesIfAny(_ path: String, behindNoLink: Bool = false) throws(DiskFailure) -> [DirectoryEntry] {
-    do { return try behindNoLink ? disk.entriesBehindNoLink(of: path) : disk.entries(of: path) } catch {
-      // What took a folder's place since it was listed is none of ours.
-      if error.kind == .notFound || behindNoLink && error.kind == .notRegular { return [] }
-      throw error
+  private static func entriesIfAny(_ folder: any DiskFolder) throws(DiskFailure) -> [DirectoryEntry] {
+    do { return try folder.entries() } catch {
+      guard error.kind == .notFound else { throw error }
+      return []
     }
   }
 
   /// The size of a file in the directory; nil when it is gone.
-  package func byteCount(of name: String) -> Int? {
-    guard let file = try? disk.open("\(directory)/\(name)", .readContent) else { return nil }
-    defer { file.close() }
-    return try? file.byteCount()
+  /// - Parameter root: the directory, if it is open.
+  package func byteCount(of name: String, in root: (any DiskFolder)? = nil) -> Int? {
+    do throws(DiskFailure) {
+      var opened = root
+      if opened == nil { opened = try self.root() }
+      guard let opened else { return nil }
+      let (folder, name) = try AssetStore.place(of: name, in: opened)
+      let file = try folder.open(name, .readContent)
+      defer { file.close() }
+      return try file.byteCount()
+    } catch { return nil }
   }
 
-  package func byteCount(of digest: AssetDigest) -> Int? { byteCount(of: "\(digest.folder)/\(digest.name)") }
+  package func byteCount(of digest: AssetDigest, in root: (any DiskFolder)? = nil) -> Int? {
+    byteCount(of: "\(digest.folder)/\(digest.name)", in: root)
+  }
+
+  /// Of a path relative to the directory: the folder, and the name there.
+  private static func place(of path: String, in root: any DiskFolder) throws(DiskFailure) -> (any DiskFolder, String) {
+    let parts = path.split(separator: "/")
+    return parts.count == 2 ? (try root.folder(String(parts[0])), String(parts[1])) : (root, path)
+  }
 
   // MARK: a collection
 
@@ -108,34 +147,41 @@ extension AssetStore {
 
   /// Unlinks a content, unless a transaction has referred to it since the collection began. Called with the turn: no
   /// transaction can refer to it between the look and the removal.
-  /// - Returns: whether it was removed.
-  package func removeUnlessRescued(_ digest: AssetDigest) throws(DiskFailure) -> Bool {
-    if state.withLock({ $0.rescued?.contains(digest) ?? true }) { return false }
-    do { try disk.remove(path(of: digest)) } catch {
-      if error.kind == .notFound { return false }
-      throw error
-    }
-    return true
+  package func removeUnlessRescued(_ digest: AssetDigest, of inventory: Inventory) throws(DiskFailure) -> Removal {
+    if state.withLock({ $0.rescued?.contains(digest) ?? true }) { return .kept }
+    return try remove("\(digest.folder)/\(digest.name)", of: inventory)
   }
 
   /// Removes a leftover: nobody can hold it again, because a holder's number is drawn anew each time.
-  package func removeLeftover(_ name: String) throws(DiskFailure) -> Bool {
-    do { try disk.remove("\(directory)/\(name)") } catch {
-      if error.kind == .notFound { return false }
-      throw error
-    }
-    return true
+  package func removeLeftover(_ name: String, of inventory: Inventory) throws(DiskFailure) -> Removal {
+    try remove(name, of: inventory)
   }
 
-  package func removeDeadHolder(_ id: String) throws(DiskFailure) {
-    try AssetHolder.removeDead(id, in: directory, on: disk)
+  private func remove(_ path: String, of inventory: Inventory) throws(DiskFailure) -> Removal {
+    guard let root = inventory.root else { return .kept }
+    do {
+      let (folder, name) = try AssetStore.place(of: path, in: root)
+      try folder.remove(name, ownedBy: inventory.owners)
+      return .removed
+    } catch {
+      switch error.kind {
+      case .notFound: return .kept
+      case .notRegular, .foreign: return .stranger
+      default: throw error
+      }
+    }
+  }
+
+  package func removeDeadHolder(_ id: String, of inventory: Inventory) throws(DiskFailure) {
+    guard let root = inventory.root else { return }
+    try AssetHolder.removeDead(id, in: root, ownedBy: inventory.owners)
   }
 
   // MARK: the note
 
   /// When names were first seen without a reference: seconds, as the database's clock counts them.
-  package func readNote() -> [String: Double] {
-    guard let file = try? disk.open("\(directory)/\(AssetStore.noteName)", .readContent) else { return [:] }
+  package func readNote(of inventory: Inventory) -> [String: Double] {
+    guard let file = try? inventory.root?.open(AssetStore.noteName, .readContent) else { return [:] }
     defer { file.close() }
     // A forged note costs no more memory than this; without one the grace begins anew.
     guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return [:] }
@@ -152,20 +198,19 @@ extension AssetStore {
   }
 
   /// Writes the note. Not synced: it may be lost.
-  package func writeNote(_ note: [String: Double]) throws(DiskFailure) {
-    let path = "\(directory)/\(AssetStore.noteName)"
+  package func writeNote(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
+    guard let root = inventory.root else { return }
+    let (name, temporary) = (AssetStore.noteName, AssetStore.noteName + ".new")
     if note.isEmpty {
-      if try disk.exists(path) { try disk.remove(path) }
+      if try root.identity(of: name) != nil { try root.remove(name) }
       return
     }
     let buffer = ByteBuffer(capacity: 4096)
     for (name, seconds) in note.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
-    let temporary = path + ".new"
-    if try disk.exists(temporary) { try disk.remove(temporary) }
-    let file = try disk.createPrivate(temporary, byteCount: buffer.count)
+    if try root.identity(of: temporary) != nil { try root.remove(temporary) }
+    let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofNote)
     defer { file.close() }
-    if let attributes = try attributes() { try file.setAttributes(attributes.ofNote) }
     try file.write(buffer.view, at: 0)
-    try disk.rename(temporary, to: path)
+    try root.rename(temporary, to: root, name)
   }
 }

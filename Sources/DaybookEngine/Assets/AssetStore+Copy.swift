@@ -11,31 +11,51 @@ extension AssetStore {
     if links, try link(digest, byteCount: byteCount, from: source) { return }
     let file = try source.open(digest, byteCount: byteCount)
     defer { file.close() }
-    let isSystem = source.disk is SystemDisk && disk is SystemDisk
-    let hold = try ingest(.file(file, path: isSystem ? source.path(of: digest) : nil), byteCount: byteCount)
+    let hold = try ingest(.file(file), byteCount: byteCount)
     guard hold.digest == digest else {
-      _ = try? disk.remove(path(of: hold.digest))
+      try? root()?.folder(hold.digest.folder).remove(hold.digest.name)
       throw .changed(path: source.path(of: digest), byteCount: byteCount, found: nil)
     }
   }
 
-  /// False when the file system gives no second name there.
+  /// False when the file system gives no second name there, or something else has the name here: a copy takes its place.
   private func link(_ digest: AssetDigest, byteCount: Int, from source: AssetStore) throws(AssetFault) -> Bool {
-    guard source.disk === disk || source.disk is SystemDisk && disk is SystemDisk else { return false }
-    try source.verify(digest, byteCount: byteCount)
+    let root: any DiskFolder
+    let folder: any DiskFolder
     do throws(DiskFailure) {
-      try makeDirectory(directory)
-      try makeDirectory("\(directory)/\(digest.folder)")
+      root = try makeRoot()
+      folder = try makeFolder(digest.folder, in: root)
     } catch { throw .disk(error) }
-    do throws(DiskFailure) { try disk.link(source.path(of: digest), to: path(of: digest)) } catch {
+    var isLinked = true
+    do throws(DiskFailure) {
+      try source.disk.folder(at: source.directory).folder(digest.folder).link(digest.name, to: folder, digest.name)
+    } catch {
       // Another volume, or one without links: a copy will tell if it is something worse.
-      if error.kind != .exists { return false }
+      guard error.kind == .exists else { return false }
+      isLinked = false
     }
-    let file = try open(digest, byteCount: byteCount)
+    // What has the name here is read, not what has it there: another file may have taken that by now.
+    let file: any DiskFile
+    do throws(AssetFault) {
+      file = try AssetStore.open(digest, byteCount: byteCount, in: folder)
+      do throws(AssetReading<Never>) {
+        try AssetStore.read(file, digest, byteCount: byteCount) { (_) throws(Never) in }
+      } catch {
+        file.close()
+        switch error {
+        case .fault(let fault): throw fault
+        }
+      }
+    } catch {
+      guard isLinked else { return false }
+      try? folder.remove(digest.name)
+      guard case .changed(_, let byteCount, let found) = error else { throw error }
+      throw .changed(path: source.path(of: digest), byteCount: byteCount, found: found)
+    }
     defer { file.close() }
     do throws(DiskFailure) {
       try sync(file)
-      try syncNames(of: digest)
+      try syncNames(of: digest, in: folder, of: root)
     } catch { throw .disk(error) }
     return true
   }
@@ -43,69 +63,94 @@ extension AssetStore {
   // MARK: whole directories
 
   /// Gives a directory of assets the name that belongs to another database file. Where that directory exists already, the
-  /// contents join those that are there, and take the place of what has their names: ours were verified. Durable when
-  /// this returns.
+  /// contents join those that are there, durably, and take the place of what has their names: ours were verified.
+  /// - Returns: the directory, where it took a free name; that name is not durable yet. Nil where it joined another.
   /// - Throws: `.notRegular` when `target` is a link: what it leads to is somebody else's.
-  package static func move(_ source: String, to target: String, on disk: any Disk) throws(DiskFailure) {
-    do {
-      _ = try disk.entriesBehindNoLink(of: target)
-      try merge(source, into: target, on: disk)
-    } catch {
-      guard error.kind == .notFound else { throw error }
-      try disk.rename(source, to: target)
+  package static func move(
+    _ source: String, to target: String, in holder: any DiskFolder
+  ) throws(DiskFailure) -> (any DiskFolder)? {
+    let folder = try holder.folder(source)
+    if let there = try holder.folderIfAny(target) {
+      try merge(folder, into: there)
+      try holder.removeFolder(source)
+      try holder.sync(holding: target)
+      return nil
     }
-    try disk.syncDirectory(holding: target)
+    try holder.rename(source, to: holder, target)
+    if let identity = folder.identity, try holder.identity(of: target) != identity {
+      throw DiskFailure(.rename, path: holder.place(target), code: ErrorNumber.tooManyLinks)
+    }
+    return folder
   }
 
-  private static func merge(_ source: String, into target: String, on disk: any Disk) throws(DiskFailure) {
-    for entry in try disk.entriesBehindNoLink(of: source) {
-      let (from, to) = ("\(source)/\(entry.name)", "\(target)/\(entry.name)")
+  private static func merge(_ source: any DiskFolder, into target: any DiskFolder) throws(DiskFailure) {
+    for entry in try source.entries() {
+      let name = entry.name
       if entry.isDirectory {
-        do { try disk.makeDirectory(to, like: disk.attributes(of: from)) } catch {
+        let inner = try source.folder(name)
+        let there: any DiskFolder
+        do { there = try target.makeFolder(name, like: inner.attributes()) } catch {
           guard error.kind == .exists else { throw error }
-          // Not into what a link leads to.
-          _ = try disk.entriesBehindNoLink(of: to)
+          there = try target.folder(name)
         }
-        try merge(from, into: to, on: disk)
+        try merge(inner, into: there)
+        try source.removeFolder(name)
       } else {
-        try disk.rename(from, to: to)
+        try source.rename(name, to: target, name)
         // Where both were names of one file, the system has done nothing.
-        if try disk.exists(from) { try disk.remove(from) }
-        try disk.syncDirectory(holding: to)
+        if try source.identity(of: name) != nil { try source.remove(name) }
+        try target.sync(holding: name)
       }
     }
-    try disk.removeDirectory(source)
   }
 
   /// Removes a directory of assets with all that it holds; nothing to do when there is none. Only what this library makes is
-  /// removed, and no link is followed.
-  /// - Throws: `.notRegular` when it is a link, `.exists` when something lies in it that no database puts there. Then
-  ///   everything is as it was.
-  package static func removeAll(_ directory: String, on disk: any Disk) throws(DiskFailure) {
+  /// removed: regular files under names of its own, of the database's owner or this user. No link is followed.
+  /// - Throws: `.notRegular`, `.exists` or `.foreign` for what lies in it that no database puts there, which it names, or when
+  ///   it is a link. Then everything is as it was.
+  package static func removeAll(
+    _ directory: String, on disk: any Disk, ownedBy owners: FileOwners = .ofUser(andOf: nil)
+  ) throws(DiskFailure) {
+    try removeAll(lastName(of: directory), in: disk.folder(holding: directory), ownedBy: owners)
+  }
+
+  /// - Parameter known: if it is another directory that has the name by now, that one stays.
+  package static func removeAll(
+    _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners, ifStill known: (any DiskFolder)? = nil
+  ) throws(DiskFailure) {
+    guard let root = try holder.folderIfAny(name) else { return }
+    if let known, known.identity != root.identity { return }
+    try root.requireOwner(among: owners)
     var files: [String] = []
-    var folders: [String] = []
-    let entries: [DirectoryEntry]
-    do { entries = try disk.entriesBehindNoLink(of: directory) } catch {
-      if error.kind == .notFound { return }
-      throw error
-    }
-    for entry in entries {
-      let path = "\(directory)/\(entry.name)"
-      guard entry.isDirectory ? isOwnFolder(entry.name) : isOwnFile(entry.name) else { throw stranger(path) }
+    var folders: [(name: String, identity: FileIdentity?, files: [String])] = []
+    for entry in try root.entries() {
       guard entry.isDirectory else {
-        files.append(path)
+        guard isOwnFile(entry.name) else { throw stranger(root.place(entry.name)) }
+        try root.checkRemovable(entry.name, ownedBy: owners)
+        files.append(entry.name)
         continue
       }
-      folders.append(path)
-      for inner in try disk.entriesBehindNoLink(of: path) {
-        let path = "\(path)/\(inner.name)"
-        guard !inner.isDirectory, isOwnFile(inner.name, in: entry.name) else { throw stranger(path) }
-        files.append(path)
+      guard isOwnFolder(entry.name) else { throw stranger(root.place(entry.name)) }
+      let folder = try root.folder(entry.name)
+      try folder.requireOwner(among: owners)
+      var names: [String] = []
+      for inner in try folder.entries() {
+        guard !inner.isDirectory, isOwnFile(inner.name, in: entry.name) else { throw stranger(folder.place(inner.name)) }
+        try folder.checkRemovable(inner.name, ownedBy: owners)
+        names.append(inner.name)
       }
+      folders.append((entry.name, folder.identity, names))
     }
-    for file in files { try disk.remove(file) }
-    for folder in folders { try disk.removeDirectory(folder) }
-    try disk.removeDirectory(directory)
+    for file in files { try root.remove(file, ownedBy: owners) }
+    // Opened again, because so many are not kept open.
+    for (name, identity, files) in folders {
+      let folder = try root.folder(name)
+      guard folder.identity == identity else { throw stranger(folder.path) }
+      for file in files { try folder.remove(file, ownedBy: owners) }
+      try root.removeFolder(name)
+    }
+    if let identity = root.identity, try holder.identity(of: name) != identity { throw stranger(root.path) }
+    try holder.removeFolder(name)
   }
 
   private static func stranger(_ path: String) -> DiskFailure {

@@ -21,11 +21,11 @@ package final class AssetHold: Sendable {
   package let digest: AssetDigest
   package let byteCount: Int
   /// Our own name of the content.
-  let temporary: String
+  let temporary: AssetTemporary
   /// How often the store had been suspended when the content's name was made durable for this hold.
   let suspensionCount: Int
 
-  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: String, suspensionCount: Int) {
+  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: AssetTemporary, suspensionCount: Int) {
     self.store = store
     self.digest = digest
     self.byteCount = byteCount
@@ -36,30 +36,31 @@ package final class AssetHold: Sendable {
   deinit { store.release(temporary) }
 
   /// Opens the held content: for another store that wants it.
-  package func open() throws(DiskFailure) -> any DiskFile { try store.disk.open(temporary, .readContent) }
+  package func open() throws(DiskFailure) -> any DiskFile { try temporary.folder.open(temporary.name, .readContent) }
 }
 
 /// Where a content comes from.
 package enum AssetInput {
   case bytes(ByteView)
-  /// A file that is open. With its path, if its disk may know how to clone it.
-  case file(any DiskFile, path: String? = nil)
+  /// A file that is open.
+  case file(any DiskFile)
 }
 
 extension AssetStore {
   /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
   /// - Parameter byteCount: how many bytes it has; `.changed` when there are more or fewer.
   package func ingest(_ input: AssetInput, byteCount: Int) throws(AssetFault) -> AssetHold {
-    let temporary: String
+    let root: any DiskFolder
+    let temporary: AssetTemporary
     do throws(DiskFailure) {
       try checkSyncs()
-      try makeDirectory(directory)
-      temporary = try newTemporary()
+      root = try makeRoot()
+      temporary = try newTemporary(in: root)
     } catch { throw .disk(error) }
     do throws(AssetFault) {
-      let (file, digest) = try AssetStore.copy(input, byteCount: byteCount, to: temporary, on: disk)
+      let (file, digest) = try AssetStore.copy(input, byteCount: byteCount, to: temporary.name, in: root)
       defer { file.close() }
-      do throws(DiskFailure) { return try settle(temporary, file, digest, byteCount) } catch { throw .disk(error) }
+      do throws(DiskFailure) { return try settle(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
     } catch {
       release(temporary)
       throw error
@@ -71,18 +72,25 @@ extension AssetStore {
   /// - Parameter verifies: whether all bytes are compared with the name. Without that only the size is.
   package func adopt(_ digest: AssetDigest, byteCount: Int, verifies: Bool) throws(DiskFailure) -> AssetHold? {
     try checkSyncs()
+    guard let root = try self.root() else { return nil }
+    return try adopt(digest, byteCount: byteCount, verifies: verifies, in: root)
+  }
+
+  private func adopt(
+    _ digest: AssetDigest, byteCount: Int, verifies: Bool, in root: any DiskFolder
+  ) throws(DiskFailure) -> AssetHold? {
     // Most contents are new; then nothing need be held.
-    guard try disk.exists(path(of: digest)) else { return nil }
+    guard let folder = try root.folderIfAny(digest.folder), try folder.identity(of: digest.name) != nil else { return nil }
     let suspensionCount = suspensionCount
-    let temporary = try newTemporary()
+    let temporary = try newTemporary(in: root)
     do throws(DiskFailure) {
-      do { try disk.link(path(of: digest), to: temporary) } catch {
+      do { try folder.link(digest.name, to: root, temporary.name) } catch {
         guard error.kind == .notFound else { throw error }
         forget(temporary)
         return nil
       }
       let file: any DiskFile
-      do { file = try disk.open(temporary, .readContent) } catch {
+      do { file = try root.open(temporary.name, .readContent) } catch {
         guard error.kind == .notRegular else { throw error }
         release(temporary)
         return nil
@@ -93,7 +101,7 @@ extension AssetStore {
         return nil
       }
       try sync(file)
-      try syncNames(of: digest)
+      try syncNames(of: digest, in: folder, of: root)
     } catch {
       release(temporary)
       throw error
@@ -112,14 +120,18 @@ extension AssetStore {
     precondition(hold.store === self, "a hold secures contents of its own store")
     try checkSyncs()
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
-    let path = path(of: hold.digest)
-    if try hasDurableName(hold, path) || isMutant("skip-asset-relink") { return }
+    let root = try disk.folder(at: directory)
+    let folder = try root.folder(hold.digest.folder)
+    let name = hold.digest.name
+    if try hasDurableName(hold, in: folder) || isMutant("skip-asset-relink") { return }
     // Known until a sync has worked: a folder that cannot be opened now may be next time, and then the name is there.
     state.withLock { _ = $0.unsyncedNames.insert(hold.digest) }
-    if try !disk.exists(path) {
-      do { try disk.link(hold.temporary, to: path) } catch { if error.kind != .exists { throw error } }
+    if try folder.identity(of: name) == nil {
+      do { try hold.temporary.folder.link(hold.temporary.name, to: folder, name) } catch {
+        if error.kind != .exists { throw error }
+      }
     }
-    try syncNames(of: hold.digest)
+    try syncNames(of: hold.digest, in: folder, of: root)
     // Another ingest that made the name, and whose own sync of it failed, has been told of what ours was not.
     try checkSyncs()
     // Only a turn puts a name back, and this is one: nobody else has done so meanwhile.
@@ -130,46 +142,46 @@ extension AssetStore {
   ///
   /// It is where it leads to the hold's own file: that name was synced before there was a hold, or again by the `secure` that
   /// put it back, whose failed sync would be known here. But not of another process that had the turn meanwhile.
-  private func hasDurableName(_ hold: AssetHold, _ path: String) throws(DiskFailure) -> Bool {
+  private func hasDurableName(_ hold: AssetHold, in folder: any DiskFolder) throws(DiskFailure) -> Bool {
     guard !takesTurns, hold.suspensionCount == suspensionCount,
-      !state.withLock({ $0.unsyncedNames.contains(hold.digest) }), let identity = try disk.identity(of: path)
+      !state.withLock({ $0.unsyncedNames.contains(hold.digest) }),
+      let identity = try folder.identity(of: hold.digest.name)
     else { return false }
-    return try disk.identity(of: hold.temporary) == identity
+    return try hold.temporary.folder.identity(of: hold.temporary.name) == identity
   }
 
   private var suspensionCount: Int { state.withLock { $0.suspensionCount } }
 
   /// Gives a temporary file its name, or lets it go where the content has one.
   private func settle(
-    _ temporary: String, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int
+    _ temporary: AssetTemporary, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, in root: any DiskFolder
   ) throws(DiskFailure) -> AssetHold {
-    let path = path(of: digest)
     let suspensionCount = suspensionCount
-    if let hold = try adopt(digest, byteCount: byteCount, verifies: true) {
+    if let hold = try adopt(digest, byteCount: byteCount, verifies: true, in: root) {
       release(temporary)
       return hold
     }
     try protect(file)
     try sync(file)
-    try makeDirectory("\(directory)/\(digest.folder)")
-    do { try disk.link(temporary, to: path) } catch {
+    let folder = try makeFolder(digest.folder, in: root)
+    do { try root.link(temporary.name, to: folder, digest.name) } catch {
       guard error.kind == .exists else { throw error }
-      if let hold = try adopt(digest, byteCount: byteCount, verifies: true) {
+      if let hold = try adopt(digest, byteCount: byteCount, verifies: true, in: root) {
         release(temporary)
         return hold
       }
       // What has the name is damaged: ours takes its place.
-      let second = try newTemporary()
+      let second = try newTemporary(in: root)
       do throws(DiskFailure) {
-        try disk.link(temporary, to: second)
-        try disk.rename(second, to: path)
+        try root.link(temporary.name, to: root, second.name)
+        try root.rename(second.name, to: folder, digest.name)
       } catch {
         release(second)
         throw error
       }
       forget(second)
     }
-    try syncNames(of: digest)
+    try syncNames(of: digest, in: folder, of: root)
     return AssetHold(
       store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
   }
@@ -177,18 +189,18 @@ extension AssetStore {
   /// Copies a content into a new file and hashes what was written, not what was read: a source that changes meanwhile cannot
   /// give a file another name than its bytes have.
   package static func copy(
-    _ input: AssetInput, byteCount: Int, to path: String, on disk: any Disk
+    _ input: AssetInput, byteCount: Int, to name: String, in folder: any DiskFolder
   ) throws(AssetFault) -> (file: any DiskFile, digest: AssetDigest) {
     let file: any DiskFile
     var isCloned = false
     do throws(DiskFailure) {
       // Before room is made for it: what a caller says of a size may be anything.
-      if case .file(let source, _) = input {
+      if case .file(let source) = input {
         let found = try source.byteCount()
         guard found == byteCount else { throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found) }
+        isCloned = try folder.clone(source, to: name)
       }
-      if case .file(_, let source?) = input { isCloned = try disk.clone(source, to: path) }
-      file = try isCloned ? disk.open(path, .readContent) : disk.createPrivate(path, byteCount: byteCount)
+      file = try isCloned ? folder.open(name, .readContent) : folder.create(name, byteCount: byteCount, like: nil)
     } catch {
       if error.operation == .status, error.code == 0 {
         throw .changed(path: error.path, byteCount: byteCount, found: error.byteCount)
@@ -233,7 +245,7 @@ extension AssetStore {
         precondition(bytes.count == byteCount, "the bytes are all there")
         try file.write(bytes, at: 0)
         hash.update(bytes)
-      case .file(let source, _):
+      case .file(let source):
         let piece = ByteBuffer(capacity: max(1, min(pieceByteCount, byteCount)))
         var copiesInside = true
         var offset = 0

@@ -14,7 +14,9 @@
 /// away: `AssetStore+Collect`.
 ///
 /// Always true: a file under its digest's name holds all its bytes, durably, before its name does; a name is durable before
-/// the frame that refers to it is written. Nothing here is tied to the log's file but by its path.
+/// the frame that refers to it is written. Nothing here is tied to the log's file but by its path. The directory is opened
+/// for each piece of work, never through a link, and everything in it is reached from there (`DiskFolder`): whatever takes
+/// the names meanwhile, no work goes on in another directory than it began in.
 package final class AssetStore: Sendable {
   /// `<file>.assets`.
   package let directory: String
@@ -28,10 +30,9 @@ package final class AssetStore: Sendable {
   private let process = processID()
 
   struct State {
-    /// Stands for this store while there are names that it holds.
-    var holder: AssetHolder?
-    /// Temporary names of ingests that have not ended, and of copies that were handed out.
-    var temporaries: Set<String> = []
+    /// Those that stand for this store, with the names that they hold: of ingests that have not ended, and of copies that
+    /// were handed out. One, unless somebody has put another directory in the place of the first.
+    var holders: [(holder: AssetHolder, names: Set<String>)] = []
     /// How many there have been.
     var nameCount: UInt64 = 0
     /// No locks now; the database is suspended.
@@ -41,7 +42,7 @@ package final class AssetStore: Sendable {
     /// Its database was closed.
     var isClosed = false
     /// Directories that were found, and whose rights were looked at.
-    var knownDirectories: Set<String> = []
+    var knownDirectories: [String: FileIdentity?] = [:]
     /// Directories whose own name is known to be durable, each with what had the name then: anybody may remove one, and
     /// another process make it again.
     var durableDirectories: [String: FileIdentity] = [:]
@@ -72,8 +73,9 @@ package final class AssetStore: Sendable {
   }
 
   deinit {
-    guard let holder = state.withLock({ $0.holder }) else { return }
-    if isForked { holder.forget() } else { holder.remove() }
+    for (holder, _) in state.withLock({ $0.holders }) {
+      if isForked { holder.forget() } else { holder.remove() }
+    }
   }
 
   /// A child after `fork` has copies of everything that holds names, and must not take them from its parent.
@@ -87,8 +89,19 @@ package final class AssetStore: Sendable {
   /// Opens a content for reading, and sees that it has the right size.
   package func open(_ digest: AssetDigest, byteCount: Int) throws(AssetFault) -> any DiskFile {
     let path = path(of: digest)
+    let folder: any DiskFolder
+    do throws(DiskFailure) { folder = try disk.folder(at: directory).folder(digest.folder) } catch {
+      if error.kind == .notFound { throw .missing(path: path) }
+      throw .disk(error)
+    }
+    return try AssetStore.open(digest, byteCount: byteCount, in: folder)
+  }
+
+  /// The same in a folder that is open.
+  static func open(_ digest: AssetDigest, byteCount: Int, in folder: any DiskFolder) throws(AssetFault) -> any DiskFile {
+    let path = folder.place(digest.name)
     do throws(DiskFailure) {
-      let file = try disk.open(path, .readContent)
+      let file = try folder.open(digest.name, .readContent)
       let found = try file.byteCount()
       guard found == byteCount else {
         file.close()
@@ -153,48 +166,53 @@ package final class AssetStore: Sendable {
   // MARK: names
 
   /// A name in the directory that nobody has, known to be in use from now on, in other processes too.
-  func newTemporary() throws(DiskFailure) -> String { try newName("\(directory)/\(AssetStore.temporaryPrefix)") }
-
-  /// The same for a copy that is handed out. The staging folder is there when this returns.
-  package func newStagedPath(_ digest: AssetDigest) throws(DiskFailure) -> String {
-    let folder = "\(directory)/\(AssetStore.stagingName)"
-    try makeDirectory(directory)
-    try makeDirectory(folder)
-    return try newName("\(folder)/\(digest.name)-")
+  func newTemporary(in root: any DiskFolder) throws(DiskFailure) -> AssetTemporary {
+    try newName(AssetStore.temporaryPrefix, in: root, holderIn: root)
   }
 
-  private func newName(_ beginning: String) throws(DiskFailure) -> String {
+  /// The same for a copy that is handed out, in the staging folder.
+  package func newStagedCopy(_ digest: AssetDigest) throws(DiskFailure) -> AssetTemporary {
+    let root = try makeRoot()
+    return try newName("\(digest.name)-", in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
+  }
+
+  private func newName(
+    _ beginning: String, in folder: any DiskFolder, holderIn root: any DiskFolder
+  ) throws(DiskFailure) -> AssetTemporary {
     let attributes = try attributes()
     return try state.withLock { (state) throws(DiskFailure) in
-      let holder: AssetHolder
-      if let known = state.holder {
-        holder = known
+      let index: Int
+      if let known = state.holders.firstIndex(where: { $0.holder.folder.identity == root.identity }) {
+        index = known
       } else {
-        holder = try AssetHolder.make(
-          in: directory, on: disk, like: attributes?.ofNote, mayLock: !state.isSuspended && !state.isClosed, random: random)
-        state.holder = holder
+        let holder = try AssetHolder.make(
+          in: root, like: attributes?.ofNote, mayLock: !state.isSuspended && !state.isClosed, random: random)
+        index = state.holders.count
+        state.holders.append((holder, []))
       }
       state.nameCount += 1
+      let holder = state.holders[index].holder
       let name = "\(beginning)\(holder.id)-\(AssetHolder.digits(state.nameCount))"
-      state.temporaries.insert(name)
-      return name
+      state.holders[index].names.insert(name)
+      return AssetTemporary(holder: holder, folder: folder, name: name)
     }
   }
 
   /// Takes a temporary name away. A name that stays is a leftover; the collector removes it.
-  package func release(_ temporary: String) {
+  package func release(_ temporary: AssetTemporary) {
     if isForked { return }
-    try? disk.remove(temporary)
+    try? temporary.folder.remove(temporary.name)
     forget(temporary)
   }
 
   /// A temporary name is nobody's any more. With the last one goes the holder.
-  func forget(_ temporary: String) {
+  func forget(_ temporary: AssetTemporary) {
     state.withLock { state in
-      state.temporaries.remove(temporary)
-      guard state.temporaries.isEmpty, let holder = state.holder else { return }
-      state.holder = nil
-      holder.remove()
+      guard let index = state.holders.firstIndex(where: { $0.holder === temporary.holder }) else { return }
+      state.holders[index].names.remove(temporary.name)
+      guard state.holders[index].names.isEmpty else { return }
+      state.holders.remove(at: index)
+      temporary.holder.remove()
     }
   }
 
@@ -204,7 +222,7 @@ package final class AssetStore: Sendable {
       guard !state.isSuspended else { return }
       state.isSuspended = true
       state.suspensionCount += 1
-      state.holder?.suspend()
+      for (holder, _) in state.holders { holder.suspend() }
     }
   }
 
@@ -214,7 +232,7 @@ package final class AssetStore: Sendable {
       state.isSuspended = false
       // What was prepared meanwhile was prepared beside others, too.
       state.suspensionCount += 1
-      state.holder?.resume()
+      for (holder, _) in state.holders { holder.resume() }
     }
   }
 
@@ -223,8 +241,8 @@ package final class AssetStore: Sendable {
     if isForked { return }
     state.withLock { state in
       state.isClosed = true
-      state.holder?.remove()
-      state.holder = nil
+      for (holder, _) in state.holders { holder.remove() }
+      state.holders = []
     }
   }
 
@@ -249,46 +267,68 @@ package final class AssetStore: Sendable {
     if let attributes = try attributes() { try file.setAttributes(attributes.ofContent) } else { try file.makeReadOnly() }
   }
 
-  /// Makes a directory unless it is there: for those who may read the database, and nobody else. One that is there loses,
-  /// once for each open, the rights that the database's file does not give.
-  package func makeDirectory(_ path: String) throws(DiskFailure) {
-    let isThere = try disk.exists(path)
-    if isThere, state.withLock({ $0.knownDirectories.contains(path) }) { return }
-    let wanted = try attributes()?.ofDirectory
-    if !isThere {
+  // MARK: directories
+
+  /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
+  /// somebody else's.
+  func root() throws(DiskFailure) -> (any DiskFolder)? {
+    do { return try disk.folder(at: directory) } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+
+  /// The same, made where there is none.
+  func makeRoot() throws(DiskFailure) -> any DiskFolder {
+    try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
+  }
+
+  /// Opens a directory, and makes it where there is none: for those who may read the database, and nobody else. One that is
+  /// there loses, once for each open, the rights that the database's file does not give.
+  func makeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
+    let path = holder.place(name)
+    // Somebody may make it, or take it away, between the two calls.
+    var attempts = 10
+    while true {
+      if let folder = try holder.folderIfAny(name) {
+        if state.withLock({ $0.knownDirectories[path] }) == .some(folder.identity) { return folder }
+        if let wanted = try attributes()?.ofDirectory { try close(folder, to: wanted.mode) }
+        state.withLock { $0.knownDirectories[path] = .some(folder.identity) }
+        return folder
+      }
+      let wanted = try attributes()?.ofDirectory
       // Before it is there: file systems give the number of what was removed to what is made next.
       state.withLock { state in
         if !isMutant("trust-remade-directory") { state.durableDirectories[path] = nil }
         state.madeDirectoryCount += 1
       }
-    }
-    do throws(DiskFailure) {
-      if isThere {
-        if let wanted { try close(path, to: wanted.mode) }
-      } else if let wanted {
-        try disk.makeDirectory(path, like: wanted)
-      } else {
-        try disk.makeDirectory(path)
+      do throws(DiskFailure) {
+        let folder = try holder.makeFolder(name, like: wanted)
+        state.withLock { $0.knownDirectories[path] = .some(folder.identity) }
+        return folder
+      } catch {
+        attempts -= 1
+        guard error.kind == .exists, attempts > 0 else { throw error }
       }
-    } catch { if error.kind != .exists { throw error } }
-    state.withLock { _ = $0.knownDirectories.insert(path) }
+    }
   }
 
-  private func close(_ path: String, to mode: UInt32) throws(DiskFailure) {
-    var attributes = try disk.attributes(of: path)
+  private func close(_ folder: any DiskFolder, to mode: UInt32) throws(DiskFailure) {
+    var attributes = try folder.attributes()
     guard attributes.mode & ~mode & 0o777 != 0 else { return }
     attributes.mode &= mode | 0o7000
-    try disk.setAttributes(attributes, of: path)
+    try folder.setAttributes(attributes)
   }
 
   /// Makes a content's name survive power loss, with the directories above it. Theirs once for each open, and again where they
   /// were made anew: whoever made them may have died before syncing.
-  func syncNames(of digest: AssetDigest) throws(DiskFailure) {
+  /// - Throws: `.notFound` when another directory has taken the name of one: nothing leads to the content any more.
+  func syncNames(of digest: AssetDigest, in folder: any DiskFolder, of root: any DiskFolder) throws(DiskFailure) {
     if isMutant("skip-asset-directory-sync") { return }
-    let folder = "\(directory)/\(digest.folder)"
     do throws(DiskFailure) {
-      try disk.syncDirectory(holding: path(of: digest))
-      for path in [folder, directory] { try syncName(ofDirectory: path) }
+      try folder.sync(holding: digest.name)
+      try syncName(digest.folder, of: folder, in: root)
+      try syncName(lastName(of: directory), of: root, in: disk.folder(holding: directory))
     } catch {
       // A folder that could not be opened was not synced, and the next try may work.
       if error.operation == .syncDirectory { remember(error) }
@@ -296,11 +336,17 @@ package final class AssetStore: Sendable {
     }
   }
 
-  private func syncName(ofDirectory path: String) throws(DiskFailure) {
+  private func syncName(
+    _ name: String, of folder: any DiskFolder, in holder: any DiskFolder
+  ) throws(DiskFailure) {
+    let path = holder.place(name)
     let (known, count) = state.withLock { ($0.durableDirectories[path], $0.madeDirectoryCount) }
-    let identity = try disk.identity(of: path)
+    let identity = try holder.identity(of: name)
+    if let own = folder.identity, own != identity {
+      throw DiskFailure(.status, path: path, code: ErrorNumber.notFound)
+    }
     if let known, known == identity || isMutant("trust-remade-directory") { return }
-    try disk.syncDirectory(holding: path)
+    try holder.sync(holding: name)
     // Not where another thread has made one since: the sync may have been of what was there before.
     state.withLock { if $0.madeDirectoryCount == count { $0.durableDirectories[path] = identity } }
   }
@@ -337,4 +383,12 @@ package enum AssetFault: Error, Sendable {
 package enum AssetReading<Failure: Error>: Error {
   case fault(AssetFault)
   case caller(Failure)
+}
+
+/// A name among the contents that somebody holds: an ingest that has not ended, or a copy that was handed out.
+package struct AssetTemporary: Sendable {
+  let holder: AssetHolder
+  package let folder: any DiskFolder
+  package let name: String
+  package var path: String { folder.place(name) }
 }

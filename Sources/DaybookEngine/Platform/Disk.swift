@@ -28,9 +28,9 @@ package protocol Disk: AnyObject, Sendable {
   func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile
   /// Makes a directory that only its owner may enter.
   func makePrivateDirectory(_ path: String) throws(DiskFailure)
-  /// The attributes of a file or a directory.
+  /// The attributes of a file or a directory, not through a link in the last component.
   func attributes(of path: String) throws(DiskFailure) -> FileAttributes
-  /// Gives a file or a directory its attributes, or less than that where the system refuses a part.
+  /// Gives a file or a directory its attributes, or less than that where the system refuses a part. Not through a link either.
   func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure)
 
   // What assets need beyond the one file of the log.

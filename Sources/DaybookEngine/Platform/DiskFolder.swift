@@ -125,7 +125,7 @@ extension Disk {
 }
 
 /// The last component of a path.
-package func name(of path: String) -> String {
+package func lastName(of path: String) -> String {
   guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
   return String(path[path.utf8.index(after: slash)...])
 }

@@ -111,7 +111,7 @@ package final class SystemDisk: Disk {
 
   package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
     do throws(SystemError) {
-      let descriptor = try SystemCall.open(path, .readOnly)
+      let descriptor = try SystemCall.open(path, .readContent)
       defer { SystemCall.close(descriptor) }
       return try SystemCall.attributes(descriptor)
     } catch { throw DiskFailure(.status, path: path, code: error.code) }
@@ -119,7 +119,7 @@ package final class SystemDisk: Disk {
 
   package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
     do throws(SystemError) {
-      let descriptor = try SystemCall.open(path, .readOnly)
+      let descriptor = try SystemCall.open(path, .readContent)
       defer { SystemCall.close(descriptor) }
       try SystemCall.setAttributes(attributes, of: descriptor)
     } catch { throw DiskFailure(.protect, path: path, code: error.code) }
@@ -148,7 +148,7 @@ package final class SystemDisk: Disk {
   }
 
   package func syncDirectory(holding path: String) throws(DiskFailure) {
-    try folder(holding: path).sync(holding: name(of: path))
+    try folder(holding: path).sync(holding: lastName(of: path))
   }
 
   package func folder(at path: String) throws(DiskFailure) -> any DiskFolder {

@@ -43,7 +43,7 @@ extension Store {
     try checkUsable()
     try checkOnlyName()
     let temporary = Store.unfinishedPath(of: path)
-    do { try Store.removeLeftover(of: path, disk: disk) } catch { throw .disk(error) }
+    do { try Store.removeLeftover(of: path, file, disk: disk) } catch { throw .disk(error) }
     let attributes: FileAttributes
     do { attributes = try file.attributes() } catch { throw .disk(error) }
     try Store.create(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
@@ -225,13 +225,21 @@ extension Store {
       let frame = ByteBuffer(capacity: 256)
       frame.append(zeros: FrameHeader.byteCount)
       frame.append(uint64: target.header.generation)
+      // Opened before anything is said of the new file: that there is no descriptor left then must not end the writer.
+      let folder: any DiskFolder
+      do throws(DiskFailure) {
+        folder = try disk.folder(holding: path)
+        guard try folder.identity(of: lastName(of: temporary)) == target.file.identity else {
+          throw DiskFailure(.rename, path: temporary, code: ErrorNumber.tooManyLinks)
+        }
+      } catch { throw .disk(error) }
       _ = try log.append(
         .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
       // After a failure nobody knows which file the name leads to after a crash.
       try log.orDie { () throws(DiskFailure) in
         try backgroundFile.sync(.full)
-        try disk.rename(temporary, to: path)
-        if !isMutant("skip-directory-sync-after-compaction") { try disk.syncDirectory(holding: path) }
+        try folder.rename(lastName(of: temporary), to: folder, lastName(of: path))
+        if !isMutant("skip-directory-sync-after-compaction") { try folder.sync(holding: lastName(of: path)) }
       }
       target.hasDurableName = true
       target.recovery = recovery
@@ -272,30 +280,39 @@ extension Store {
   /// Takes away second names that a creation or a copy has left that died between taking one name and giving the other up.
   func removeUnfinishedNames() throws(DiskFailure) {
     guard try file.linkCount() > 1 else { return }
-    for name in [path + ".new", path + ".unfinished"] where try disk.identity(of: name) == file.identity {
-      try disk.remove(name)
+    let folder = try disk.folder(holding: path)
+    for suffix in [".new", ".unfinished"] {
+      let name = lastName(of: path) + suffix
+      if try folder.identity(of: name) == file.identity { try folder.remove(name) }
     }
   }
 
   /// Removes what a compaction that died has left, unless somebody is writing it right now.
-  static func removeLeftover(of path: String, disk: any Disk) throws(DiskFailure) {
-    try removeUnlocked(unfinishedPath(of: path), disk: disk)
-    try removeUnlocked(unfinishedPath(of: path) + ".new", disk: disk)
+  /// - Parameter file: the database's: whoever may write to it may have begun a compaction.
+  static func removeLeftover(of path: String, _ file: any DiskFile, disk: any Disk) throws(DiskFailure) {
+    for suffix in ["", ".new"] {
+      try removeUnlocked(unfinishedPath(of: path) + suffix, disk: disk) { () throws(DiskFailure) in
+        .ofWriters(of: try file.attributes())
+      }
+    }
   }
 
-  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, and what is no file, a link or a folder
-  /// for instance, is nothing of ours: `.notRegular`.
-  package static func removeUnlocked(_ path: String, disk: any Disk) throws(DiskFailure) {
-    do { try disk.open(path, .readContent).close() } catch {
+  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, one of somebody else `.foreign`.
+  /// - Parameter owners: asked when there is a file.
+  package static func removeUnlocked(
+    _ path: String, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
+  ) throws(DiskFailure) {
+    let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
+    let file: any DiskFile
+    do { file = try folder.open(name, .readWrite) } catch {
       if error.kind == .notFound { return }
       throw error
     }
-    let file = try disk.open(path, .readWrite)
     defer { file.close() }
-    guard try file.tryLock(.writer, .exclusive), try disk.identity(of: path) == file.identity else {
+    guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity else {
       throw DiskFailure(.create, path: path, kind: .exists, code: 17)
     }
-    try disk.remove(path)
+    try folder.remove(name, ownedBy: owners())
   }
 }
 

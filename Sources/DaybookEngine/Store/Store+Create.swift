@@ -14,11 +14,13 @@ extension Store {
     generations: UInt64 = 0, like attributes: FileAttributes? = nil
   ) throws(StoreError) {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
-    let temporary = path + ".new"
+    let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
+    let folder: any DiskFolder
     do throws(DiskFailure) {
       if try disk.exists(path) { throw exists }
+      folder = try disk.folder(holding: path)
     } catch { throw .disk(error) }
-    let file = try lockForCreating(temporary, path: path, disk: disk, options: options, like: attributes)
+    let file = try lockForCreating(temporary, in: folder, path: path, disk: disk, options: options, like: attributes)
     defer { file.close() }
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
@@ -31,19 +33,20 @@ extension Store {
         try file.write(header.view, at: 0)
         try file.sync(.full)
         // Whatever took the name meanwhile, a copied file for instance, is never replaced.
-        try disk.renameWithoutReplacing(temporary, to: path)
+        try folder.renameWithoutReplacing(temporary, to: folder, name)
       } catch {
-        try? disk.remove(temporary)
+        try? folder.remove(temporary)
         throw error
       }
-      if !isMutant("skip-directory-sync-at-creation") { try disk.syncDirectory(holding: path) }
+      if !isMutant("skip-directory-sync-at-creation") { try folder.sync(holding: name) }
     } catch { throw .disk(error) }
   }
 
   /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:
   /// the rename may have died between its two names, so it may be the content of a database that lives elsewhere by now.
   private static func lockForCreating(
-    _ temporary: String, path: String, disk: any Disk, options: StoreOptions, like attributes: FileAttributes?
+    _ temporary: String, in folder: any DiskFolder, path: String, disk: any Disk, options: StoreOptions,
+    like attributes: FileAttributes?
   ) throws(StoreError) -> any DiskFile {
     let start = SystemClock.monotonicNanoseconds()
     while true {
@@ -52,24 +55,22 @@ extension Store {
         var isLeftover = false
         do throws(DiskFailure) {
           if let attributes {
-            file = try disk.create(temporary, like: attributes)
+            file = try folder.create(temporary, byteCount: nil, like: attributes)
           } else {
-            file = try disk.open(temporary, .createNew)
+            file = try folder.open(temporary, .createNew)
           }
         } catch {
           guard error.kind == .exists else { throw error }
-          // A link, a pipe or a folder of this name is nobody's leftover: it is told, and what a link leads to left alone.
-          try disk.open(temporary, .readContent).close()
-          file = try disk.open(temporary, .readWrite)
+          file = try folder.open(temporary, .readWrite)
           isLeftover = true
         }
         // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
         if try file.tryLock(.writer, .exclusive),
-          try disk.identity(of: temporary) == file.identity || isMutant("skip-inode-check-at-creation")
+          try folder.identity(of: temporary) == file.identity || isMutant("skip-inode-check-at-creation")
         {
           if !isLeftover { return file }
           defer { file.close() }
-          try disk.remove(temporary)
+          try folder.remove(temporary)
           continue
         }
         file.close()

@@ -42,7 +42,7 @@ extension Store {
       store.fileLock.hand(over: claim)
       // A file that will only later have its name stays locked until then.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.keep(hold) } }
-      try? removeLeftover(of: name, disk: disk)
+      try? removeLeftover(of: name, file, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
       store.releaseFileLockIfIdle()
       return store

@@ -43,20 +43,21 @@ extension Store {
   /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
   private func saveDiscarded(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
     // A copy that is there already stays: an earlier recovery made it, and may have zeroed part of the original since.
-    let name = "\(path).discarded-\(plan.lastSequence + 1)"
-    var target = name
+    let folder = try disk.folder(holding: path)
+    let first = "\(lastName(of: path)).discarded-\(plan.lastSequence + 1)"
+    var target = first
     var count = 1
-    while try disk.exists(target) {
+    while try folder.identity(of: target) != nil {
       count += 1
-      target = "\(name)-\(count)"
+      target = "\(first)-\(count)"
     }
-    let temporary = name + ".new"
-    if try disk.exists(temporary) { try disk.remove(temporary) }
-    let copy = try disk.create(temporary, like: try file.attributes())
+    let temporary = first + ".new"
+    if try folder.identity(of: temporary) != nil { try folder.remove(temporary) }
+    let copy = try folder.create(temporary, byteCount: nil, like: try file.attributes())
     var isFinished = false
     defer {
       copy.close()
-      if !isFinished { try? disk.remove(temporary) }
+      if !isFinished { try? folder.remove(temporary) }
     }
     let contentEnd = log.contentEnd(from: plan.end.offset)
     try log.checkRead()
@@ -66,10 +67,10 @@ extension Store {
       position += piece.count
     }
     try copy.sync(.full)
-    try disk.rename(temporary, to: target)
+    try folder.rename(temporary, to: folder, target)
     isFinished = true
-    try disk.syncDirectory(holding: target)
-    recovery.discardedCopyPath = target
+    try folder.sync(holding: target)
+    recovery.discardedCopyPath = folder.place(target)
   }
 
   /// What a reader that is alone with a file makes durable before it shows it: nobody else will.

@@ -1,0 +1,161 @@
+import DaybookEngine
+
+/// The system's disk, which lets a test do something before each call that names something, by its path or below a folder.
+package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
+  package typealias Hook = @Sendable (_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) -> Void
+
+  package let disk = SystemDisk()
+  private let hook = Locked<Hook?>(nil)
+
+  package init() {}
+
+  /// What happens before calls; an error is thrown in their place.
+  package func before(_ hook: Hook?) { self.hook.withLock { $0 = hook } }
+
+  fileprivate func call(_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) {
+    if let hook = hook.withLock({ $0 }) { try hook(operation, path) }
+  }
+
+  package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    try call(mode == .createNew ? .create : .open, path)
+    return try disk.open(path, mode)
+  }
+  package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
+    try call(.create, path)
+    return try disk.create(path, byteCount: byteCount)
+  }
+  package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    try call(.create, path)
+    return try disk.createPrivate(path, byteCount: byteCount)
+  }
+  package func makeDirectory(_ path: String) throws(DiskFailure) {
+    try call(.makeDirectory, path)
+    try disk.makeDirectory(path)
+  }
+  package func makePrivateDirectory(_ path: String) throws(DiskFailure) {
+    try call(.makeDirectory, path)
+    try disk.makePrivateDirectory(path)
+  }
+  package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
+    try call(.status, path)
+    return try disk.attributes(of: path)
+  }
+  package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
+    try call(.protect, path)
+    try disk.setAttributes(attributes, of: path)
+  }
+  package func exists(_ path: String) throws(DiskFailure) -> Bool {
+    try call(.status, path)
+    return try disk.exists(path)
+  }
+  package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
+    try call(.status, path)
+    return try disk.identity(of: path)
+  }
+  package func rename(_ source: String, to target: String) throws(DiskFailure) {
+    try call(.rename, source)
+    try disk.rename(source, to: target)
+  }
+  package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    try call(.rename, source)
+    try disk.renameWithoutReplacing(source, to: target)
+  }
+  package func link(_ source: String, to target: String) throws(DiskFailure) {
+    try call(.link, source)
+    try disk.link(source, to: target)
+  }
+  package func remove(_ path: String) throws(DiskFailure) {
+    try call(.remove, path)
+    try disk.remove(path)
+  }
+  package func removeDirectory(_ path: String) throws(DiskFailure) {
+    try call(.remove, path)
+    try disk.removeDirectory(path)
+  }
+  package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try call(.list, directory)
+    return try disk.entries(of: directory)
+  }
+  package func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
+    try call(.list, directory)
+    return try disk.entriesBehindNoLink(of: directory)
+  }
+  package func syncDirectory(holding path: String) throws(DiskFailure) {
+    try folder(holding: path).sync(holding: lastName(of: path))
+  }
+  package func folder(at path: String) throws(DiskFailure) -> any DiskFolder {
+    try call(.open, path)
+    return HookedFolder(try disk.folder(at: path), self)
+  }
+  package func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
+    try call(.open, directory(holding: path))
+    return HookedFolder(try disk.folder(holding: path), self)
+  }
+}
+
+private final class HookedFolder: DiskFolder {
+  private let base: any DiskFolder
+  private let disk: HookedDisk
+
+  init(_ base: any DiskFolder, _ disk: HookedDisk) {
+    self.base = base
+    self.disk = disk
+  }
+
+  private func called(_ operation: DiskFailure.Operation, _ name: String) throws(DiskFailure) -> any DiskFolder {
+    try disk.call(operation, place(name))
+    return base
+  }
+
+  private static func base(of folder: any DiskFolder) -> any DiskFolder { (folder as? HookedFolder)?.base ?? folder }
+
+  var path: String { base.path }
+  var identity: FileIdentity? { base.identity }
+  func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    try called(mode == .createNew ? .create : .open, name).open(name, mode)
+  }
+  func create(_ name: String, byteCount: Int?, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFile {
+    try called(.create, name).create(name, byteCount: byteCount, like: attributes)
+  }
+  func folder(_ name: String) throws(DiskFailure) -> any DiskFolder {
+    HookedFolder(try called(.open, name).folder(name), disk)
+  }
+  func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
+    HookedFolder(try called(.makeDirectory, name).makeFolder(name, like: attributes), disk)
+  }
+  func entries() throws(DiskFailure) -> [DirectoryEntry] {
+    try disk.call(.list, path)
+    return try base.entries()
+  }
+  func identity(of name: String) throws(DiskFailure) -> FileIdentity? { try called(.status, name).identity(of: name) }
+  func remove(_ name: String) throws(DiskFailure) { try called(.remove, name).remove(name) }
+  func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
+    try called(.remove, name).remove(name, ownedBy: owners)
+  }
+  func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
+    try called(.status, name).checkRemovable(name, ownedBy: owners)
+  }
+  func removeFolder(_ name: String) throws(DiskFailure) { try called(.remove, name).removeFolder(name) }
+  func requireOwner(among owners: FileOwners) throws(DiskFailure) { try base.requireOwner(among: owners) }
+  func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
+    try called(.rename, name).rename(name, to: HookedFolder.base(of: target), newName)
+  }
+  func renameWithoutReplacing(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
+    try called(.rename, name).renameWithoutReplacing(name, to: HookedFolder.base(of: target), newName)
+  }
+  func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
+    try called(.link, name).link(name, to: HookedFolder.base(of: target), newName)
+  }
+  func clone(_ source: any DiskFile, to name: String) throws(DiskFailure) -> Bool {
+    try called(.create, name).clone(source, to: name)
+  }
+  func attributes() throws(DiskFailure) -> FileAttributes {
+    try disk.call(.status, path)
+    return try base.attributes()
+  }
+  func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
+    try disk.call(.protect, path)
+    try base.setAttributes(attributes)
+  }
+  func sync(holding name: String) throws(DiskFailure) { try called(.syncDirectory, name).sync(holding: name) }
+}
