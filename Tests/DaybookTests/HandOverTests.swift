@@ -208,6 +208,29 @@ struct HandOverTests {
     try a.close()
   }
 
+  @Test("a resume whose look at the file fails resumes nothing, and the next one everything")
+  func resumeWithoutLook() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk) {
+      $0.lock = .perTransaction
+      $0.access = .buffered
+    }
+    try Self.increment(a)
+    try a.suspend()
+    let b = try Self.open(disk, seed: 2)
+    try Self.increment(b)
+    disk.inject(SimulatedFault([.read], call: 1))
+    #expect(failure { try a.resume() }?.code == .ioFailed)
+    // Writes went on, and a compaction was told that somebody had stopped it.
+    #expect(failure { try a.compact() }?.code == .locked)
+    #expect(failure { try Self.increment(a) }?.code == .locked)
+    try a.resume()
+    try a.compact()
+    try Self.increment(a)
+    #expect(try Self.count(a) == 3)
+    try a.close()
+  }
+
   @Test("commits of others are told as missed, also when the file had to be opened again")
   func missed() async throws {
     let disk = SimulatedDisk(seed: 1)

@@ -224,7 +224,11 @@ extension StoreSwitch {
       guard case .moved(let cause) = error else { throw error }
       return try reload(store, cause)
     }
-    // Whoever keeps the lock has caught up by taking it.
-    _ = try refresh(store)
+    // Whoever keeps the lock has caught up by taking it. Where the look fails, nothing is resumed: what the database does
+    // beside its store would not be, either.
+    do { _ = try refresh(store) } catch {
+      try? self.store.suspend()
+      throw error
+    }
   }
 }
