@@ -125,25 +125,15 @@ private struct Progress {
   init?(reading path: String) {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-    guard numbers.count == 8 else { return nil }
+    guard let next = numbers.first, let counts = CrashCounts(numbers: numbers.dropFirst()) else { return nil }
     self.path = path
-    next = numbers[0]
-    counts.runs = numbers[1]
-    counts.crashPoints = numbers[2]
-    counts.images = numbers[3]
-    counts.duplicates = numbers[4]
-    counts.nestedImages = numbers[5]
-    counts.nestedDuplicates = numbers[6]
-    counts.thorough = numbers[7]
+    self.next = next
+    self.counts = counts
   }
 
   func save() {
     guard let path else { return }
-    let numbers = [
-      next, counts.runs, counts.crashPoints, counts.images, counts.duplicates, counts.nestedImages, counts.nestedDuplicates,
-      counts.thorough,
-    ]
-    let text = numbers.map(String.init).joined(separator: " ") + "\n"
+    let text = ([next] + counts.numbers).map(String.init).joined(separator: " ") + "\n"
     do { try text.write(toFile: path, atomically: true, encoding: .utf8) } catch { say("cannot save progress: \(error)") }
   }
 }

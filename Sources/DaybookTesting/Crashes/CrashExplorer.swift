@@ -24,7 +24,7 @@ package struct CrashDepth: Sendable {
   package init() {}
 }
 
-package struct CrashCounts: Sendable, CustomStringConvertible {
+package struct CrashCounts: SearchCounts, CustomStringConvertible {
   package var runs = 0
   package var crashPoints = 0
   package var images = 0
@@ -42,14 +42,8 @@ package struct CrashCounts: Sendable, CustomStringConvertible {
       + "\(nestedImages) images of crashed recoveries, \(nestedDuplicates) of them duplicates; \(thorough) checked to the last byte"
   }
 
-  package static func += (left: inout CrashCounts, right: CrashCounts) {
-    left.runs += right.runs
-    left.crashPoints += right.crashPoints
-    left.images += right.images
-    left.duplicates += right.duplicates
-    left.nestedImages += right.nestedImages
-    left.nestedDuplicates += right.nestedDuplicates
-    left.thorough += right.thorough
+  package static var parts: [WritableKeyPath<Self, Int>] {
+    [\.runs, \.crashPoints, \.images, \.duplicates, \.nestedImages, \.nestedDuplicates, \.thorough]
   }
 }
 

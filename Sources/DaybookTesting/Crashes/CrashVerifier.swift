@@ -34,14 +34,11 @@ struct CrashVerifier {
     let database: Database
     do { database = try open(image, 1000) } catch { throw CrashDeviation("open throws \(error)") }
     image.observe(nil)
-    let unfinished = Store.unfinishedPath(of: CrashRun.path)
-    for leftover in [unfinished, unfinished + ".new"] where try image.exists(leftover) {
-      throw CrashDeviation("\(leftover) was left behind")
-    }
+    try CrashImage.expectNoLeftovers(of: CrashRun.path, on: image)
     let (sequence, state) = try compare(database, exactly: nil)
     try verifyCopy(image)
     if thoroughly {
-      try expectClean(database)
+      try CrashImage.expectClean(database)
       try CrashState.expectOnlyNamedFiles(database)
       // What was shown once stays, also when the power fails right now.
       try expectAfterPowerLoss(image, sequence)
@@ -124,11 +121,6 @@ struct CrashVerifier {
     }
   }
 
-  private func expectClean(_ database: Database) throws {
-    let report = try database.check(.deep)
-    if !report.isClean { throw CrashDeviation("the check finds \(report.findings)") }
-  }
-
   private func expectAfterPowerLoss(_ image: SimulatedDisk, _ sequence: Int) throws {
     let after = image.crashed(seed: image.seed, policy: .none)
     defer { after.stop() }
@@ -160,7 +152,7 @@ struct CrashVerifier {
     let reopened = try open(image, 1002)
     guard reopened.lastRecovery.wasClosed else { throw CrashDeviation("a closed database does not look closed") }
     _ = try verifier.compare(reopened, exactly: sequence + 2)
-    try expectClean(reopened)
+    try CrashImage.expectClean(reopened)
     try reopened.close()
   }
 }

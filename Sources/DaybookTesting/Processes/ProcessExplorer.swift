@@ -1,6 +1,6 @@
 import DaybookEngine
 
-package struct ProcessCounts: Sendable, CustomStringConvertible {
+package struct ProcessCounts: SearchCounts, CustomStringConvertible {
   package var runs = 0
   package var points = 0
   package var handOvers = 0
@@ -19,14 +19,8 @@ package struct ProcessCounts: Sendable, CustomStringConvertible {
       + "\(duplicates) of them duplicates, \(thorough) checked to the last byte"
   }
 
-  package static func += (left: inout ProcessCounts, right: ProcessCounts) {
-    left.runs += right.runs
-    left.points += right.points
-    left.handOvers += right.handOvers
-    left.moments += right.moments
-    left.images += right.images
-    left.duplicates += right.duplicates
-    left.thorough += right.thorough
+  package static var parts: [WritableKeyPath<Self, Int>] {
+    [\.runs, \.points, \.handOvers, \.moments, \.images, \.duplicates, \.thorough]
   }
 }
 

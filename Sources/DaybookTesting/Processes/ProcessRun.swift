@@ -163,8 +163,7 @@ final class ProcessRun: @unchecked Sendable {
     if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
     let (sequence, state) = try CrashState.read(database)
     try history.check(sequence, state, floor: history.present) { "the file" }
-    let report = try database.check(.deep)
-    if !report.isClean { throw CrashDeviation("the check finds \(report.findings)") }
+    try CrashImage.expectClean(database)
     try database.compact()
     let (_, compacted) = try CrashState.read(database)
     if compacted != state { throw CrashDeviation("compacted, the file shows \(compacted), expected \(state)") }

@@ -32,13 +32,10 @@ struct ProcessVerifier {
     if variant % 8 == 0, let shown { try expectAfterPowerLoss(image, shown) }
     let database = try open(image, variant % 3 == 0 ? .turnTaker : .keeper, variant, 1001)
     let number = try read(database, floor: max(floor, shown ?? 0), "the file")
-    let unfinished = Store.unfinishedPath(of: ProcessRun.path)
-    for leftover in [unfinished, unfinished + ".new"] where try image.exists(leftover) {
-      throw CrashDeviation("\(leftover) was left behind")
-    }
+    try CrashImage.expectNoLeftovers(of: ProcessRun.path, on: image)
     try verifyCopies(image)
     if isThorough {
-      try expectClean(database)
+      try CrashImage.expectClean(database)
       try expectAfterPowerLoss(image, number)
       try goOn(database, image, number)
     }
@@ -80,11 +77,6 @@ struct ProcessVerifier {
     }
   }
 
-  private func expectClean(_ database: Database) throws {
-    let report = try database.check(.deep)
-    if !report.isClean { throw CrashDeviation("the check finds \(report.findings)") }
-  }
-
   /// What was shown once stays, also when the power fails right now.
   private func expectAfterPowerLoss(_ image: SimulatedDisk, _ shown: Int) throws {
     let after = image.crashed(seed: image.seed, policy: .none)
@@ -117,7 +109,7 @@ struct ProcessVerifier {
     let reopened = try open(image, .keeper, 0, 1005)
     guard reopened.lastRecovery.wasClosed else { throw CrashDeviation("a closed database does not look closed") }
     try look(reopened)
-    try expectClean(reopened)
+    try CrashImage.expectClean(reopened)
     try reopened.close()
   }
 }
