@@ -143,3 +143,22 @@ extension ZoneChanges {
   var savedNames: [String] { saved.map(\.id.name) }
   var deletedNames: [String] { deleted.map(\.id.name) }
 }
+
+/// Tests of the tokens of one zone and of the whole database beside it.
+protocol TokenSuite {
+  var zone: Zone.ID { get }
+}
+
+extension TokenSuite {
+  /// The newest of both.
+  func tokens(_ database: Database) throws -> [ChangeToken] {
+    [try database.changes(in: zone, since: nil, limit: 1000).token, try database.databaseChanges(since: nil).token]
+  }
+
+  /// What a database says to each: nil where it answers.
+  func codes(_ tokens: [ChangeToken], in database: Database) -> [DatabaseError.Code?] {
+    let zoneError = failure { try database.changes(in: zone, since: tokens[0]) }
+    let databaseError = failure { try database.databaseChanges(since: tokens[1]) }
+    return [zoneError?.code, databaseError?.code]
+  }
+}

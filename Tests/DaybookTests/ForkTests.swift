@@ -9,19 +9,9 @@ import Testing
 // after it, for ever. The same holds for a file that lost commits in a crash.
 
 @Suite("forked copies")
-struct ForkTests {
-  private let zone: Zone.ID
+struct ForkTests: TokenSuite {
+  let zone: Zone.ID
   init() throws { zone = try Zone.ID("Library") }
-
-  private func tokens(_ database: Database) throws -> [ChangeToken] {
-    [try database.changes(in: zone, since: nil, limit: 1000).token, try database.databaseChanges(since: nil).token]
-  }
-
-  private func codes(_ tokens: [ChangeToken], in database: Database) -> [DatabaseError.Code?] {
-    let zoneError = failure { try database.changes(in: zone, since: tokens[0]) }
-    let databaseError = failure { try database.databaseChanges(since: tokens[1]) }
-    return [zoneError?.code, databaseError?.code]
-  }
 
   @Test("two copies refuse each other's newer tokens, whichever has gone further", arguments: [false, true])
   func copies(_ copiesWhileOpen: Bool) throws {

@@ -9,19 +9,9 @@ import Testing
 // it asks for is there yet, and that is no reason to begin anew.
 
 @Suite("tokens newer than what is shown")
-struct NewerTokenTests {
-  private let zone: Zone.ID
+struct NewerTokenTests: TokenSuite {
+  let zone: Zone.ID
   init() throws { zone = try Zone.ID("Library") }
-
-  private func tokens(_ database: Database) throws -> [ChangeToken] {
-    [try database.changes(in: zone, since: nil, limit: 1000).token, try database.databaseChanges(since: nil).token]
-  }
-
-  private func codes(_ tokens: [ChangeToken], in database: Database) -> [DatabaseError.Code?] {
-    let zoneError = failure { try database.changes(in: zone, since: tokens[0]) }
-    let databaseError = failure { try database.databaseChanges(since: tokens[1]) }
-    return [zoneError?.code, databaseError?.code]
-  }
 
   private func expectNotYet(_ tokens: [ChangeToken], in database: Database) throws {
     let page = try database.changes(in: zone, since: tokens[0])
