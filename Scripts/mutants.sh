@@ -30,7 +30,7 @@ skip-recovery-sync               CrashTests             recovery does not sync w
 skip-recovery-rewrite            StoreFailureTests      recovery takes frames for durable because it can read them
 show-unproven-frames             StoreOpeningTests      a reader alone shows frames that nobody made durable
 sync-without-rewrite             HandOver|ProcessSearch a reader alone trusts a sync behind another's failed one
-publish-before-repair            HandOverTests          a takeover shows what a dead writer left before it is durable
+publish-before-repair            HandOver|ProcessSearch a takeover shows what a dead writer left before it is durable
 open-behind-writer               ReaderOpenTests        a read-only open does not wait for what was acknowledged before it
 cut-behind-parts                 TakeBackTests          a reader's version ends behind parts that may be taken back
 read-beyond-proof                StoreOpeningTests      a reader beside a writer shows what is not proven durable
@@ -48,8 +48,8 @@ forget-least-length              CutFile                a compacted file, a back
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
-reuse-pinned-page                StoreThread|StoreModel a page that a snapshot holds is used for something else
-forget-the-pin                   CheckpointPages        a checkpoint does not keep the pages whose addresses it has
+reuse-pinned-page                ProcessSearch          a page that a snapshot holds is used for something else
+forget-the-pin                   ProcessSearch          a checkpoint does not keep the pages whose addresses it has
 skip-copy-verification           CheckpointPages        bytes that rotted are sealed anew by whoever copies their page
 forget-damaged-page              Checkpoint|Recovery    a checkpoint says nothing of a page that failed its check
 change-published-page            StoreModelTests        a page that readers see is changed in place

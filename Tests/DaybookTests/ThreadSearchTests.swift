@@ -24,7 +24,10 @@ struct ThreadSearchTests {
   @Test("threads of one database keep every promise")
   func promises() {
     let swarm = ProcessSwarm(.threads)
-    for seed in 1...40 as ClosedRange<UInt64> { if let finding = swarm.run(seed: seed) { Issue.record("\(finding)") } }
+    // The last ones show mistakes of `Scripts/mutants.sh` about who waits for which sync.
+    for seed in Array(1...40) + [41, 69, 88] as [UInt64] {
+      if let finding = swarm.run(seed: seed) { Issue.record("\(finding)") }
+    }
     #expect(swarm.counts.handOvers > 500, "\(swarm.counts)")
   }
 

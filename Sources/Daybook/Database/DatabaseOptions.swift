@@ -142,6 +142,8 @@ extension Database {
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
     package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
+    /// Replaced pages of so many bytes are worth looking who still needs them.
+    package var reclaimByteCount = 1 << 20
     /// Memory for what a replay gathers to apply it in the order of names; 0 applies each operation at once.
     package var replayByteCount = 64 << 20
     /// Log since the last checkpoint that makes `close` write one.
@@ -188,6 +190,7 @@ extension Database {
       options.hasBackgroundThread = hasBackgroundThread && lock == .whileOpen
       options.partByteCount = partByteCount
       options.poisonsFreedMemory = poisonsFreedMemory
+      options.reclaimByteCount = reclaimByteCount
       options.replayByteCount = replayByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
       options.reserveByteCount = reserveByteCount

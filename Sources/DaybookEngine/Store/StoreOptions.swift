@@ -41,6 +41,9 @@ package struct StoreOptions: Sendable {
   package var checkpointMemoryByteCount = 512 << 20
   /// Memory that snapshots may hold back; past it the oldest is revoked.
   package var snapshotMemoryByteCount = 256 << 20
+  /// Replaced pages of so many bytes are worth looking who still needs them. With 0 all that nobody needs is freed by the next
+  /// commit, so that an address which has outlived its page shows.
+  package var reclaimByteCount = 1 << 20
   /// Log since the last checkpoint that makes `close` write another one.
   package var closeCheckpointByteCount = 32 << 10
   /// A transaction's operations go out in parts of this size.

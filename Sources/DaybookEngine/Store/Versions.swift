@@ -31,8 +31,8 @@ final class Versions: @unchecked Sendable {
   /// What they take of memory; of trees that were dropped as a whole only their roots.
   @safe @exclusivity(unchecked) private(set) var waitingByteCount = 0
   /// With so many waiting bytes it is worth looking who still needs them.
-  @safe @exclusivity(unchecked) private var reclaimThreshold = Versions.minimumReclaimByteCount
-  private static let minimumReclaimByteCount = 1 << 20
+  @safe @exclusivity(unchecked) private var reclaimThreshold: Int
+  private let leastReclaimByteCount: Int
   /// How often all that waits was looked through.
   private(set) var reclaimRoundCount = 0
 
@@ -42,6 +42,8 @@ final class Versions: @unchecked Sendable {
     self.editor = editor
     self.log = log
     snapshotMemoryByteCount = options.snapshotMemoryByteCount
+    leastReclaimByteCount = options.reclaimByteCount
+    reclaimThreshold = options.reclaimByteCount
   }
 
   deinit { for word in live.keys { StateReference(word: word).free() } }
@@ -151,7 +153,7 @@ final class Versions: @unchecked Sendable {
   /// The next look is worth it soon: what waits for a commit that is not durable yet comes free then.
   func reclaimSoon(_ hold: borrowing Turn.Hold) {
     reclaim(hold)
-    reclaimThreshold = Versions.minimumReclaimByteCount
+    reclaimThreshold = leastReclaimByteCount
   }
 
   /// Frees pages and states that no pinned version needs.
@@ -182,7 +184,7 @@ final class Versions: @unchecked Sendable {
     waitingByteCount = waitingPages.reduce(0) { $0 + DirtyPages.byteCount(of: $1.reference) }
     let limit = snapshotMemoryByteCount
     let held = waitingByteCount
-    reclaimThreshold = max(Versions.minimumReclaimByteCount, min(held * 2, limit), held + held / 8)
+    reclaimThreshold = max(leastReclaimByteCount, min(held * 2, limit), held + held / 8)
   }
 
   /// Frees the states that nobody pins. Returns the versions that are pinned, in order, and the newest that readers see.

@@ -50,7 +50,7 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
     options.durability = durability
     options.padding = padding
     options.partByteCount = partByteCount
-    options.poisonsFreedMemory = true
+    options.freeAtOnce()
     options.checkpoint.minimumLogByteCount = minimumLogByteCount
     options.checkpoint.maximumLogByteCount = max(64 << 10, minimumLogByteCount)
     options.closeCheckpointByteCount = closeCheckpointByteCount

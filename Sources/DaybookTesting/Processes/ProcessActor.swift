@@ -263,6 +263,9 @@ final class ProcessActor: @unchecked Sendable {
           throw CrashDeviation(
             "a transaction stands on commit \(parent), expected one that stands on \(history.present) and \(seen)")
         }
+        // What a transaction reads, its caller has seen, also when it goes back: of what others committed, what stays.
+        let others = history.othersPart(of: parent, writer: open.number)
+        try history.promise(others, "a transaction of process \(process.index) stood on commit \(others)")
         var state = history.attempts[parent].state
         let number = history.attempts.count
         attempted = history.begin(on: parent, writer: open.number)

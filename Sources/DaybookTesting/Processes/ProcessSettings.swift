@@ -74,6 +74,7 @@ package struct ProcessSettings: Sendable {
     options.lock = member.role == .turnTaker ? .perTransaction : .whileOpen
     options.access = member.isBuffered ? .buffered : .mapped
     options.pageCacheByteCount = 64 << 10
+    options.freeAtOnce()
     // Simulated: some hundred calls of others.
     options.lockTimeout = .milliseconds(10)
     options.proofTimeout = .milliseconds(10)

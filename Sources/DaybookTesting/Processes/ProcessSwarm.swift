@@ -18,18 +18,27 @@ package final class ProcessSwarm {
     self.checksTags = checksTags
   }
 
+  /// One run of several processes in so many has a thread for what is done in the background.
+  private static let backgroundOneIn = 6
+
   /// What a seed stands for.
   package static func draw(
     _ kind: Kind = .processes, seed: UInt64
   ) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
     if kind == .threads { return ThreadDraw.draw(seed: seed) }
     var generator = SeededGenerator(seed: seed)
-    let settings = ProcessSettings.random(seed: seed, &generator)
+    var settings = ProcessSettings.random(seed: seed, &generator)
     let isTroubled = Bool.random(using: &generator)
-    let scripts = settings.members.map { member in
+    var scripts = settings.members.map { member in
       (1...Int.random(in: 3..<16, using: &generator)).map {
         ProcessStep.random($0, member.role, isTroubled: isTroubled, &generator)
       }
+    }
+    // What a writer leaves to a thread of its own goes on beside its commits; `ThreadDraw` has more threads.
+    if Int.random(in: 0..<backgroundOneIn, using: &generator) == 0 {
+      settings.homes.append(0)
+      scripts.append(
+        ThreadDraw.script(.background, settings.members[0].role, length: 2..<8, freeOneIn: 12, isTroubled: false, &generator))
     }
     let oneIn = [2, 4, 10, 30, 100].randomElement(using: &generator) ?? 10
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))

@@ -44,7 +44,7 @@ final class SimulatedProcess: @unchecked Sendable {
   func current() throws -> ProcessOpen {
     try opening.withLock {
       if let open { return open }
-      let (floor, disk, number) = (history.present, disk, run.nextOpen())
+      let (present, durable, disk, number) = (history.present, history.durable, disk, run.nextOpen())
       let options = run.settings.options(member, open: number)
       let database = try Database.open(at: ProcessRun.path, options: options, disk: disk)
       // Another thread may have met the end of this process meanwhile.
@@ -55,7 +55,8 @@ final class SimulatedProcess: @unchecked Sendable {
       // A writer that does not come to prove its commits in time may have acknowledged more than a reader sees.
       let isBehind = database.store.recovery.isBehindWriter
       if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
-      try look(opened, floor: isBehind ? 0 : floor)
+      // A sync of another thread may have failed meanwhile, and the cache have dropped what was not durable.
+      try look(opened, floor: isBehind ? 0 : run.hasDroppedPages ? durable : present)
       return opened
     }
   }

@@ -4,7 +4,7 @@ import DaybookEngine
 /// done in the background, and now and then another process beside them.
 enum ThreadDraw {
   /// What a thread mostly does.
-  private enum Job: CaseIterable {
+  enum Job: CaseIterable {
     case writing, reading, background, anything
 
     func isPart(_ action: ProcessAction) -> Bool {
@@ -38,15 +38,23 @@ enum ThreadDraw {
     // Where nothing fails, threads stay at work together; else one of them soon closes what all have open.
     let isTroubled = oneIn(3)
     let scripts = jobs.map { (home, job) in
-      (1...Int.random(in: 2..<10, using: &generator)).map { number in
-        let isFree = oneIn(isTroubled ? 3 : 12)
-        while true {
-          let step = ProcessStep.random(number, members[home].role, isTroubled: isTroubled && isFree, &generator)
-          if isFree || job.isPart(step.action) { return step }
-        }
-      }
+      script(job, members[home].role, length: 2..<10, freeOneIn: isTroubled ? 3 : 12, isTroubled: isTroubled, &generator)
     }
     let oneIn = [2, 3, 6, 15, 50].randomElement(using: &generator) ?? 6
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
+  }
+
+  /// - Parameter freeOneIn: one step in so many is none of the job.
+  static func script(
+    _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool,
+    _ generator: inout SeededGenerator
+  ) -> [ProcessStep] {
+    (1...Int.random(in: length, using: &generator)).map { number in
+      let isFree = Int.random(in: 0..<freeOneIn, using: &generator) == 0
+      while true {
+        let step = ProcessStep.random(number, role, isTroubled: isTroubled && isFree, &generator)
+        if isFree || job.isPart(step.action) { return step }
+      }
+    }
   }
 }
