@@ -20,7 +20,7 @@ package enum FuzzOpen {
     var isCut = false
     var seen: Contents?
     if let database = try open(disk, isReadOnly: true) {
-      let contents = Contents(database)
+      let contents = Contents(database, isInspected: true)
       isClean = try check(database, comparesDepths: true)
       isCut = database.lastRecovery.missingByteCount > 0
       try require(!isClean || !isCut, "the check finds nothing in a file that was cut short")
@@ -33,7 +33,8 @@ package enum FuzzOpen {
     try require(!isCut, "a file that was cut short is open for writing")
     let contents = Contents(database)
     if let seen, isClean {
-      try require(seen.text == contents.text, "a writer sees another database than a reader:\n\(seen.text)\n\(contents.text)")
+      try require(
+        seen.answers == contents.answers, "a writer sees another database than a reader: \(seen.difference(from: contents))")
     }
     // What the reader found clean, an open for writing has not changed.
     if !isClean || seen == nil { isClean = try check(database) }
@@ -43,7 +44,10 @@ package enum FuzzOpen {
     try require(hasClosed || !isClean, "a clean file cannot be closed")
     guard hasWritten, hasClosed, isClean else { return }
     guard let again = try open(disk, isReadOnly: true) else { throw Forgery.Finding("a file that was written does not open") }
-    try require(Contents(again).text == after.text, "what was written is not what is read after opening again")
+    let last = Contents(again)
+    try require(
+      last.answers == after.answers,
+      "what was written is not what is read after opening again: \(after.difference(from: last))")
     try require(
       try check(again), "a clean file is damaged after a transaction: \((try? again.check(.deep))?.findings ?? [])")
   }
@@ -76,9 +80,9 @@ package enum FuzzOpen {
           record["n"] = 1 as Int64
           let known = try transaction.record(record.id)
           if known == nil || known?.type == "Fuzz" { try transaction.save(record, policy: .changedKeys) }
-          if let victim = try transaction.records(in: zone.id, limit: 1).first, victim.id != record.id {
-            try transaction.delete(victim.id)
-          }
+          let found = try transaction.records(in: zone.id, limit: 2)
+          if let changed = found.last, found.count > 1 { try change(changed, transaction) }
+          if let victim = found.first, victim.id != record.id { try transaction.delete(victim.id) }
         }
         try transaction.save(Zone(Zone.ID("fuzz")))
         try transaction.setMetadata(Data([1]), forKey: "fuzz")
@@ -90,17 +94,40 @@ package enum FuzzOpen {
     }
   }
 
-  /// Everything that a database answers, as text; errors by their code.
+  /// A save on top of bytes that nobody vouches for; the schema of the file may refuse it.
+  private static func change(_ record: Record, _ transaction: borrowing Transaction) throws {
+    var record = record
+    do {
+      try transaction.savepoint {
+        record["s"] = "changed"
+        record["late"] = Data([1, 2, 3])
+        record["where"] = [1.5, 2.5]
+        record["n"] = nil as Int64?
+        try transaction.save(record, policy: .changedKeys)
+      }
+    } catch let error as DatabaseError where error.code != .corrupted { _ = error.description }
+  }
+
+  /// Everything that a database answers, one hash for each answer; errors by their code. Words for all of it would take longer
+  /// than the database does.
   private struct Contents {
-    private(set) var text = ""
+    private(set) var answers: [Int] = []
+    /// What each answer was about.
+    private var subjects: [Subject] = []
     private(set) var failures: [String] = []
 
-    init(_ database: Database) {
+    private enum Subject { case commit, zone, record, type, again, history, feed, count, database, metadata, error }
+
+    /// - Parameter isInspected: the questions of the tool, too.
+    init(_ database: Database, isInspected: Bool = false) {
       guard let snapshot = attempt("snapshot", { try database.snapshot() }) else { return }
-      add("commit \(snapshot.sequence)")
+      add(.commit) { $0.combine(snapshot.sequence) }
       let zones = attempt("zones", { try snapshot.zones() }) ?? []
       for zone in zones {
-        add("zone \(zone.id) \(zone.capabilities.rawValue)")
+        add(.zone) {
+          $0.combine(zone.id)
+          $0.combine(zone.capabilities.rawValue)
+        }
         var names: [Record.ID] = []
         for record in attempt("records", { try snapshot.records(in: zone.id) }) ?? [] {
           describe(record)
@@ -108,24 +135,36 @@ package enum FuzzOpen {
         }
         if let types = attempt("types", { try snapshot.recordTypes(in: zone.id) }) {
           for (type, count) in types {
-            add("type \(type) \(count)")
             let found = attempt("records of a type", { try snapshot.records(in: zone.id, ofType: type) })
-            add("found \(found?.map(\.id.name) ?? [])")
+            add(.type) {
+              $0.combine(type)
+              $0.combine(count)
+              for record in found ?? [] { $0.combine(record.id.name) }
+            }
           }
         }
         for id in names.prefix(40) {
           if let record = attempt("record", { try snapshot.record(id) }) {
-            add("again \(record?.metadata?.changeTag ?? "none")")
+            add(.again) { $0.combine(record?.metadata?.changeTag) }
           }
           // Links to older versions may lead anywhere; the check does not follow them.
           if let history = attempt("history", mayFail: true, { try snapshot.history(of: id) }) {
-            add("history \(history.prefix(9).map(\.changeTag)) \(history.count)")
+            add(.history) {
+              for version in history.prefix(9) { $0.combine(version.changeTag) }
+              $0.combine(history.count)
+            }
           }
         }
         var token: ChangeToken?
         var pageCount = 0
         while let page = attempt("changes", { try snapshot.changes(in: zone.id, since: token, limit: 50) }) {
-          add("feed \(page.saved.map(\.id.name)) \(page.deleted.map { "\($0.id) \($0.type)" })")
+          add(.feed) {
+            for record in page.saved { $0.combine(record.id.name) }
+            for deletion in page.deleted {
+              $0.combine(deletion.id)
+              $0.combine(deletion.type)
+            }
+          }
           token = page.token
           pageCount += 1
           if !page.moreComing { break }
@@ -135,18 +174,31 @@ package enum FuzzOpen {
           }
         }
         if let count = attempt("change count", { try snapshot.changeCount(in: zone.id, since: nil) }) {
-          add("changes \(count)")
+          add(.count) { $0.combine(count) }
         }
       }
       if let page = attempt("database changes", { try snapshot.databaseChanges(since: nil) }) {
-        add("changed \(page.changed) \(page.deleted.map { "\($0.id) \($0.reason)" })")
+        add(.database) {
+          for zone in page.changed { $0.combine(zone) }
+          for deletion in page.deleted {
+            $0.combine(deletion.id)
+            $0.combine(deletion.reason)
+          }
+        }
       }
       for key in ["state", "late", "fuzz"] {
         if let value = attempt("metadata", { try snapshot.metadata(forKey: key) }) {
-          add("\(key) \(value.map { Array($0) } ?? [])")
+          add(.metadata) { $0.combine(value.map { [UInt8]($0) }) }
         }
       }
-      inspect(database)
+      if isInspected { inspect(database) }
+    }
+
+    /// The first answer that is not the same, in words.
+    func difference(from other: Contents) -> String {
+      let index = zip(answers, other.answers).prefix { $0 == $1 }.count
+      let subject = index < subjects.count ? "\(subjects[index])" : "end"
+      return "answer \(index) of \(answers.count) and \(other.answers.count), about a \(subject)"
     }
 
     /// What the tool shows; how long it takes and that it comes back is what counts.
@@ -163,23 +215,35 @@ package enum FuzzOpen {
     }
 
     private mutating func describe(_ record: Record) {
-      var line = "\(record.id) \(record.type) \(record.parent?.id.name ?? "-")"
-      if let metadata = record.metadata { line += " \(metadata.changeTag) \(metadata.creatorUserID ?? "-")" }
-      for key in record.keys {
-        // Values by their hash: words for them take longer than all else.
-        line += " \(key)=\((record[key] as Record.Value?)?.hashValue ?? 0)"
+      add(.record) {
+        $0.combine(record.id)
+        $0.combine(record.type)
+        $0.combine(record.parent?.id.name)
+        $0.combine(record.metadata?.changeTag)
+        $0.combine(record.metadata?.creatorUserID)
+        for key in record.keys {
+          $0.combine(key)
+          $0.combine(record[key] as Record.Value?)
+        }
       }
-      add(line)
     }
 
-    private mutating func add(_ line: String) { text += line + "\n" }
+    private mutating func add(_ subject: Subject, _ answer: (inout Hasher) -> Void) {
+      var hasher = Hasher()
+      answer(&hasher)
+      answers.append(hasher.finalize())
+      subjects.append(subject)
+    }
 
     /// - Parameter mayFail: of what the check does not look at.
     private mutating func attempt<R: ~Copyable>(
       _ what: String, mayFail: Bool = false, _ body: () throws -> R
     ) -> R? {
       do { return try body() } catch {
-        add("\(what): \((error as? DatabaseError).map { "\($0.code)" } ?? "no error of the database")")
+        add(.error) {
+          $0.combine(what)
+          $0.combine((error as? DatabaseError)?.code)
+        }
         if !mayFail { failures.append("\(what): \(error)") }
         return nil
       }

@@ -57,7 +57,14 @@ package struct FuzzTrial {
   private var replicas: [Replica]
   private var seed: UInt64 = 1
 
-  private let zones: [Zone.ID]
+  /// How often everything was compared.
+  private var compareCount = 0
+
+  private static let zones = try! [Zone.ID.default, Zone.ID("A"), Zone.ID("B")]
+  private static let nameCount = 24
+  /// All records that there may be, by zone and name.
+  private static let ids = zones.map { zone in (0..<nameCount).map { try! Record.ID("r\($0)", in: zone) } }
+  private var zones: [Zone.ID] { FuzzTrial.zones }
 
   package static func run(_ input: [UInt8]) throws {
     var trial = try FuzzTrial(input)
@@ -66,7 +73,6 @@ package struct FuzzTrial {
 
   private init(_ bytes: [UInt8]) throws {
     input = FuzzInput(bytes)
-    zones = try [.default, Zone.ID("A"), Zone.ID("B")]
     replicas = [Replica(zone: 0), Replica(zone: 1)]
     database = try Database.open(at: "a.daybook", options: FuzzForging.options(seed: 1), disk: disk)
   }
@@ -87,7 +93,7 @@ package struct FuzzTrial {
     let looksFirst = stepCount & 1 == 0
     if looksFirst { try check() }
     try reopen()
-    try compare()
+    try compare(isLast: true)
     if !looksFirst { try check() }
     for index in replicas.indices { try follow(index) }
     try database.close()
@@ -184,16 +190,16 @@ package struct FuzzTrial {
   ) throws {
     let code = input.byte()
     let zone = code >> 4 & 3 == 3 ? 0 : code >> 4 & 3
-    let name = input.number(below: 24)
-    let id = try Record.ID("r\(name)", in: zones[zone])
+    let name = input.number(below: FuzzTrial.nameCount)
+    let id = FuzzTrial.ids[zone][name]
     switch code & 15 {
     case 0..<7, 14:
       let length = code & 0x80 != 0 ? input.byte() * 16 : input.byte() & 31
       let value = [UInt8](repeating: UInt8(name), count: length)
       var record = try Record(type: name & 1 == 0 ? "Even" : "Odd", id: id)
       record["v"] = Data(value)
-      let owner: Int? = code & 15 == 14 ? input.number(below: 24) : nil
-      record["o"] = try owner.map { Record.Reference(try Record.ID("r\($0)", in: zones[zone]), action: .deleteSelf) }
+      let owner: Int? = code & 15 == 14 ? input.number(below: FuzzTrial.nameCount) : nil
+      record["o"] = owner.map { Record.Reference(FuzzTrial.ids[zone][$0], action: .deleteSelf) }
       try expect(next.zones[zone] == nil ? .zoneNotFound : nil, "save") { () throws(DatabaseError) in
         try transaction.save(record, policy: .allKeys)
       }
@@ -258,16 +264,20 @@ package struct FuzzTrial {
     try require(found == value, "\(what): \(String(describing: found)), expected \(String(describing: value))")
   }
 
-  private func compare() throws {
+  /// Whole zones each time. Name by name only some, others each time, and all of them at the end: what is wrong stays wrong.
+  private mutating func compare(isLast: Bool = false) throws {
+    compareCount += 1
     let snapshot = try database.snapshot()
     try require(snapshot.sequence == sequence, "commit \(snapshot.sequence), expected \(sequence)")
     let found = try snapshot.zones().map(\.id)
     try require(found == state.zones.keys.map { zones[$0] }.sorted(), "zones \(found)")
     for (zone, values) in state.zones {
       let records = try snapshot.records(in: zones[zone])
-      try require(records.map(\.id.name) == values.keys.map { "r\($0)" }.sorted(), "records of \(zones[zone])")
-      for name in 0..<24 {
-        let id = try Record.ID("r\(name)", in: zones[zone])
+      let ids = FuzzTrial.ids[zone]
+      let names = values.keys.sorted { ids[$0] < ids[$1] }
+      try require(records.map(\.id) == names.map { ids[$0] }, "records of \(zones[zone])")
+      for (record, name) in zip(records, names) { try compare(record, values[name], "r\(name) of all") }
+      for (name, id) in ids.enumerated() where isLast || name % 4 == compareCount % 4 {
         try compare(try snapshot.record(id), values[name], "r\(name)")
         let sources = try snapshot.referencing(id).map(\.id.name)
         let expected = (state.owners[zone] ?? [:]).filter { $0.value == name }.map { "r\($0.key)" }

@@ -35,6 +35,11 @@ package enum Forgery {
     }
   }
 
+  /// Where the payload of the frame at an offset ends, cut where the image does.
+  package static func payloadEnd(of image: [UInt8], at offset: Int) -> Int {
+    image.withView { payloadRange($0, offset).upperBound }
+  }
+
   /// The image with everything sealed that looks like header, frame, operation or page.
   package static func sealed(_ image: [UInt8]) -> [UInt8] {
     let buffer = ByteBuffer(capacity: max(16, image.count))
