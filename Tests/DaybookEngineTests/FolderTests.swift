@@ -46,6 +46,9 @@ struct FolderTests {
     return String(decoding: buffer.view.array, as: UTF8.self)
   }
 
+  /// Attributes of this user's, of which the system refuses nothing.
+  private func own(_ mode: UInt32) -> FileAttributes { FileAttributes(mode: mode, owner: geteuid(), group: getegid()) }
+
   private func failure(_ body: () throws -> Void) -> DiskFailure? {
     do { try body() } catch { return error as? DiskFailure }
     return nil
@@ -64,12 +67,12 @@ struct FolderTests {
       expect(.notFound, folder.place("a")) { _ = try folder.open("a", .readContent) }
       expect(.notFound, folder.place("sub")) { _ = try folder.folder("sub") }
       #expect(try folder.identity(of: "a") == nil)
-      let file = try folder.create("a", byteCount: nil, like: FileAttributes(mode: 0o640))
+      let file = try folder.create("a", byteCount: nil, like: own(0o640))
       #expect(try file.attributes().mode == 0o640)
       try write("one", to: file)
       expect(.exists, folder.place("a")) { _ = try folder.create("a", byteCount: 3, like: nil) }
       #expect(try folder.identity(of: "a") == file.identity)
-      let sub = try folder.makeFolder("sub", like: FileAttributes(mode: 0o750))
+      let sub = try folder.makeFolder("sub", like: own(0o750))
       #expect(try sub.attributes().mode == 0o750 && disk.attributes(of: sub.path).mode == 0o750)
       expect(.exists, folder.place("sub")) { _ = try folder.makeFolder("sub", like: nil) }
       #expect(try folder.entries() == [.init(name: "a", isDirectory: false), .init(name: "sub", isDirectory: true)])
@@ -252,8 +255,7 @@ struct FolderTests {
       let status = inChild {
         umask(0)
         guard let file = try? folder.create("a", byteCount: nil, like: nil), (try? file.attributes().mode) == 0o600,
-          let wide = try? folder.create(
-            "b", byteCount: nil, like: FileAttributes(mode: 0o666, owner: geteuid(), group: getegid())),
+          let wide = try? folder.create("b", byteCount: nil, like: own(0o666)),
           (try? wide.attributes().mode) == 0o666,
           let sub = try? folder.makeFolder("c", like: nil), (try? sub.attributes().mode) == 0o700,
           let open = try? folder.open("d", .createNew), (try? open.attributes().mode) == 0o644

@@ -84,7 +84,7 @@ struct FileRightsTests {
       let database = try Database.open(at: path)
       try setMode(mode, of: path)
       try fill(database)
-      let directoryMode = mode | (mode & 0o444) >> 2
+      let directoryMode = mode | (mode & 0o444) >> 2 | 0o700
       #expect(try self.mode(path + ".assets") == directoryMode)
       for entry in try SystemDisk().entries(of: path + ".assets") where entry.isDirectory {
         #expect(try self.mode(path + ".assets/" + entry.name) == directoryMode)

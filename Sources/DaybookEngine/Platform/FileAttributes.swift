@@ -29,10 +29,11 @@ package struct FileAttributes: Hashable, Sendable {
     return result
   }
 
-  /// The same for a directory of what belongs to this file: whoever may read may enter.
+  /// The same for a directory of what belongs to this file: whoever may read may enter. Its owner may do everything there, also
+  /// where he may only read the file: an open that may write goes on when that right is taken away.
   package var ofDirectory: FileAttributes {
     var result = self
-    result.mode |= (mode & 0o444) >> 2
+    result.mode |= (mode & 0o444) >> 2 | 0o700
     if let list = extended[AccessList.posixName] { result.extended[AccessList.posixName] = AccessList.entering(list) }
     return result
   }

@@ -25,6 +25,8 @@ extension Store {
       let header = try readHeader(file, options)
       let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
       background = opened
+      // The name may lead elsewhere by now; pages of this file would be written there.
+      guard opened.identity == file.identity else { throw .refused(reason: "the database's name leads to another file") }
       let log = try log(of: file, header, options)
       var plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
       plan.compare(with: header, fileEnd: log.end)
