@@ -58,12 +58,12 @@ package struct BenchmarkLoops: Sendable {
     let begin = SystemClock.monotonicNanoseconds()
     var last = begin
     var number = first
-    while last - begin < nanoseconds {
+    while SystemClock.nanoseconds(from: begin, to: last) < nanoseconds {
       workload.makeKey(number, into: key)
       workload.makeValue(number, round: 0, into: value)
       try store.write { transaction in try transaction.put(key.view, value.view) }
       let now = SystemClock.monotonicNanoseconds()
-      result.append((last - begin, now - last))
+      result.append((SystemClock.nanoseconds(from: begin, to: last), SystemClock.nanoseconds(from: last, to: now)))
       last = now
       number += 1
     }

@@ -90,7 +90,7 @@ struct DescriptionTests {
 
   @Test("nothing that is shown moves a cursor or turns the text around")
   func activeScalars() throws {
-    var record = try Record(type: "Book", id: Record.ID("a\u{202E}b", in: Zone.ID("Li\u{1B}[2Jb")))
+    var record = try Record(type: "Book", id: Record.ID("a", in: Zone.ID("Li\u{1B}[2J\u{202E}b")))
     record["title"] = "x\n\u{9B}31m\u{202E}"
     let title = try #require(record["title"] as Record.Value?)
     for text in ["\(record)", record.debugDescription, title.description] {
@@ -123,7 +123,7 @@ struct DescriptionTests {
     #expect("\(result)".hasPrefix("0 saved, "))
     let version = try #require(try database.history(of: Record.ID("dune", in: zone)).first)
     #expect("\(version)".contains("Book Library/dune"))
-    #expect(try database.statistics().description.contains("records: 0 in 1 zones"))
+    #expect(try database.statistics().description.contains("records: 0 in "))
     let snapshot = try database.snapshot()
     #expect(snapshot.description.hasPrefix("snapshot of database") && snapshot.description.hasSuffix("at 2"))
     try database.close()
