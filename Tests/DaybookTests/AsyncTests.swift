@@ -129,6 +129,35 @@ struct AsyncTests {
     #expect(count == 52)
   }
 
+  @Test("a database is closed with its last reference, also after many contents were saved at once")
+  func endsWithLastReference() async throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.file("a.daybook")
+    weak var left: Database?
+    func saveMany() async throws {
+      let database = try Database.open(at: path)
+      left = database
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<24 {
+          group.addTask {
+            var record = try Record.fresh("r\(number)")
+            record["file"] = Asset(data: AssetBench.content(number))
+            _ = try await database.modify(saving: [record])
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    try await saveMany()
+    // The last block may still be on its way out of its queue.
+    for _ in 0..<500 where left != nil { try await Task.sleep(for: .milliseconds(20)) }
+    #expect(left == nil)
+    let database = try { try Database.open(at: path) }()
+    #expect(try { try database.recordCount(in: .default) }() == 24)
+    try { try database.close() }()
+  }
+
   @Test("contents are taken in, and reads go on, while a transaction is under way and many assets are prepared")
   func preparesBesideTransaction() async throws {
     let database = try Database.scratch { $0.inlineAssetByteCount = 0 }

@@ -246,7 +246,8 @@ final class WorkQueues: Sendable {
 
   private struct IngestLine {
     var runningCount = 0
-    var waiting: ArraySlice<@Sendable () -> Void> = []
+    /// What is taken leaves at once: it holds the database, and the contents that are to be taken in.
+    var waiting: [@Sendable () -> Void] = []
   }
 
   func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
@@ -263,25 +264,25 @@ final class WorkQueues: Sendable {
   }
 
   private func startIngest(_ work: @escaping @Sendable () -> Void) {
-    let isNext = ingestLine.withLock { line in
-      if line.runningCount == WorkQueues.ingestWidth {
-        line.waiting.append(work)
-        return false
-      }
+    let needsThread = ingestLine.withLock { line in
+      line.waiting.append(work)
+      guard line.runningCount < WorkQueues.ingestWidth else { return false }
       line.runningCount += 1
       return true
     }
-    guard isNext else { return }
+    guard needsThread else { return }
     ingests.async { [self] in
-      var next: (@Sendable () -> Void)? = work
-      while let work = next {
-        work()
-        next = ingestLine.withLock { line in
-          let next = line.waiting.popFirst()
-          if next == nil { line.runningCount -= 1 }
-          return next
-        }
+      while let work = nextIngest() { work() }
+    }
+  }
+
+  private func nextIngest() -> (@Sendable () -> Void)? {
+    ingestLine.withLock { line in
+      if line.waiting.isEmpty {
+        line.runningCount -= 1
+        return nil
       }
+      return line.waiting.removeFirst()
     }
   }
 

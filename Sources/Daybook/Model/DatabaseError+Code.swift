@@ -99,7 +99,7 @@ extension DatabaseError {
     case notADatabase = 1007
     /// The file was written by a newer version of Daybook.
     case formatTooNew = 1008
-    /// The snapshot has been open for too long.
+    /// The snapshot ended: it was open for too long, or its file was opened anew.
     case snapshotTooOld = 1009
     /// The change token belongs to a copy of this database that went its own way.
     case changeTokenForked = 1010
@@ -158,7 +158,7 @@ extension DatabaseError.Code {
     case .closed: "The database is closed."
     case .notADatabase: "The file is not a Daybook database."
     case .formatTooNew: "The file was written by a newer version of Daybook."
-    case .snapshotTooOld: "The snapshot has been open for too long."
+    case .snapshotTooOld: "The snapshot ended: it was open for too long, or its file was opened anew."
     case .changeTokenForked: "The change token belongs to a copy of this database that went its own way."
     case .valueTooLarge: "The value is too large to be stored."
     }
