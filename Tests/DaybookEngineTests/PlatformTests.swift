@@ -240,6 +240,22 @@ struct DiskTests {
     }
   }
 
+  @Test("a file that claims to be as long as a number can be is refused, and ends no process")
+  func longestFile() throws {
+    for byteCount in [Int.max, .max - 1, .max - 4095, .max >> 1, (.max >> 1) + 1] {
+      #expect(SystemFile.wholePieces(byteCount) > Int.max >> 2)
+      #expect(AddressSpace.wish(forFileOf: byteCount) > 0)
+    }
+    #expect(SystemFile.wholePieces(1) == SystemFile.wholePieces(64 << 20) && SystemFile.wholePieces((64 << 20) + 1) == 128 << 20)
+    // Where the file system lets a file have such a length.
+    try withDisk(.system) { disk, directory in
+      let file = try disk.open(directory + "/long", .createNew)
+      defer { file.close() }
+      guard (try? file.truncate(to: .max)) != nil else { return }
+      #expect(throws: DiskFailure.self) { try file.map(through: .max) }
+    }
+  }
+
   @Test("an exclusive lock shuts out other descriptions, a shared one only exclusive ones", arguments: Kind.allCases)
   func locks(kind: Kind) throws {
     try withDisk(kind) { disk, directory in

@@ -25,7 +25,8 @@ package enum AddressSpace {
   static func wish(forFileOf byteCount: Int) -> Int {
     if isPlentiful { return 1 << 40 }
     // Twice the length, because a file becomes twice as long as what lives in it before it is compacted.
-    return max(isAmple ? 8 << 30 : 256 << 20, byteCount.multipliedReportingOverflow(by: 2).partialValue)
+    let (twice, isTooMuch) = byteCount.multipliedReportingOverflow(by: 2)
+    return max(isAmple ? 8 << 30 : 256 << 20, isTooMuch ? byteCount : twice)
   }
 
   /// What to reserve for a file in memory, of which nobody knows how long it will be.

@@ -213,8 +213,10 @@ import Synchronization
     }
   }
 
-  private static func wholePieces(_ byteCount: Int) -> Int {
-    (byteCount + pieceByteCount - 1) / pieceByteCount * pieceByteCount
+  /// A length near the largest number, which a file may claim to have, becomes the last whole piece below it.
+  static func wholePieces(_ byteCount: Int) -> Int {
+    let largest = Int.max / pieceByteCount * pieceByteCount
+    return byteCount > largest ? largest : (byteCount + pieceByteCount - 1) / pieceByteCount * pieceByteCount
   }
 
   /// Reserves once; a refusal is final too, because `base` must not change.
