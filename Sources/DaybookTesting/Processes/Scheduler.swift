@@ -316,7 +316,12 @@ private final class Baton: Sendable {
     }
   }
 
-  func wait() { _ = wait(nanoseconds: .max) }
+  /// Without a limit: a limit asks for the time, and an actor that has given the baton away may not move the scheduler's clock.
+  func wait() {
+    monitor.withLock {
+      while !isGiven.exchange(false, ordering: .relaxed) { monitor.wait() }
+    }
+  }
 
   /// False when the time is over.
   func wait(nanoseconds: UInt64) -> Bool {
