@@ -129,6 +129,43 @@ struct AsyncTests {
     #expect(count == 52)
   }
 
+  @Test("small and unchanged contents do not stand behind long ones, and who is cancelled leaves the line")
+  func shortWay() async throws {
+    let database = try Database.scratch()
+    let changed = try await database.write { transaction in
+      var record = try Record.fresh("old")
+      record["file"] = Asset(data: AssetBench.content(1))
+      return try transaction.save(record)
+    }
+    // As many as may be taken in at a time, and none of them ends before it may.
+    let mayEnd = Monitor()
+    let state = Locked((startedCount: 0, isDone: false))
+    let long = (0..<WorkQueues.ingestWidth).map { _ in
+      Task {
+        try await database.queues.ingest {
+          state.withLock { $0.startedCount += 1 }
+          mayEnd.withLock { while !state.withLock({ $0.isDone }) { mayEnd.wait() } }
+        }
+      }
+    }
+    while state.withLock({ $0.startedCount }) < WorkQueues.ingestWidth { await Task.yield() }
+    var small = try Record.fresh("small")
+    small["file"] = Asset(data: Data([1, 2, 3]))
+    var unchanged = changed
+    unchanged["n"] = 1
+    _ = try await database.modify(saving: [small, unchanged])
+    let cancelled = Task { try await database.prepare(Asset(data: Data(count: 1 << 20))) }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+    mayEnd.withLock {
+      state.withLock { $0.isDone = true }
+      mayEnd.broadcast()
+    }
+    for task in long { try await task.value }
+    #expect(try await database.prepare(Asset(data: Data(count: 1 << 20))).sha256 != nil)
+    try { try database.close() }()
+  }
+
   @Test("a database is closed with its last reference, also after many contents were saved at once")
   func endsWithLastReference() async throws {
     let folder = try TemporaryFolder()

@@ -231,6 +231,23 @@ struct HandOverTests {
     try a.close()
   }
 
+  @Test("a resume of a database that is not suspended, whose look at the file fails, leaves it awake")
+  func resumeAwake() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk) {
+      $0.lock = .perTransaction
+      $0.access = .buffered
+    }
+    try Self.increment(a)
+    let b = try Self.open(disk, seed: 2)
+    try Self.increment(b)
+    disk.inject(SimulatedFault([.read], call: 1))
+    #expect(failure { try a.resume() }?.code == .ioFailed)
+    try Self.increment(a)
+    #expect(try Self.count(a) == 3)
+    try a.close()
+  }
+
   @Test("commits of others are told as missed, also when the file had to be opened again")
   func missed() async throws {
     let disk = SimulatedDisk(seed: 1)

@@ -22,8 +22,8 @@ extension Database {
       try checkRequest(records, ids)
       return prepared(records)
     }
-    let takesContentsIn = records.contains { $0.hasEditedAssets || $0.body.namesAssets }
-    let (records, unprepared, holds) = try await takesContentsIn ? queues.ingest(prepare) : queues.read(prepare)
+    let (records, unprepared, holds) = try await records.contains(where: takesContentsIn)
+      ? queues.ingest(prepare) : queues.read(prepare)
     return try await write(origin: origin) { [self] transaction in
       transaction.context.preparedHolds = holds
       return try modify(transaction.context, records, ids, policy, atomically, unprepared)

@@ -59,6 +59,16 @@ extension Database {
     }
   }
 
+  /// Whether preparing the record takes in a content that may be long: one that will not lie in the record, or that another
+  /// database has.
+  func takesContentsIn(_ record: Record) -> Bool {
+    if let source = record.body.services?.assets, source.store !== library.store, record.body.namesAssets { return true }
+    return record.editedAssets.contains { asset in
+      if case .stored(let source) = asset.storage.source, source.store === library.store { return false }
+      return asset.byteCount > options.inlineAssetByteCount
+    }
+  }
+
   typealias PreparedRecords = (records: [Record], failures: [Int: DatabaseError], holds: [AssetDigest: AssetHold])
 
   /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be; and what keeps

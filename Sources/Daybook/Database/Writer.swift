@@ -5,6 +5,7 @@
 #endif
 import DaybookEngine
 import Dispatch
+import Synchronization
 
 /// What a database remembers between write transactions. Belongs to the holder of the turn.
 ///
@@ -244,10 +245,19 @@ final class WorkQueues: Sendable {
   private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
   private let ingestLine = Locked(IngestLine())
 
+  /// One content, or one record's, in the line.
+  private final class Ingest: Sendable {
+    let isCancelled = Atomic<Bool>(false)
+    /// Called once, with whether it was cancelled before its time came.
+    let work: @Sendable (_ isCancelled: Bool) -> Void
+
+    init(_ work: @escaping @Sendable (_ isCancelled: Bool) -> Void) { self.work = work }
+  }
+
   private struct IngestLine {
     var runningCount = 0
     /// What is taken leaves at once: it holds the database, and the contents that are to be taken in.
-    var waiting: [@Sendable () -> Void] = []
+    var waiting: [Ingest] = []
   }
 
   func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
@@ -256,27 +266,44 @@ final class WorkQueues: Sendable {
     }
   }
 
-  /// Takes contents in.
+  /// Takes contents in. A task that is cancelled while it stands in line leaves it, with `CancellationError`.
   func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      startIngest { continuation.resume(with: Result { try body() }) }
+    let own = Locked<Ingest?>(nil)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let ingest = Ingest { isCancelled in
+          continuation.resume(
+            with: Result {
+              if isCancelled { throw CancellationError() }
+              return try body()
+            })
+        }
+        own.withLock { $0 = ingest }
+        if Task.isCancelled { ingest.isCancelled.store(true, ordering: .sequentiallyConsistent) }
+        start(ingest)
+      }
+    } onCancel: {
+      if let ingest = own.withLock({ $0 }) { cancel(ingest) }
     }
   }
 
-  private func startIngest(_ work: @escaping @Sendable () -> Void) {
-    let needsThread = ingestLine.withLock { line in
-      line.waiting.append(work)
-      guard line.runningCount < WorkQueues.ingestWidth else { return false }
+  private func start(_ ingest: Ingest) {
+    let (isCancelled, needsThread) = ingestLine.withLock { line in
+      // Whoever cancels later finds it in the line.
+      if ingest.isCancelled.load(ordering: .sequentiallyConsistent) { return (true, false) }
+      line.waiting.append(ingest)
+      guard line.runningCount < WorkQueues.ingestWidth else { return (false, false) }
       line.runningCount += 1
-      return true
+      return (false, true)
     }
+    if isCancelled { return ingest.work(true) }
     guard needsThread else { return }
     ingests.async { [self] in
-      while let work = nextIngest() { work() }
+      while let ingest = nextIngest() { ingest.work(false) }
     }
   }
 
-  private func nextIngest() -> (@Sendable () -> Void)? {
+  private func nextIngest() -> Ingest? {
     ingestLine.withLock { line in
       if line.waiting.isEmpty {
         line.runningCount -= 1
@@ -284,6 +311,16 @@ final class WorkQueues: Sendable {
       }
       return line.waiting.removeFirst()
     }
+  }
+
+  private func cancel(_ ingest: Ingest) {
+    ingest.isCancelled.store(true, ordering: .sequentiallyConsistent)
+    let hasWaited = ingestLine.withLock { line in
+      guard let index = line.waiting.firstIndex(where: { $0 === ingest }) else { return false }
+      line.waiting.remove(at: index)
+      return true
+    }
+    if hasWaited { ingest.work(true) }
   }
 
   /// `turn` does the transaction and says what to wait for; its result is told when `wait` has returned.

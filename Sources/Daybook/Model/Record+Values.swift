@@ -128,6 +128,20 @@ extension Record {
     }
   }
 
+  /// The assets that were set since the record was read.
+  package var editedAssets: [Asset] {
+    guard hasEditedAssets else { return [] }
+    return withEdits { edits in
+      edits.indices.flatMap { index -> [Asset] in
+        switch edits[index].value {
+        case .asset(let asset): [asset]
+        case .assets(let list): list
+        default: []
+        }
+      }
+    }
+  }
+
   /// Replaces the assets that were set since the record was read: the database stores them, then knows their digests.
   ///
   /// - Parameter replacement: from an asset to the asset as it is stored. What it throws leaves with record and key.

@@ -130,9 +130,29 @@ extension Database.Recovery: CustomStringConvertible {
   }
 }
 
-extension Database: CustomStringConvertible {
+extension Database: CustomStringConvertible, CustomReflectable {
   /// The path of the file. Reads nothing.
   public var description: String { "database \(ShownText.escaped(path))" }
+
+  /// The path and the options.
+  public var customMirror: Mirror { Mirror(self, children: ["path": path, "options": options]) }
+}
+
+extension Database.Options: CustomReflectable {
+  /// What is set, but for the cipher, which has the key.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "durability": durability, "isReadOnly": isReadOnly, "access": access, "pageCacheByteCount": pageCacheByteCount,
+        "lock": lock, "lockTimeout": lockTimeout, "checkpoint": checkpoint, "compaction": compaction, "padding": padding,
+        "snapshotMemory": snapshotMemory, "limits": limits, "dialect": dialect, "schema": schema,
+        "inlineAssetByteCount": inlineAssetByteCount, "assetGrace": assetGrace, "userID": userID as Any,
+        "deviceID": deviceID as Any, "cipher": cipher == nil ? "none" : "hidden",
+        "acceptsUnsealedValues": acceptsUnsealedValues,
+      ],
+      displayStyle: .struct)
+  }
 }
 
 extension Snapshot {

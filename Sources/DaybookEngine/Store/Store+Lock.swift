@@ -220,14 +220,15 @@ extension StoreSwitch {
     replacing.lock()
     defer { replacing.unlock() }
     let store = self.store
+    let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
     do { try store.resume() } catch {
       guard case .moved(let cause) = error else { throw error }
       return try reload(store, cause)
     }
     // Whoever keeps the lock has caught up by taking it. Where the look fails, nothing is resumed: what the database does
-    // beside its store would not be, either.
+    // beside its store would not be, either. A database that was awake stays so.
     do { _ = try refresh(store) } catch {
-      try? self.store.suspend()
+      if wasSuspended { try? self.store.suspend() }
       throw error
     }
   }

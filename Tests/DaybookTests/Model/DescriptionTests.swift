@@ -129,6 +129,18 @@ struct DescriptionTests {
     try database.close()
   }
 
+  @Test("neither a database nor its options show the cipher, which has the key")
+  func hiddenCipher() throws {
+    var options = Database.Options()
+    options.cipher = TestCipher(key: "the key of all")
+    let database = try Database.inMemory(options: options)
+    for text in [Self.dumped(options), "\(options)", Self.dumped(database), "\(database)"] {
+      #expect(!text.contains("the key of all") && !text.contains("TestCipher"))
+    }
+    #expect(Self.dumped(options).contains("durability") && Self.dumped(database).contains("hidden"))
+    try database.close()
+  }
+
   @Test("the localized description of an error is its sentence with path, name and sizes, and no number of an enumeration")
   func localizedErrors() throws {
     let error: any Error = DatabaseError(
