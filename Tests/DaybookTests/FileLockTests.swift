@@ -268,6 +268,22 @@ struct FileLockTests {
     try Self.expectAll((0..<10).map { "other \($0)" }, on: disk)
   }
 
+  @Test("one thread that always writes offers the lock to who waits, though it gives it back after each commit")
+  func fairGaps() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk, seed: 1)
+    let other = try disk.open(Self.path, .readWrite)
+    // It waits, and never looks at the right moment.
+    #expect(try other.tryLock(.waiting, .shared))
+    let end = SystemClock.monotonicNanoseconds() + 10_000_000_000
+    while a.store.fileLock.missCount == 0, SystemClock.monotonicNanoseconds() < end { try Self.set(a, "again") }
+    #expect(a.store.fileLock.missCount > 0)
+    other.close()
+    try Self.set(a, "after")
+    try a.close()
+    try Self.expectAll(["again", "after"], on: disk)
+  }
+
   @Test("whoever waits for the lock gets it, though the machine lets it look only now and then")
   func lateWaiter() throws {
     let disk = SimulatedDisk(seed: 1)

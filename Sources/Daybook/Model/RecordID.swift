@@ -65,7 +65,7 @@ extension Record {
 
 extension Record.ID: CustomStringConvertible {
   /// `zone/name`.
-  public var description: String { "\(zone)/\(name)" }
+  public var description: String { "\(zone)/\(ShownText.escaped(name))" }
 }
 
 extension Record.ID: Codable {

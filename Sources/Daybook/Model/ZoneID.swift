@@ -58,7 +58,7 @@ extension Zone.ID: Hashable, Comparable {
 
 extension Zone.ID: CustomStringConvertible {
   /// The name, and the owner when it is another user.
-  public var description: String { hasDefaultOwner ? name : "\(name) of \(owner)" }
+  public var description: String { ShownText.escaped(hasDefaultOwner ? name : "\(name) of \(owner)") }
 }
 
 extension Zone.ID: Codable {

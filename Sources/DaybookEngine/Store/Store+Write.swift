@@ -25,6 +25,7 @@ extension Store {
     do throws(StoreError) {
       try checkUsable()
       if !fileLock.isHeld {
+        if options.locksPerTransaction { fileLock.letOthersGoFirstIfDue(hold) }
         try acquireFileLock(since: start, hold)
       } else if options.locksPerTransaction {
         try letOthersHaveTheFileLock(hold)
