@@ -72,6 +72,7 @@ extension Database {
     options.durability = .relaxed
     options.lock = .whileOpen
     options.compaction.isAutomatic = false
+    let made: any DiskFile
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
@@ -80,19 +81,22 @@ extension Database {
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
       writable?.mode |= 0o600
-      try Store.create(
+      made = try Store.make(
         temporary, disk: disk, options: options.storeOptions, copying: original, like: writable)
     } catch { throw DatabaseError(error, path: target) }
+    defer { made.close() }
     let copy: Database
     let name: CopyName
     do throws(DatabaseError) {
-      copy = try open(at: temporary, options: options, disk: disk)
+      copy = try open(at: temporary, made: made, options: options, disk: disk)
       do { name = try CopyName(of: copy, target: target, attributes: attributes, disk: disk) } catch {
         throw DatabaseError(error)
       }
     } catch {
-      // Somebody else may have found it unlocked, and have it now.
-      try? Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
+      // Somebody else may have found it unlocked, and have it now, or have put another in its place.
+      if (try? disk.folder(holding: temporary).identity(of: lastName(of: temporary))) == made.identity {
+        try? Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
+      }
       throw error
     }
     var failure: DatabaseError?
@@ -155,9 +159,11 @@ private struct CopyName {
 
   /// `.notRegular` unless the temporary name is the copy's, and no link that leads to a file elsewhere.
   func requireCopy() throws(DiskFailure) {
-    guard try folder.identity(of: temporary) == identity else {
-      throw DiskFailure(.open, path: folder.place(temporary), kind: .notRegular, code: ErrorNumber.exists)
-    }
+    guard try folder.identity(of: temporary) == identity else { throw isAnother }
+  }
+
+  private var isAnother: DiskFailure {
+    DiskFailure(.open, path: folder.place(temporary), kind: .notRegular, code: ErrorNumber.exists)
   }
 
   /// Clears away what another copy to the same target has left.
@@ -179,8 +185,10 @@ private struct CopyName {
       if let attributes, attributes.mode & 0o600 != 0o600 {
         let file = try folder.open(temporary, .readOnly)
         defer { file.close() }
+        guard file.identity == identity else { throw isAnother }
         try file.setAttributes(attributes)
       }
+      try requireCopy()
       try folder.renameWithoutReplacing(temporary, to: folder, target)
       hasName = true
       try folder.sync(holding: target)

@@ -68,13 +68,14 @@ public final class Database: Sendable {
     return try open(at: ":memory:", options: options, disk: MemoryDisk())
   }
 
+  /// - Parameter made: the file that the caller has just made under this path, which is resolved: no other is opened, or made.
   package static func open(
-    at given: String, options: Options, disk: any Disk
+    at given: String, made: (any DiskFile)? = nil, options: Options, disk: any Disk
   ) throws(DatabaseError) -> Database {
     try options.validate()
     // All other names derive from this one. A compaction renames: it must not replace a link by a file.
     let path: String
-    do { path = try disk.resolve(given) } catch { throw DatabaseError(error) }
+    do { path = made == nil ? try disk.resolve(given) : given } catch { throw DatabaseError(error) }
     let hub = CommitHub()
     var storeOptions = options.storeOptions
     let writer = Writer(options: options)
@@ -88,8 +89,13 @@ public final class Database: Sendable {
       storeOptions.onCompactionDue = { due.send() }
     }
     do throws(StoreError) {
-      if !options.isReadOnly { try createIfMissing(path, disk: disk, options: storeOptions) }
-      let store = try Store.openProven(path, disk: disk, options: storeOptions) { RecordApplier() }
+      if !options.isReadOnly, made == nil { try createIfMissing(path, disk: disk, options: storeOptions) }
+      let store =
+        if let made {
+          try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier())
+        } else {
+          try Store.openProven(path, disk: disk, options: storeOptions) { RecordApplier() }
+        }
       writer.openSequence = store.lastSequence
       return Database(path: path, options: options, store: store, due: due, hub: hub, writer: writer, disk: disk)
     } catch { throw DatabaseError(error, path: path) }

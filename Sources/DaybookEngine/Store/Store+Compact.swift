@@ -46,16 +46,21 @@ extension Store {
     do { try Store.removeLeftover(of: path, file, disk: disk) } catch { throw .disk(error) }
     let attributes: FileAttributes
     do { attributes = try file.attributes() } catch { throw .disk(error) }
-    try Store.create(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
+    let made = try Store.make(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
+    defer { made.close() }
     let target: Store
     do {
       target = try Store.open(
-        temporary, as: path, disk: disk, options: options, applier: imager.makeApplier())
+        temporary, as: path, made: made, disk: disk, options: options, applier: imager.makeApplier())
     } catch {
-      try? disk.remove(temporary)
+      removeUnfinished(temporary, made)
       throw error
     }
     do throws(StoreError) {
+      // Whoever may write to the database may write to this file, too, until it is locked.
+      guard target.log.tail.sequence == 0 else {
+        throw .disk(DiskFailure(.open, path: temporary, code: ErrorNumber.exists))
+      }
       target.setUnfinished(true, beside: self)
       pace.goBeside(self)
       try checkpointBeforeImage()
@@ -75,7 +80,7 @@ extension Store {
       // Not after the rename: then the target is current, and the error is one that this store died of.
       if stores.store !== target {
         target.abandon()
-        try? disk.remove(temporary)
+        removeUnfinished(temporary, made)
         // It was the file in the making that died, and nothing was told of that.
         if case .outcomeUnknown(let failure) = error, log.isAlive { error = .disk(failure) }
       }
@@ -90,6 +95,13 @@ extension Store {
       if others.look() { SystemClock.sleep(nanoseconds: 1_000_000) }
       return pace.goesOn
     }
+  }
+
+  /// Takes the name of the new file away, unless another file has it by now.
+  private func removeUnfinished(_ temporary: String, _ made: any DiskFile) {
+    guard let folder = try? disk.folder(holding: temporary) else { return }
+    let name = lastName(of: temporary)
+    if (try? folder.identity(of: name)) == made.identity { try? folder.remove(name) }
   }
 
   fileprivate func trimZeros() throws(StoreError) -> Bool {

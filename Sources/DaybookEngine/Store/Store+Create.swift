@@ -13,6 +13,14 @@ extension Store {
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
     generations: UInt64 = 0, like attributes: FileAttributes? = nil
   ) throws(StoreError) {
+    try make(path, disk: disk, options: options, copying: original, generations: generations, like: attributes).close()
+  }
+
+  /// The same, and the file stays open: as long as it is, no other file has its identity. Nothing is locked any more.
+  package static func make(
+    _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
+    generations: UInt64 = 0, like attributes: FileAttributes? = nil
+  ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
     let folder: any DiskFolder
@@ -21,7 +29,6 @@ extension Store {
       folder = try disk.folder(holding: path)
     } catch { throw .disk(error) }
     let file = try lockForCreating(temporary, in: folder, path: path, disk: disk, options: options, like: attributes)
-    defer { file.close() }
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
       // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
@@ -35,11 +42,16 @@ extension Store {
         // Whatever took the name meanwhile, a copied file for instance, is never replaced.
         try folder.renameWithoutReplacing(temporary, to: folder, name)
       } catch {
-        try? folder.remove(temporary)
+        if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
         throw error
       }
       if !isMutant("skip-directory-sync-at-creation") { try folder.sync(holding: name) }
-    } catch { throw .disk(error) }
+    } catch {
+      file.close()
+      throw .disk(error)
+    }
+    file.unlock(.writer)
+    return file
   }
 
   /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:

@@ -7,23 +7,40 @@ import Synchronization
 /// of its steps and starts over: it writes only bytes that it has verified, and zeros behind the last frame that counts.
 extension Store {
   /// Opens an existing database.
-  /// - Parameter name: the name that the file will have, when it has another one so far.
+  /// - Parameters:
+  ///   - name: the name that the file will have, when it has another one so far.
+  ///   - made: the file that the caller has just made under this path, open. Any other is left alone: `.exists`, or
+  ///     `.notRegular` for a link.
   package static func open(
-    _ path: String, as name: String? = nil, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, as name: String? = nil, made: (any DiskFile)? = nil, disk: any Disk, options: StoreOptions,
+    applier: any Applier
   ) throws(StoreError) -> Store {
     options.isReadOnly
       ? try openForReading(path, disk: disk, options: options, applier: applier)
-      : try openForWriting(path, as: name ?? path, disk: disk, options: options, applier: applier)
+      : try openForWriting(path, as: name ?? path, made, disk: disk, options: options, applier: applier)
+  }
+
+  /// Before anything is read of it, locked or written: another file may be anybody's, and be made to get the content of this one.
+  private static func openFile(
+    _ path: String, _ made: (any DiskFile)?, disk: any Disk
+  ) throws(StoreError) -> any DiskFile {
+    try mapped { () throws(DiskFailure) in
+      guard let made, !isMutant("open-any-made-file") else { return try disk.open(path, .readWrite) }
+      let file = try disk.folder(holding: path).open(lastName(of: path), .readWrite)
+      if file.identity == made.identity { return file }
+      file.close()
+      throw DiskFailure(.open, path: path, code: ErrorNumber.exists)
+    }
   }
 
   private static func openForWriting(
-    _ path: String, as name: String, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, as name: String, _ made: (any DiskFile)?, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
-    let (file, claim) = try lockForWriting(path, disk: disk, options: options)
+    let (file, claim) = try lockForWriting(path, made, disk: disk, options: options)
     var background: (any DiskFile)?
     do throws(StoreError) {
       let header = try readHeader(file, options)
-      let opened = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
+      let opened = try openFile(path, made, disk: disk)
       background = opened
       // The name may lead elsewhere by now; pages of this file would be written there.
       guard opened.identity == file.identity else { throw .refused(reason: "the database's name leads to another file") }
@@ -119,11 +136,11 @@ extension Store {
 
   /// Opens the file and takes the writer's lock; loops while the name moves to another file.
   private static func lockForWriting(
-    _ path: String, disk: any Disk, options: StoreOptions
+    _ path: String, _ made: (any DiskFile)?, disk: any Disk, options: StoreOptions
   ) throws(StoreError) -> (any DiskFile, WriterClaim) {
     let start = SystemClock.monotonicNanoseconds()
     while true {
-      let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readWrite) }
+      let file = try openFile(path, made, disk: disk)
       guard let claim = WriterClaim(file.identity) else {
         file.close()
         // Another open of this process that takes turns gives it back soon.
