@@ -196,4 +196,46 @@ struct SwappedFileTests {
       try database.close()
     }
   }
+
+  // MARK: rights
+
+  @Test("contents have the rights of the database that is open, not of a file that has taken its name")
+  func contents() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let (path, stranger) = try make(in: folder, .text)
+    let database = try Database.open(at: path, options: Self.options)
+    try FileManager.default.moveItem(atPath: path, toPath: folder.file("moved"))
+    try FileManager.default.moveItem(atPath: stranger, toPath: path)
+    try database.put("b", asset: Asset(data: AssetBench.content(2)))
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("a.assets") }
+    #expect(names.count > 2)
+    for name in names {
+      let attributes = try SystemDisk().attributes(of: folder.file(name))
+      #expect(attributes.mode & 0o077 == 0 && attributes.owner == geteuid(), "\(name): \(attributes)")
+    }
+    try database.close()
+  }
+
+  @Test("a salvage has the rights of the file that is read, not of one that has taken its name")
+  func salvage() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let (path, stranger) = try make(in: folder, .empty)
+    let disk = HookedDisk()
+    let isDone = Locked(false)
+    disk.before { operation, found throws(DiskFailure) in
+      guard operation != .open || found != path, !isDone.withLock({ $0 }) else { return }
+      isDone.withLock { $0 = true }
+      try? FileManager.default.moveItem(atPath: path, toPath: path + ".moved")
+      try? FileManager.default.moveItem(atPath: stranger, toPath: path)
+    }
+    _ = try Database.salvage(from: path, to: folder.file("copy"), options: Self.options, disk: disk)
+    #expect(FileManager.default.fileExists(atPath: path + ".moved"))
+    let attributes = try SystemDisk().attributes(of: folder.file("copy"))
+    #expect(attributes.mode == 0o600 && attributes.owner == geteuid(), "\(attributes)")
+    let copy = try Database.open(at: folder.file("copy"), options: Self.options)
+    #expect(try copy.recordCount(in: .default) == 50)
+    try copy.close()
+  }
 }

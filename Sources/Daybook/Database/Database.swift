@@ -127,6 +127,7 @@ public final class Database: Sendable {
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writer = writer
+    library.store.takeRights { [weak stores] () throws(DiskFailure) in try stores?.fileAttributes() }
     compactor =
       options.isReadOnly
       ? nil

@@ -68,7 +68,7 @@ extension Database {
     do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(error, path: source) }
     var report = SalvageReport()
     let attributes: FileAttributes
-    do { attributes = try disk.attributes(of: source) } catch { throw DatabaseError(error) }
+    do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
     try makeCopy(at: target, of: nil, like: attributes, options: options, disk: disk) { database in
       var copier = LogCopier(database.store, options: database.options, .salvage)
       do throws(StoreError) {

@@ -43,6 +43,8 @@ package final class AssetStore: Sendable {
     var isClosed = false
     /// Directories that were found, and whose rights were looked at.
     var knownDirectories: [String: FileIdentity?] = [:]
+    /// Asks for rights and owner of the database's file that is open, if one is.
+    var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
     /// Directories whose own name is known to be durable, each with what had the name then: anybody may remove one, and
     /// another process make it again.
     var durableDirectories: [String: FileIdentity] = [:]
@@ -250,10 +252,20 @@ package final class AssetStore: Sendable {
 
   // MARK: rights
 
+  /// From now on rights and owners are those of the file that is open: another one may take its name at any time.
+  /// - Parameter rights: nil when it is closed.
+  package func takeRights(from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?) {
+    state.withLock { $0.rights = rights }
+  }
+
   /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.
   package func attributes() throws(DiskFailure) -> FileAttributes? {
-    do {
-      var attributes = try disk.attributes(of: database)
+    do throws(DiskFailure) {
+      var ofOpenFile: FileAttributes?
+      let rights = state.withLock { $0.rights }
+      if let rights, !isMutant("rights-of-the-name") { ofOpenFile = try rights() }
+      var attributes: FileAttributes
+      if let ofOpenFile { attributes = ofOpenFile } else { attributes = try disk.attributes(of: database) }
       attributes.extended = attributes.extended.filter { AccessList.isName($0.key) }
       return attributes
     } catch {

@@ -65,6 +65,10 @@
   }
 
   private let file: any DiskFile
+
+  /// The rights and owners of the file that is read, whatever has its name by now.
+  package func fileAttributes() throws(DiskFailure) -> FileAttributes { try file.attributes() }
+
   let log: LogReader
   private let window: LogWindow
   /// Of the file's header: a compacted file begins with an image.

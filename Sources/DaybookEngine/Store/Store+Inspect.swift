@@ -1,3 +1,16 @@
+extension StoreSwitch {
+  /// The rights and owners of the file that is open, whatever has its name by now; nil when it is closed.
+  package func fileAttributes() throws(DiskFailure) -> FileAttributes? {
+    while true {
+      let current = store
+      do { return try current.file.attributes() } catch {
+        guard error.kind == .closed else { throw error }
+        if current === store { return nil }
+      }
+    }
+  }
+}
+
 /// What tools look at: frames one by one, pages tree by tree, how many bytes live.
 extension Store {
   /// The rights and owners that a copy of the file on a disk should have; nil where those of this disk mean nothing there.
