@@ -52,12 +52,13 @@ extension Store {
       target = "\(first)-\(count)"
     }
     let temporary = first + ".new"
-    if try folder.identity(of: temporary) != nil { try folder.remove(temporary) }
-    let copy = try folder.create(temporary, byteCount: nil, like: try file.attributes())
+    let attributes = try file.attributes()
+    if try folder.identity(of: temporary) != nil { try folder.remove(temporary, ownedBy: .ofWriters(of: attributes)) }
+    let copy = try folder.create(temporary, byteCount: nil, like: attributes)
     var isFinished = false
     defer {
+      if !isFinished, (try? folder.identity(of: temporary)) == copy.identity { try? folder.remove(temporary) }
       copy.close()
-      if !isFinished { try? folder.remove(temporary) }
     }
     let contentEnd = log.contentEnd(from: plan.end.offset)
     try log.checkRead()
@@ -67,7 +68,11 @@ extension Store {
       position += piece.count
     }
     try copy.sync(.full)
-    try folder.rename(temporary, to: folder, target)
+    // Whatever was put there meanwhile is neither taken for the copy nor replaced by it.
+    guard try folder.identity(of: temporary) == copy.identity else {
+      throw DiskFailure(.rename, path: folder.place(temporary), code: ErrorNumber.tooManyLinks)
+    }
+    try folder.renameWithoutReplacing(temporary, to: folder, target)
     isFinished = true
     try folder.sync(holding: target)
     recovery.discardedCopyPath = folder.place(target)
