@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// The system's disk, which lets a test do something before each call that names something, by its path or below a folder.
 package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
@@ -6,8 +7,12 @@ package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
 
   package let disk = SystemDisk()
   private let hook = Locked<Hook?>(nil)
+  fileprivate let folderCount = Atomic(0)
 
   package init() {}
+
+  /// How many folders are open now; each has a descriptor.
+  package var openFolderCount: Int { folderCount.load(ordering: .relaxed) }
 
   /// What happens before calls; an error is thrown in their place.
   package func before(_ hook: Hook?) { self.hook.withLock { $0 = hook } }
@@ -100,7 +105,10 @@ private final class HookedFolder: DiskFolder {
   init(_ base: any DiskFolder, _ disk: HookedDisk) {
     self.base = base
     self.disk = disk
+    disk.folderCount.wrappingAdd(1, ordering: .relaxed)
   }
+
+  deinit { disk.folderCount.wrappingSubtract(1, ordering: .relaxed) }
 
   private func called(_ operation: DiskFailure.Operation, _ name: String) throws(DiskFailure) -> any DiskFolder {
     try disk.call(operation, place(name))

@@ -196,7 +196,9 @@ package final class AssetStore: Sendable {
       let holder = state.holders[index].holder
       let name = "\(beginning)\(holder.id)-\(AssetHolder.digits(state.nameCount))"
       state.holders[index].names.insert(name)
-      return AssetTemporary(holder: holder, folder: folder, name: name)
+      // The same directory, opened once for all that is held in it: descriptors are few.
+      let isInRoot = folder === root && !isMutant("folder-for-each-hold")
+      return AssetTemporary(holder: holder, folder: isInRoot ? holder.folder : folder, name: name)
     }
   }
 
@@ -398,6 +400,8 @@ package enum AssetReading<Failure: Error>: Error {
 }
 
 /// A name among the contents that somebody holds: an ingest that has not ended, or a copy that was handed out.
+///
+/// As many are held as a transaction has contents, so those of an ingest share the folder that their holder has open.
 package struct AssetTemporary: Sendable {
   let holder: AssetHolder
   package let folder: any DiskFolder
