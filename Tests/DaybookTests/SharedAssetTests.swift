@@ -18,6 +18,12 @@ struct SharedAssetTests {
     return try Database.open(at: folder.file("a.daybook"), options: options, disk: disk)
   }
 
+  private func content(_ database: Database, _ name: String) throws -> Data? {
+    try (database.record(Record.ID(name))?["file"] as Asset?)?.content()
+  }
+
+  private func mode(_ path: String) throws -> UInt32 { try SystemDisk().attributes(of: path).mode & 0o777 }
+
   @Test("hundreds of prepared assets, and a transaction with hundreds of new ones, keep one folder open and no more")
   func descriptors() throws {
     let folder = try TemporaryFolder()
@@ -51,5 +57,50 @@ struct SharedAssetTests {
     #expect(inside <= before + 1 && disk.openFolderCount == before)
     try database.expectClean()
     try database.close()
+  }
+
+  @Test("what another user has saved can be saved again, and copied, where the system refuses a link to it")
+  func refusedLink() throws {
+    let folder = try TemporaryFolder()
+    let disk = HookedDisk()
+    let database = try opened(folder, disk)
+    let bytes = AssetBench.content(1)
+    let path = database.library.store.path(of: AssetBench.digest(bytes))
+    try database.put("a", asset: Asset(data: bytes))
+    let rights = try mode(path)
+    // As if every content were another user's, with `fs.protected_hardlinks`. Our own names may be linked.
+    disk.before { operation, path throws(DiskFailure) in
+      guard operation == .link, !path.contains("/ingest-") else { return }
+      throw DiskFailure(.link, path: path, code: ErrorNumber.notPermitted)
+    }
+    try database.put("b", asset: Asset(data: bytes))
+    let known = try database.record(Record.ID("a"))
+    try database.put("c", asset: try #require(known?["file"] as Asset?))
+    for name in ["b", "c"] { #expect(try content(database, name) == bytes) }
+    #expect(try database.assetLeftovers() == [])
+    // The held copy becomes the content where a collection has taken the other user's.
+    let held = try database.prepare(Asset(data: bytes))
+    try database.write { transaction in
+      for name in ["a", "b", "c"] { try transaction.delete(Record.ID(name)) }
+    }
+    #expect(try database.collectAssets(grace: .zero).removedCount == 1)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    try database.put("d", asset: held)
+    #expect(try content(database, "d") == bytes && mode(path) == rights)
+    // A copy of what has rotted is no hold: saved again it is good, copied it is refused.
+    let saved = try database.record(Record.ID("d"))
+    try FileManager.default.removeItem(atPath: path)
+    try Data(bytes.reversed()).write(to: URL(filePath: path))
+    #expect(failure { try database.put("e", asset: try #require(saved?["file"] as Asset?)) }?.code == .assetNotAvailable)
+    try database.put("e", asset: Asset(data: bytes))
+    for name in ["d", "e"] { #expect(try content(database, name) == bytes) }
+    try database.backup(to: folder.file("copy"), disk: disk)
+    disk.before(nil)
+    #expect(try database.collectAssets(grace: .zero).strangerCount == 0)
+    try database.expectClean()
+    try database.close()
+    let copy = try Database.withFiles(at: folder.file("copy"))
+    #expect(try content(copy, "d") == bytes)
+    try copy.expectClean()
   }
 }

@@ -15,7 +15,8 @@
 /// That is a rename, so at every moment the name leads to the old bytes or to all of the new ones, which are synced by
 /// then; whoever has the old file open goes on reading it.
 ///
-/// Needs a file system with hard links.
+/// Needs a file system with hard links. Where the system refuses one to what belongs to another user
+/// (`fs.protected_hardlinks`), what is held is a copy of the content instead.
 package final class AssetHold: Sendable {
   package let store: AssetStore
   package let digest: AssetDigest
@@ -84,22 +85,36 @@ extension AssetStore {
     let suspensionCount = suspensionCount
     let temporary = try newTemporary(in: root)
     do throws(DiskFailure) {
+      var isLinked = true
       do { try folder.link(digest.name, to: root, temporary.name) } catch {
-        guard error.kind == .notFound else { throw error }
-        forget(temporary)
-        return nil
+        switch error.kind {
+        case .notFound:
+          forget(temporary)
+          return nil
+        case .permission where !isMutant("hold-by-link-alone"): isLinked = false
+        default: throw error
+        }
       }
       let file: any DiskFile
-      do { file = try root.open(temporary.name, .readContent) } catch {
-        guard error.kind == .notRegular else { throw error }
+      do {
+        file = try isLinked ? root.open(temporary.name, .readContent) : folder.open(digest.name, .readContent)
+      } catch {
+        guard error.kind == .notRegular || !isLinked && error.kind == .notFound else { throw error }
         release(temporary)
         return nil
       }
       defer { file.close() }
-      guard try file.byteCount() == byteCount, !verifies || AssetStore.holds(file, digest, byteCount) else {
+      var isGood = try file.byteCount() == byteCount
+      if isGood, !isLinked {
+        isGood = try copy(file, digest, byteCount, to: temporary, in: root)
+      } else if isGood, verifies {
+        isGood = AssetStore.holds(file, digest, byteCount)
+      }
+      guard isGood else {
         release(temporary)
         return nil
       }
+      // What has the content's name, whatever is held.
       try sync(file)
       try syncNames(of: digest, in: folder, of: root)
     } catch {
@@ -108,6 +123,26 @@ extension AssetStore {
     }
     return AssetHold(
       store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
+  }
+
+  /// Makes the held name a copy of a content that is here, durable and with its rights: a commit may give it the content's name.
+  /// - Returns: false when the bytes are not those that the name says.
+  private func copy(
+    _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, to temporary: AssetTemporary, in root: any DiskFolder
+  ) throws(DiskFailure) -> Bool {
+    do throws(AssetFault) {
+      let (copy, found) = try AssetStore.copy(.file(file), byteCount: byteCount, to: temporary.name, in: root)
+      defer { copy.close() }
+      guard found == digest else { return false }
+      do throws(DiskFailure) {
+        try protect(copy)
+        try sync(copy)
+      } catch { throw .disk(error) }
+      return true
+    } catch {
+      guard case .disk(let failure) = error else { return false }
+      throw failure
+    }
   }
 
   /// Whether a file has the bytes that a name says. What cannot be read does not.
