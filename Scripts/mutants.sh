@@ -81,6 +81,7 @@ unlink-asset-early               AssetCrash             an asset goes before the
 skip-asset-relink                AssetCollector         a commit does not look whether a collector took its asset's name
 folder-for-each-hold             SharedAssetTests       each content that is held keeps a folder open
 hold-by-link-alone               SharedAssetTests       a content that may not be linked cannot be saved again
+look-into-every-folder           SharedAssetTests       a stranger's closed folder ends a collection
 forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256

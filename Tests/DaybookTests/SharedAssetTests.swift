@@ -103,4 +103,32 @@ struct SharedAssetTests {
     #expect(try content(copy, "d") == bytes)
     try copy.expectClean()
   }
+
+  @Test("a folder that somebody has made and closed is a stranger to collections and lists; a closed one of ours is an error")
+  func closedFolder() throws {
+    let folder = try TemporaryFolder()
+    let disk = HookedDisk()
+    let database = try opened(folder, disk)
+    try database.put("a", asset: Asset(data: AssetBench.content(1)))
+    try database.put("b", asset: Asset(data: AssetBench.content(2)))
+    try database.write { try $0.delete(Record.ID("b")) }
+    let place = folder.file("a.daybook.assets/zz")
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+    let closed = Locked(place)
+    disk.before { operation, path throws(DiskFailure) in
+      guard operation == .open, path == closed.withLock({ $0 }) else { return }
+      throw DiskFailure(.open, path: path, code: ErrorNumber.permission)
+    }
+    #expect(try database.storedAssets().map(\.state).sorted { $0.rawValue < $1.rawValue } == [.stored, .unreferenced])
+    #expect(try database.assetLeftovers() == ["zz"])
+    let report = try database.collectAssets(grace: .zero)
+    #expect(report.removedCount == 1 && report.keptCount == 1 && report.strangerCount == 1)
+    #expect(FileManager.default.fileExists(atPath: place))
+    closed.withLock { $0 = folder.file("a.daybook.assets/" + AssetBench.digest(AssetBench.content(1)).folder) }
+    for error in [failure { try database.collectAssets(grace: .zero) }, failure { try database.storedAssets() }] {
+      #expect(error?.code == .ioFailed && error?.facts.path == closed.withLock { $0 })
+    }
+    disk.before(nil)
+    try database.close()
+  }
 }

@@ -87,6 +87,11 @@ extension AssetStore {
     do { folder = try root.folder(name) } catch {
       // What took a folder's place since it was listed is none of ours.
       if error.kind == .notFound || error.kind == .notRegular { return }
+      // Nothing of ours lies under such a name, so nobody need look into it.
+      if error.kind == .permission, !AssetStore.isOwnFolder(name), !isMutant("look-into-every-folder") {
+        result.strangers.append(name)
+        return
+      }
       throw error
     }
     for entry in try AssetStore.entriesIfAny(folder) {

@@ -157,7 +157,8 @@ extension AssetStore {
     DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.notEmpty)
   }
 
-  private static func isOwnFolder(_ name: String) -> Bool {
+  /// Whether contents or copies of them lie in a folder of this name.
+  static func isOwnFolder(_ name: String) -> Bool {
     name == stagingName || name.utf8.count == 2 && name.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
   }
 
