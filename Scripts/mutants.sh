@@ -82,6 +82,7 @@ skip-asset-relink                AssetCollector         a commit does not look w
 folder-for-each-hold             SharedAssetTests       each content that is held keeps a folder open
 hold-by-link-alone               SharedAssetTests       a content that may not be linked cannot be saved again
 look-into-every-folder           SharedAssetTests       a stranger's closed folder ends a collection
+second-names-stay                SharedAssetTests       a stopped backup leaves contents of others that it has linked
 forget-snapshots-assets          AssetCollector         an asset goes that a snapshot sees
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256

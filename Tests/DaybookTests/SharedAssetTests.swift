@@ -131,4 +131,52 @@ struct SharedAssetTests {
     disk.before(nil)
     try database.close()
   }
+
+  /// How a backup ends before its time.
+  enum Ending: CaseIterable { case stopped, unnamed, killed }
+
+  @Test("a backup that ends early leaves nothing of contents of another user that it has linked", arguments: Ending.allCases)
+  func linkedForeign(_ ending: Ending) throws {
+    // Only root gives files away, and may link them everywhere.
+    guard geteuid() == 0 else { return }
+    let folder = try TemporaryFolder()
+    let disk = HookedDisk()
+    let database = try opened(folder, disk)
+    for number in 0..<2 { try database.put("r\(number)", asset: Asset(data: AssetBench.content(number))) }
+    let digests = (0..<2).map { AssetBench.digest(AssetBench.content($0)) }
+    let paths = digests.map { database.library.store.path(of: $0) }
+    for path in paths { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+    switch ending {
+    case .stopped:
+      let linkCount = Locked(0)
+      disk.before { operation, _ in if operation == .link { linkCount.withLock { $0 += 1 } } }
+      let error = failure {
+        try database.backup(to: folder.file("copy"), disk: disk) { _, _ in linkCount.withLock { $0 } == 0 }
+      }
+      #expect(error?.code == .operationCancelled && linkCount.withLock { $0 } == 1)
+    case .unnamed:
+      disk.before { operation, path throws(DiskFailure) in
+        guard operation == .rename, path.hasSuffix("/copy.unfinished") else { return }
+        throw DiskFailure(.rename, path: path, code: ErrorNumber.inputOutput)
+      }
+      #expect(failure { try database.backup(to: folder.file("copy"), disk: disk) }?.code == .ioFailed)
+    case .killed:
+      for digest in digests {
+        let place = folder.file("copy.unfinished.assets/\(digest.folder)")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        try SystemDisk().link(database.library.store.path(of: digest), to: place + "/" + digest.name)
+      }
+    }
+    disk.before(nil)
+    if ending != .killed {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.hasPrefix("copy") })
+    }
+    try database.backup(to: folder.file("copy"))
+    #expect(!FileManager.default.fileExists(atPath: folder.file("copy.unfinished.assets")))
+    try database.expectClean()
+    try database.close()
+    let copy = try Database.withFiles(at: folder.file("copy"))
+    for number in 0..<2 { #expect(try content(copy, "r\(number)") == AssetBench.content(number)) }
+    try copy.expectClean()
+  }
 }

@@ -105,7 +105,8 @@ extension AssetStore {
   }
 
   /// Removes a directory of assets with all that it holds; nothing to do when there is none. Only what this library makes is
-  /// removed: regular files under names of its own, of the database's owner or this user. No link is followed.
+  /// removed: regular files under names of its own, of the database's owner or this user. No link is followed. A content of
+  /// another user's goes where it has other names: a backup has linked it, and its owner loses nothing.
   /// - Throws: `.notRegular`, `.exists` or `.foreign` for what lies in it that no database puts there, which it names, or when
   ///   it is a link. Then everything is as it was.
   package static func removeAll(
@@ -123,6 +124,7 @@ extension AssetStore {
     try root.requireOwner(among: owners)
     var files: [String] = []
     var folders: [(name: String, identity: FileIdentity?, files: [String])] = []
+    let contentOwners = owners.orOfSecondNames
     for entry in try root.entries() {
       guard entry.isDirectory else {
         guard isOwnFile(entry.name) else { throw stranger(root.place(entry.name)) }
@@ -136,7 +138,7 @@ extension AssetStore {
       var names: [String] = []
       for inner in try folder.entries() {
         guard !inner.isDirectory, isOwnFile(inner.name, in: entry.name) else { throw stranger(folder.place(inner.name)) }
-        try folder.checkRemovable(inner.name, ownedBy: owners)
+        try folder.checkRemovable(inner.name, ownedBy: entry.name == stagingName ? owners : contentOwners)
         names.append(inner.name)
       }
       folders.append((entry.name, folder.identity, names))
@@ -146,7 +148,7 @@ extension AssetStore {
     for (name, identity, files) in folders {
       let folder = try root.folder(name)
       guard folder.identity == identity else { throw stranger(folder.path) }
-      for file in files { try folder.remove(file, ownedBy: owners) }
+      for file in files { try folder.remove(file, ownedBy: name == stagingName ? owners : contentOwners) }
       try root.removeFolder(name)
     }
     if let identity = root.identity, try holder.identity(of: name) != identity { throw stranger(root.path) }

@@ -37,7 +37,8 @@ package protocol DiskFolder: AnyObject, Sendable {
 
   /// Takes a name away, whatever it names but a directory.
   func remove(_ name: String) throws(DiskFailure)
-  /// Takes the name of a regular file away that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`.
+  /// Takes the name of a regular file away that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`;
+  /// see also `FileOwners.orOfSecondNames`.
   func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
   /// Throws what `remove(_:ownedBy:)` would throw, and removes nothing.
   func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
@@ -89,10 +90,20 @@ extension DiskFolder {
 package struct FileOwners: Sendable, Hashable {
   /// Nil: everybody's.
   private let numbers: Set<UInt32>?
+  /// Whether a name may be taken from anybody's file that has others.
+  let takesSecondNames: Bool
 
-  private init(_ numbers: Set<UInt32>?) { self.numbers = numbers }
+  private init(_ numbers: Set<UInt32>?, takesSecondNames: Bool = false) {
+    self.numbers = numbers
+    self.takesSecondNames = takesSecondNames
+  }
 
   package static let anybody = FileOwners(nil)
+
+  /// The same, and files of everybody else that keep another name: what is lost is the name.
+  package var orOfSecondNames: FileOwners {
+    FileOwners(numbers, takesSecondNames: !isMutant("second-names-stay"))
+  }
 
   /// This process's user, and the owner of a file with these attributes. Root gets no more than that: what it is asked to
   /// clear may have been planted by anybody.

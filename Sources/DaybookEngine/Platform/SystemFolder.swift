@@ -133,6 +133,7 @@ package final class SystemFolder: DiskFolder {
   package func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
     let status = try perform(.remove, name) { () throws(SystemError) in try SystemCall.status(in: descriptor, name) }
     guard status.isRegular else { throw DiskFailure(.remove, path: place(name), code: ErrorNumber.tooManyLinks) }
+    if owners.takesSecondNames, status.linkCount > 1 { return }
     try check(status, place(name), owners)
   }
 
