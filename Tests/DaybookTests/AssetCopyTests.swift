@@ -80,4 +80,49 @@ struct AssetCopyTests {
     #expect(failure { try (record["file"] as Asset?)?.content() }?.code == .assetFileNotFound)
     #expect(try (copy.record(Record.ID("r4"))?["file"] as Asset?)?.content() == AssetBench.content(4))
   }
+
+  @Test("a content stays in a salvaged copy when the file of another content holds its bytes", arguments: [true, false])
+  func bytesUnderAnotherName(isFirst: Bool) throws {
+    let folder = try TemporaryFolder()
+    let database = try filled(folder)
+    let store = database.library.store
+    let digests = [1, 2, 3, 4, 7].map { AssetBench.digest(AssetBench.content($0)) }.sorted()
+    // Copies are made in the order of the digests, so the wrong one comes behind the good one or before it.
+    let (good, wrong) = isFirst ? (digests[0], digests[2]) : (digests[2], digests[0])
+    try FileManager.default.removeItem(atPath: store.path(of: wrong))
+    try FileManager.default.copyItem(atPath: store.path(of: good), toPath: store.path(of: wrong))
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    for links in [true, false] {
+      #expect(failure { try database.backup(to: folder.file("copy"), linksAssets: links) }?.code == .assetFileModified)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == names)
+    try database.close()
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    let target = folder.file("b.daybook")
+    let report = try Database.salvage(from: folder.file("a.daybook"), to: target, options: options, disk: SystemDisk())
+    #expect(report.missingAssets == [wrong.name])
+    let copy = try Database.withFiles(at: target)
+    #expect(try copy.files().count == report.assetCount)
+    #expect(try copy.storedAssets().filter { $0.state == .stored }.count == report.assetCount)
+    try copy.library.store.verify(good, byteCount: AssetBench.content(1).count)
+    #expect(try copy.library.store.inventory().leftovers == [])
+  }
+
+  @Test("an asset whose stored file holds another content's bytes is not saved elsewhere, and takes nothing away there")
+  func savedElsewhere() throws {
+    let folder = try TemporaryFolder()
+    let source = try filled(folder)
+    let (good, wrong) = (AssetBench.digest(AssetBench.content(1)), AssetBench.digest(AssetBench.content(2)))
+    let record = try #require(try source.record(Record.ID("r2")))
+    let place = source.library.store.path(of: wrong)
+    try FileManager.default.removeItem(atPath: place)
+    try FileManager.default.copyItem(atPath: source.library.store.path(of: good), toPath: place)
+    let target = try Database.withFiles(at: folder.file("b.daybook"))
+    try target.put("x", asset: Asset(data: AssetBench.content(1)))
+    let error = failure { try target.put("y", asset: try #require(record["file"] as Asset?)) }
+    #expect(error?.code == .assetFileModified && error?.facts.path == place, "\(String(describing: error))")
+    #expect(try target.files() == [good])
+    try target.expectClean()
+  }
 }

@@ -167,9 +167,7 @@ extension Database {
     do throws(AssetFault) {
       let file = try source.store.open(digest, byteCount: byteCount)
       defer { file.close() }
-      let hold = try library.store.ingest(.file(file), byteCount: byteCount)
-      guard hold.digest == digest else { throw .changed(path: file.path, byteCount: byteCount, found: byteCount) }
-      return hold
+      return try library.store.ingest(.file(file), byteCount: byteCount, named: digest)
     } catch {
       if case .missing(let path) = error {
         throw DatabaseError(

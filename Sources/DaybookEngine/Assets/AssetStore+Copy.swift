@@ -11,11 +11,7 @@ extension AssetStore {
     if links, try link(digest, byteCount: byteCount, from: source) { return }
     let file = try source.open(digest, byteCount: byteCount)
     defer { file.close() }
-    let hold = try ingest(.file(file), byteCount: byteCount)
-    guard hold.digest == digest else {
-      try? root()?.folder(hold.digest.folder).remove(hold.digest.name)
-      throw .changed(path: source.path(of: digest), byteCount: byteCount, found: nil)
-    }
+    _ = try ingest(.file(file), byteCount: byteCount, named: digest)
   }
 
   /// False when the file system gives no second name there, or something else has the name here: a copy takes its place.

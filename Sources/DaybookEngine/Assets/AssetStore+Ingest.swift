@@ -49,8 +49,13 @@ package enum AssetInput {
 
 extension AssetStore {
   /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
-  /// - Parameter byteCount: how many bytes it has; `.changed` when there are more or fewer.
-  package func ingest(_ input: AssetInput, byteCount: Int) throws(AssetFault) -> AssetHold {
+  /// - Parameters:
+  ///   - byteCount: how many bytes it has; `.changed` when there are more or fewer.
+  ///   - wanted: its digest, where that is known; `.changed` when it is another content. Then no name has been given, or taken
+  ///     away from one that is here.
+  package func ingest(
+    _ input: AssetInput, byteCount: Int, named wanted: AssetDigest? = nil
+  ) throws(AssetFault) -> AssetHold {
     let root: any DiskFolder
     let temporary: AssetTemporary
     do throws(DiskFailure) {
@@ -61,6 +66,9 @@ extension AssetStore {
     do throws(AssetFault) {
       let (file, digest) = try AssetStore.copy(input, byteCount: byteCount, to: temporary.name, in: root)
       defer { file.close() }
+      if let wanted, wanted != digest, case .file(let source) = input {
+        throw .changed(path: source.path, byteCount: byteCount, found: nil)
+      }
       do throws(DiskFailure) { return try settle(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
     } catch {
       release(temporary)
