@@ -104,6 +104,79 @@ struct FileRightsTests {
     }
   }
 
+  /// A list by which a folder lets one more user do everything with what will be made in it. Little-endian: version, then tag,
+  /// rights and number of the owner, a user, the group, the most that those two may, and all others.
+  private static let inheritedList: [UInt8] =
+    [2, 0, 0, 0] + [1, 0, 7, 0, 255, 255, 255, 255] + [2, 0, 7, 0, 0x67, 0x12, 0, 0] + [4, 0, 5, 0, 255, 255, 255, 255]
+    + [16, 0, 7, 0, 255, 255, 255, 255] + [32, 0, 5, 0, 255, 255, 255, 255]
+
+  /// Where the file system has no lists, nothing is inherited, and the tests show only that all modes are right.
+  private func giveList(to folder: String) throws {
+    var attributes = try SystemDisk().attributes(of: folder)
+    attributes.extended[AccessList.posixDefaultName] = Self.inheritedList
+    try SystemDisk().setAttributes(attributes, of: folder)
+  }
+
+  private func lists(_ path: String) throws -> [String] {
+    try SystemDisk().attributes(of: path).extended.keys.filter { AccessList.isName($0) }
+  }
+
+  @Test(
+    "whom only the folder's list of rights names may not read what is made of a database",
+    arguments: [UInt32(0o600), 0o640, 0o660])
+  func inheritedList(mode: UInt32) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let database = try Database.open(at: path)
+      try setMode(mode, of: path)
+      try giveList(to: directory)
+      try fill(database)
+      try database.compact()
+      try database.backup(to: directory + "/backup.daybook")
+      try database.backup(to: directory + "/copied.daybook", linksAssets: false)
+      try database.close()
+      try Database.salvage(from: path, to: directory + "/salvage.daybook")
+      let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
+      #expect(names.count > 40)
+      for name in names {
+        let place = directory + "/" + name
+        #expect(try lists(place) == [], "\(name)")
+        let given = try self.mode(place)
+        let isFolder = try FileManager.default.attributesOfItem(atPath: place)[.type] as? FileAttributeType == .typeDirectory
+        let wanted = isFolder ? mode | (mode & 0o444) >> 2 | 0o700 : name.contains("/") ? mode & 0o444 | 0o400 : mode
+        #expect(given & 0o7777 == wanted, "\(name) has \(String(given, radix: 8))")
+      }
+    }
+  }
+
+  @Test(
+    "whom only the folder's list of rights names may not read what is exported of a database",
+    arguments: [UInt32(0o600), 0o640])
+  func exportedList(mode: UInt32) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let database = try Database.open(at: path)
+      try setMode(mode, of: path)
+      let rules = try database.outputRules()
+      try giveList(to: directory)
+      let hasLists = try !lists(directory).isEmpty
+      let place = try OutputPlace(directory + "/out.csv", rules)
+      try place.write(Array("secret".utf8))
+      try place.finish()
+      let inner = try OutputPlace("a", in: OutputFolder(directory + "/contents", rules), rules)
+      try inner.finish()
+      for name in ["/out.csv", "/contents", "/contents/a"] {
+        let given = try self.mode(directory + name)
+        // The group's part is the most that the list gives.
+        #expect(try lists(directory + name).isEmpty || given & 0o077 == 0, "\(name) has \(String(given, radix: 8))")
+        if hasLists { #expect(given & 0o077 == 0) }
+        #expect(given & 0o600 == 0o600)
+      }
+      #expect(FileManager.default.contents(atPath: directory + "/out.csv") == Data("secret".utf8))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).allSatisfy { !$0.hasPrefix(".daybook") })
+    }
+  }
+
   @Test("nobody else may open what a compaction or a backup is writing, at any of its steps")
   func whileCopying() throws {
     let disk = SimulatedDisk(seed: 1)

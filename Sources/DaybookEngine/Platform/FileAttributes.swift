@@ -78,8 +78,12 @@ package struct FileAttributes: Hashable, Sendable {
 /// Lists of rights, as far as the attributes of a file carry them.
 package enum AccessList {
   package static let posixName = "system.posix_acl_access"
+  /// Of a directory: what is made in it gets this one, whatever mode it is asked for.
+  package static let posixDefaultName = "system.posix_acl_default"
   /// Not a name of the system's: Apple's list has calls of its own.
   static let appleName = "daybook.acl"
+  /// The lists that say who may do what with a file itself. No system has both.
+  static let ofFiles = [posixName, appleName]
 
   package static func isName(_ name: String) -> Bool { name.hasPrefix("system.") || name == appleName }
 

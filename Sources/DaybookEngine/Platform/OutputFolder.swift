@@ -36,10 +36,14 @@ package final class OutputFolder {
         do throws(SystemError) { try SystemCall.makeDirectory(in: folder.number, name, rights: mode) } catch {
           guard error.code == ErrorNumber.exists else { throw error }
         }
-        // It got another group than folders of this kind give: nobody has put anything into it yet.
+        // It got another group than folders of this kind give, or a list of rights: nobody has put anything into it yet.
         let made = try OutputCall.status(of: name, in: folder.number)
-        guard let made, made.kind == .folder, made.owner == SystemCall.effectiveUser, made.group != group else { return }
+        guard let made, made.kind == .folder, made.owner == SystemCall.effectiveUser else { return }
+        guard made.group != group || OutputRules.isForFew(mode) else { return }
         let opened = Descriptor(try OutputCall.openFolderItself(name, in: folder.number, toRead: true))
+        var isWide = made.group != group
+        if !isWide { isWide = try SystemCall.hasList(opened.number) }
+        guard isWide else { return }
         try OutputCall.setRights(made.mode & 0o700, of: opened.number)
       }
     } else if status?.kind != .folder {

@@ -106,7 +106,7 @@ package final class OutputPlace {
     let temporary = ".daybook-" + String(UInt64.random(in: 0 ... .max), radix: 16)
     return try OutputProblem.on { () throws(SystemError) in
       let (mode, group) = try rules.mode(of: present, in: folder, isFolder: false)
-      let descriptor = try SystemCall.open(in: folder.number, temporary, .createNew, rights: mode)
+      let descriptor = try makeNew(temporary, folder, mode)
       do throws(SystemError) {
         let status = try OutputCall.status(of: descriptor)
         // It got another group than folders of this kind give.
@@ -118,6 +118,24 @@ package final class OutputPlace {
         throw error
       }
     }
+  }
+
+  /// A folder may give what is made in it a list of rights, and then some may read whom the mode leaves out. Such a file was
+  /// open to them for a moment, so another takes its place, which is its owner's alone.
+  private static func makeNew(
+    _ name: String, _ folder: OutputFolder.Descriptor, _ mode: UInt32
+  ) throws(SystemError) -> Int32 {
+    let descriptor = try SystemCall.open(in: folder.number, name, .createNew, rights: mode)
+    do throws(SystemError) {
+      guard OutputRules.isForFew(mode), try SystemCall.hasList(descriptor) else { return descriptor }
+    } catch {
+      SystemCall.close(descriptor)
+      try? SystemCall.unlink(in: folder.number, name)
+      throw error
+    }
+    SystemCall.close(descriptor)
+    try SystemCall.unlink(in: folder.number, name)
+    return try SystemCall.open(in: folder.number, name, .createNew, rights: mode & 0o700)
   }
 
   /// A pipe or a device, if it is ours or root's: another one's would hand the records to that one.

@@ -68,6 +68,10 @@ package struct OutputRules {
     return ["", ".assets", ".compacted", ".unfinished", ".new"].contains(rest) || rest.hasPrefix(".discarded-")
   }
 
+  /// Whether the group may do something that all others may not: a list of rights, which the group's part of a mode cuts down,
+  /// may then give that to others.
+  static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
+
   /// The rights that something made in a folder is asked for, which the process's mask narrows, and the group it will have.
   func mode(
     of present: NameStatus?, in folder: OutputFolder.Descriptor, isFolder: Bool

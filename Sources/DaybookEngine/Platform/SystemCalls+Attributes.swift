@@ -22,7 +22,8 @@ extension SystemCall {
       extended: try extendedAttributes(descriptor))
   }
 
-  /// Gives a file its attributes, and less than that where the system refuses a part: see `FileAttributes.narrowed`.
+  /// Gives a file its attributes, and less than that where the system refuses a part: see `FileAttributes.narrowed`. A list of
+  /// rights that it has got from its directory goes: the mode would let those in whom that list names.
   static func setAttributes(_ wanted: FileAttributes, of descriptor: Int32) throws(SystemError) {
     var status = stat()
     // Safe: the structure outlives the call; the same for the second look.
@@ -46,7 +47,16 @@ extension SystemCall {
     if let list = first.extended[AccessList.posixName], keepsLists {
       keepsLists = try setExtended(AccessList.posixName, list, of: descriptor)
     }
-    let given = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+    var given = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+    if !isMutant("keep-inherited-list") {
+      for name in AccessList.ofFiles where given.extended[name] == nil {
+        if try !removeList(name, of: descriptor) { given.mode &= 0o7700 }
+      }
+      if status.st_mode & S_IFMT == S_IFDIR, given.extended[AccessList.posixDefaultName] == nil {
+        // If it stays, what is made here loses its own.
+        _ = try removeList(AccessList.posixDefaultName, of: descriptor)
+      }
+    }
     guard fchmod(descriptor, mode_t(given.mode)) != 0 else { return }
     // A volume without rights, or a file that is another's by now: it stays as private as it was made.
     guard isRefusal(errno) else { throw .last }
@@ -54,6 +64,12 @@ extension SystemCall {
 
   static func isRefusal(_ code: Int32) -> Bool {
     code == EPERM || code == EACCES || code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP
+  }
+
+  /// Whether a file has a list that lets in others than its mode says.
+  static func hasList(_ descriptor: Int32) throws(SystemError) -> Bool {
+    let attributes = try extendedAttributes(descriptor)
+    return AccessList.ofFiles.contains { attributes[$0] != nil }
   }
 
   /// Sums that the system keeps of a file's content, and rights of programs: they belong to the original alone.
@@ -128,6 +144,18 @@ extension SystemCall {
       guard isRefusal(errno) || errno == E2BIG || errno == ERANGE else { throw .last }
       return false
     }
+
+    /// False where it has one that stays. The other lists that this function is asked for are not this system's.
+    private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
+      guard name == AccessList.appleName, let present = unsafe acl_get_fd_np(descriptor, ACL_TYPE_EXTENDED) else { return true }
+      // Safe: both lists are ours until they are given back.
+      defer { _ = unsafe acl_free(UnsafeMutableRawPointer(present)) }
+      guard let empty = unsafe acl_init(0) else { return false }
+      defer { _ = unsafe acl_free(UnsafeMutableRawPointer(empty)) }
+      if unsafe acl_set_fd_np(descriptor, empty, ACL_TYPE_EXTENDED) == 0 { return true }
+      guard isRefusal(errno) else { throw .last }
+      return false
+    }
   #else
     private static let noAttribute = ENODATA
 
@@ -153,6 +181,15 @@ extension SystemCall {
       guard isRefusal(errno) || errno == E2BIG || errno == ERANGE else { throw .last }
       return false
     }
+
+    /// False where it has one that stays.
+    private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
+      guard let calls = unsafe attributeCalls, try extendedAttribute(name, descriptor) != nil else { return true }
+      // Safe: the name is a C string for the length of the call.
+      if unsafe calls.remove(descriptor, name) == 0 || errno == noAttribute { return true }
+      guard isRefusal(errno) else { throw .last }
+      return false
+    }
   #endif
 }
 
@@ -161,18 +198,20 @@ extension SystemCall {
     typealias List = @convention(c) (Int32, UnsafeMutableRawPointer?, Int) -> Int
     typealias Get = @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     typealias Set = @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
+    typealias Remove = @convention(c) (Int32, UnsafePointer<CChar>) -> Int32
     let list: List
     let get: Get
     let set: Set
+    let remove: Remove
   }
 
   private let attributeCalls: AttributeCalls? = {
     guard let list = unsafe dlsym(nil, "flistxattr"), let get = unsafe dlsym(nil, "fgetxattr"),
-      let set = unsafe dlsym(nil, "fsetxattr")
+      let set = unsafe dlsym(nil, "fsetxattr"), let remove = unsafe dlsym(nil, "fremovexattr")
     else { return nil }
     // Safe: the manual pages have the functions with exactly these arguments, in Glibc and in Musl.
     return unsafe AttributeCalls(
       list: unsafeBitCast(list, to: AttributeCalls.List.self), get: unsafeBitCast(get, to: AttributeCalls.Get.self),
-      set: unsafeBitCast(set, to: AttributeCalls.Set.self))
+      set: unsafeBitCast(set, to: AttributeCalls.Set.self), remove: unsafeBitCast(remove, to: AttributeCalls.Remove.self))
   }()
 #endif
