@@ -8,7 +8,8 @@ package protocol Disk: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
   func exists(_ path: String) throws(DiskFailure) -> Bool
   /// The absolute path, without symbolic links, of what a path leads to; of what a link leads to when nothing is there
-  /// yet. A later change of the working directory or of a link leads nowhere else.
+  /// yet, if the link is this user's or root's (`.foreign`). A later change of the working directory or of a link leads nowhere
+  /// else.
   func resolve(_ path: String) throws(DiskFailure) -> String
   /// The identity of the file that the path names now; nil when it names none.
   func identity(of path: String) throws(DiskFailure) -> FileIdentity?

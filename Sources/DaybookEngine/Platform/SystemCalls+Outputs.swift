@@ -67,12 +67,12 @@ enum OutputCall {
     return copy
   }
 
-  /// What stands under a name, itself; nil when it is free.
-  static func status(of name: String, in folder: Int32) throws(SystemError) -> NameStatus? {
+  /// What stands under a name, itself; nil when it is free. Without a folder it is a path.
+  static func status(of name: String, in folder: Int32? = nil) throws(SystemError) -> NameStatus? {
     try SystemCall.check(name)
     var status = stat()
     // Safe: the structure outlives the call; the same below.
-    if unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return NameStatus(status) }
+    if unsafe fstatat(folder ?? AT_FDCWD, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return NameStatus(status) }
     guard errno == ENOENT else { throw .last }
     return nil
   }

@@ -131,7 +131,8 @@ enum SystemCall {
   }
 
   /// The absolute path without symbolic links. Where nothing is yet, the directory's with the name, and what a link that
-  /// leads nowhere would lead to. EILSEQ when it is not UTF-8: repaired, it would be the path of another file.
+  /// leads nowhere would lead to: one of ours or root's, because another's owner would choose where something is made; EPERM.
+  /// EILSEQ when it is not UTF-8: repaired, it would be the path of another file.
   static func resolve(_ path: String) throws(SystemError) -> String {
     var path = path
     for _ in 0..<maximumLinkCount {
@@ -139,6 +140,10 @@ enum SystemCall {
       if let resolved = try canonical(path) { return resolved }
       guard errno == ENOENT else { throw .last }
       if let target = try linkTarget(path) {
+        let link = try OutputCall.status(of: path)
+        if let link, !OutputWalk.isTrusted(link.owner), !isMutant("follow-any-dangling-link") {
+          throw SystemError(code: ErrorNumber.notPermitted)
+        }
         path = target.hasPrefix("/") ? target : directory(holding: path) + "/" + target
         continue
       }
