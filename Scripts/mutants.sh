@@ -87,6 +87,12 @@ forget-snapshots-assets          AssetCollector         an asset goes that a sna
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 remove-others-files              FolderTests            root removes files of another user under names that it clears
+keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
+follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
+open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content
+rights-of-the-name               StrangersNameTests     contents get the rights of another file with the database's name
+keep-inherited-list              FileRights             copies keep the list of rights that their folder gives
+output-keeps-list                FileRights             so do outputs
 accept-forked-token              ForkTests              tokens of another lineage pass
 forget-cascade                   CascadeTests           what belongs to a deleted record stays
 cascade-one-level                CascadeTests           what belongs to a victim stays

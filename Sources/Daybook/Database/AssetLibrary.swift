@@ -204,7 +204,8 @@ package final class AssetLibrary: Sendable {
         let temporary = try store.newStagedCopy(digest)
         return (temporary.folder, temporary.name, temporary)
       } catch {
-        guard error.kind == .permission else { throw DatabaseError(error) }
+        // In another one's folder, copies would be what that one makes of them.
+        guard error.kind == .permission || error.kind == .foreign else { throw DatabaseError(error) }
         // Copies go where the system wants temporary files.
         staging.withLock { $0.isBeside = false }
       }

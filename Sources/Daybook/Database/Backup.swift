@@ -179,7 +179,8 @@ private struct CopyName {
       if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
       // Before the database has its name, durably: it is never without its assets.
       if try folder.folderIfAny(temporary + ".assets") != nil {
-        moved = try AssetStore.move(temporary + ".assets", to: target + ".assets", in: folder)
+        moved = try AssetStore.move(
+          temporary + ".assets", to: target + ".assets", in: folder, ofKeepers: .ofKeepers(of: attributes))
         if moved != nil { try folder.sync(holding: target + ".assets") }
       }
       if let attributes, attributes.mode & 0o600 != 0o600 {

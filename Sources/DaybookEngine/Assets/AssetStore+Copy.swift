@@ -61,13 +61,15 @@ extension AssetStore {
   /// Gives a directory of assets the name that belongs to another database file. Where that directory exists already, the
   /// contents join those that are there, durably, and take the place of what has their names: ours were verified.
   /// - Returns: the directory, where it took a free name; that name is not durable yet. Nil where it joined another.
-  /// - Throws: `.notRegular` when `target` is a link: what it leads to is somebody else's.
+  /// - Parameter owners: whose directory they join; the one that is there loses the rights that ours does not give.
+  /// - Throws: `.notRegular` when `target` is a link: what it leads to is somebody else's. `.foreign` when it is another's.
   package static func move(
-    _ source: String, to target: String, in holder: any DiskFolder
+    _ source: String, to target: String, in holder: any DiskFolder, ofKeepers owners: FileOwners
   ) throws(DiskFailure) -> (any DiskFolder)? {
     let folder = try holder.folder(source)
     if let there = try holder.folderIfAny(target) {
-      try merge(folder, into: there)
+      try requireKeeper(there, owners, atMost: folder.attributes().mode)
+      try merge(folder, into: there, owners)
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil
@@ -79,17 +81,21 @@ extension AssetStore {
     return folder
   }
 
-  private static func merge(_ source: any DiskFolder, into target: any DiskFolder) throws(DiskFailure) {
+  private static func merge(
+    _ source: any DiskFolder, into target: any DiskFolder, _ owners: FileOwners
+  ) throws(DiskFailure) {
     for entry in try source.entries() {
       let name = entry.name
       if entry.isDirectory {
         let inner = try source.folder(name)
+        let attributes = try inner.attributes()
         let there: any DiskFolder
-        do { there = try target.makeFolder(name, like: inner.attributes()) } catch {
+        do { there = try target.makeFolder(name, like: attributes) } catch {
           guard error.kind == .exists else { throw error }
           there = try target.folder(name)
         }
-        try merge(inner, into: there)
+        try requireKeeper(there, owners, atMost: attributes.mode)
+        try merge(inner, into: there, owners)
         try source.removeFolder(name)
       } else {
         try source.rename(name, to: target, name)

@@ -82,6 +82,7 @@ extension AssetStore {
   package func adopt(_ digest: AssetDigest, byteCount: Int, verifies: Bool) throws(DiskFailure) -> AssetHold? {
     try checkSyncs()
     guard let root = try self.root() else { return nil }
+    try requireKeeper(root)
     return try adopt(digest, byteCount: byteCount, verifies: verifies, in: root)
   }
 
@@ -90,6 +91,7 @@ extension AssetStore {
   ) throws(DiskFailure) -> AssetHold? {
     // Most contents are new; then nothing need be held.
     guard let folder = try root.folderIfAny(digest.folder), try folder.identity(of: digest.name) != nil else { return nil }
+    try requireKeeper(folder)
     let suspensionCount = suspensionCount
     let temporary = try newTemporary(in: root)
     do throws(DiskFailure) {
@@ -164,7 +166,9 @@ extension AssetStore {
     try checkSyncs()
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let root = try disk.folder(at: directory)
+    try requireKeeper(root)
     let folder = try root.folder(hold.digest.folder)
+    try requireKeeper(folder)
     let name = hold.digest.name
     if try hasDurableName(hold, in: folder) || isMutant("skip-asset-relink") { return }
     // Known until a sync has worked: a folder that cannot be opened now may be next time, and then the name is there.

@@ -41,8 +41,8 @@ package final class AssetStore: Sendable {
     var suspensionCount = 0
     /// Its database was closed.
     var isClosed = false
-    /// Directories that were found, and whose rights were looked at.
-    var knownDirectories: [String: FileIdentity?] = [:]
+    /// Directories that were found, and whose owners and rights were looked at.
+    var knownDirectories: [String: KnownDirectory] = [:]
     /// Asks for rights and owner of the database's file that is open, if one is.
     var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
     /// Directories whose own name is known to be durable, each with what had the name then: anybody may remove one, and
@@ -56,6 +56,12 @@ package final class AssetStore: Sendable {
     var rescued: Set<AssetDigest>?
     /// A sync failed: what it should have made durable may never be, whatever a second sync says.
     var syncFailure: DiskFailure?
+  }
+
+  struct KnownDirectory {
+    let identity: FileIdentity?
+    /// Whose it may be. Asked each time: file systems give the number of what was removed to what is made next.
+    let owners: FileOwners
   }
 
   static let temporaryPrefix = "ingest-"
@@ -263,11 +269,10 @@ package final class AssetStore: Sendable {
   /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.
   package func attributes() throws(DiskFailure) -> FileAttributes? {
     do throws(DiskFailure) {
-      var ofOpenFile: FileAttributes?
-      let rights = state.withLock { $0.rights }
-      if let rights, !isMutant("rights-of-the-name") { ofOpenFile = try rights() }
-      var attributes: FileAttributes
-      if let ofOpenFile { attributes = ofOpenFile } else { attributes = try disk.attributes(of: database) }
+      var found: FileAttributes?
+      if let rights = state.withLock({ $0.rights }), !isMutant("rights-of-the-name") { found = try rights() }
+      if found == nil { found = try disk.attributes(of: database) }
+      guard var attributes = found else { return nil }
       attributes.extended = attributes.extended.filter { AccessList.isName($0.key) }
       return attributes
     } catch {
@@ -297,28 +302,52 @@ package final class AssetStore: Sendable {
     try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
   }
 
-  /// Opens a directory, and makes it where there is none: for those who may read the database, and nobody else. One that is
-  /// there loses, once for each open, the rights that the database's file does not give.
+  /// Sees, before contents are put into a directory that is there, that it belongs to somebody who may keep them
+  /// (`FileOwners.ofKeepers`); else it is left alone, `.foreign`. It loses, once for each open, the rights that the database's
+  /// file does not give.
+  func requireKeeper(_ folder: any DiskFolder) throws(DiskFailure) {
+    if let known = state.withLock({ $0.knownDirectories[folder.path] }), known.identity == folder.identity,
+      (try? folder.requireOwner(among: known.owners)) != nil
+    {
+      return
+    }
+    let attributes = try attributes()
+    let owners = FileOwners.ofKeepers(of: attributes)
+    try AssetStore.requireKeeper(folder, owners, atMost: attributes?.ofDirectory.mode)
+    state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
+  }
+
+  /// The same where rights and owners are known.
+  static func requireKeeper(
+    _ folder: any DiskFolder, _ owners: FileOwners, atMost mode: UInt32?
+  ) throws(DiskFailure) {
+    if !isMutant("keep-contents-anywhere") { try folder.requireOwner(among: owners) }
+    if let mode { try close(folder, to: mode) }
+  }
+
+  /// Opens a directory, and makes it where there is none: for those who may read the database, and nobody else. `.foreign` when
+  /// it is none that contents may be put into.
   func makeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
     let path = holder.place(name)
     // Somebody may make it, or take it away, between the two calls.
     var attempts = 10
     while true {
       if let folder = try holder.folderIfAny(name) {
-        if state.withLock({ $0.knownDirectories[path] }) == .some(folder.identity) { return folder }
-        if let wanted = try attributes()?.ofDirectory { try close(folder, to: wanted.mode) }
-        state.withLock { $0.knownDirectories[path] = .some(folder.identity) }
+        try requireKeeper(folder)
         return folder
       }
-      let wanted = try attributes()?.ofDirectory
+      let attributes = try attributes()
       // Before it is there: file systems give the number of what was removed to what is made next.
       state.withLock { state in
         if !isMutant("trust-remade-directory") { state.durableDirectories[path] = nil }
         state.madeDirectoryCount += 1
       }
       do throws(DiskFailure) {
-        let folder = try holder.makeFolder(name, like: wanted)
-        state.withLock { $0.knownDirectories[path] = .some(folder.identity) }
+        let folder = try holder.makeFolder(name, like: attributes?.ofDirectory)
+        let owners = FileOwners.ofKeepers(of: attributes)
+        // Whoever may write here may have put another in its place.
+        try folder.requireOwner(among: owners)
+        state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }
         return folder
       } catch {
         attempts -= 1
@@ -327,7 +356,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  private func close(_ folder: any DiskFolder, to mode: UInt32) throws(DiskFailure) {
+  private static func close(_ folder: any DiskFolder, to mode: UInt32) throws(DiskFailure) {
     var attributes = try folder.attributes()
     guard attributes.mode & ~mode & 0o777 != 0 else { return }
     attributes.mode &= mode | 0o7000

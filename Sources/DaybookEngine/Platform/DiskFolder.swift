@@ -86,7 +86,7 @@ extension DiskFolder {
   }
 }
 
-/// Whose files may be removed.
+/// Whose files may be removed, and whose folders are used.
 package struct FileOwners: Sendable, Hashable {
   /// Nil: everybody's.
   private let numbers: Set<UInt32>?
@@ -118,6 +118,13 @@ package struct FileOwners: Sendable, Hashable {
   package static func ofWriters(of attributes: FileAttributes?) -> FileOwners {
     if let attributes, attributes.mode & 0o022 != 0 { return .anybody }
     return ofUser(andOf: attributes)
+  }
+
+  /// Whose folders contents may be put into that belong to a file with these attributes: of all who may have made them, and of
+  /// root, who may do everything anyway. In another one's folder, contents are there as long as that one likes.
+  package static func ofKeepers(of attributes: FileAttributes?) -> FileOwners {
+    guard let numbers = ofWriters(of: attributes).numbers else { return .anybody }
+    return FileOwners(numbers.union([0]))
   }
 
   package func contains(_ owner: UInt32) -> Bool { numbers?.contains(owner) ?? true }
