@@ -106,6 +106,75 @@ struct AssetSourceTests {
     #expect(try database.storedAssets().isEmpty)
   }
 
+  // MARK: files that are replaced
+
+  /// Another file with the size and the times of the first one takes its name.
+  private func replace(_ url: URL, by content: Data) throws {
+    let date = try FileManager.default.attributesOfItem(atPath: url.path)[.modificationDate]
+    let other = url.appendingPathExtension("other")
+    try content.write(to: other)
+    try FileManager.default.setAttributes([.modificationDate: try #require(date)], ofItemAtPath: other.path)
+    try SystemDisk().rename(other.path, to: url.path)
+  }
+
+  @Test(
+    "another file that has taken the name of an asset's is refused, also with the same size and time", arguments: [0, 64 << 10])
+  func replacedFile(inlineByteCount: Int) throws {
+    let folder = try TemporaryFolder()
+    let database = try Database.withFiles(at: folder.file("a.daybook")) { $0.inlineAssetByteCount = inlineByteCount }
+    let url = try AssetBench.file(folder, "a.bin", AssetBench.content(1))
+    // A time that every file can be given exactly.
+    let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+    try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: url.path)
+    let asset = try Asset(fileURL: url)
+    let state = try SystemDisk.sourceState(of: url.path)
+    try #require(try SystemDisk.openSource(url.path, ifStill: state)).close()
+    #expect(try asset.content() == AssetBench.content(1))
+    try replace(url, by: AssetBench.content(2))
+    #expect(try Asset(fileURL: url).byteCount == asset.byteCount)
+    #expect(failure { try asset.content() }?.code == .assetFileModified)
+    #expect(failure { try database.prepare(asset) }?.code == .assetFileModified)
+    let record = try value(asset)
+    #expect(failure { try database.write { try $0.save(record) } }?.code == .assetFileModified)
+    #expect(try Asset(fileURL: url) != asset)
+    // Between the look and the opening, too: what is opened is compared itself.
+    #expect(try SystemDisk.openSource(url.path, ifStill: state) == nil)
+    #expect(failure { try AssetLibrary.open(url, ifStill: state) }?.code == .assetFileModified)
+  }
+
+  @Test("an asset of a folder is reached without links: none that takes a name below leads to a file elsewhere")
+  func belowFolder() throws {
+    let folder = try TemporaryFolder()
+    for name in ["root/inner", "outside"] {
+      try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: true)
+    }
+    for name in ["root/inner/a", "root/b", "outside/a", "outside/b"] {
+      try Data(name.utf8).write(to: URL(filePath: folder.file(name)))
+    }
+    func asset(_ name: String, below root: String = "root") throws(DatabaseError) -> Asset {
+      try Asset(fileURL: URL(filePath: folder.file(name)), below: folder.file(root))
+    }
+    let (inner, direct) = (try asset("root/inner/a"), try asset("root/b"))
+    #expect(try inner.content() == Data("root/inner/a".utf8) && direct.content() == Data("root/b".utf8))
+    #expect(try Asset(fileURL: URL(filePath: folder.file("root/b")), below: "/").byteCount == 6)
+    #expect(failure { try asset("root/none") }?.code == .assetFileNotFound)
+    #expect(failure { try asset("outside/a") }?.code == .assetFileNotFound)
+    #expect(failure { try asset("root") }?.code == .invalidArguments)
+    #expect(failure { try asset("root/inner") }?.code == .invalidArguments)
+    // Links take the names.
+    try FileManager.default.moveItem(atPath: folder.file("root/inner"), toPath: folder.file("root/moved"))
+    try FileManager.default.createSymbolicLink(atPath: folder.file("root/inner"), withDestinationPath: folder.file("outside"))
+    try FileManager.default.removeItem(atPath: folder.file("root/b"))
+    try FileManager.default.createSymbolicLink(atPath: folder.file("root/b"), withDestinationPath: "../outside/b")
+    #expect(failure { try asset("root/inner/a") }?.code == .invalidArguments)
+    #expect(failure { try asset("root/b") }?.code == .invalidArguments)
+    // Those that were made before read nothing else either.
+    for asset in [inner, direct] { #expect(failure { try asset.content() }?.code == .assetFileModified) }
+    // The folder itself may be reached by a link.
+    try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("root"))
+    #expect(try asset("link/moved/a", below: "link").content() == Data("root/inner/a".utf8))
+  }
+
   // MARK: two databases
 
   @Test("a record of one database is saved in another with its assets, which the other takes from the first")

@@ -29,7 +29,7 @@ package final class AssetLibrary: Sendable {
 
   private struct Copy {
     let path: String
-    let modificationTime: Double
+    let state: SourceState
   }
 
   /// - Parameter stagesBeside: whether copies may lie in the store's own directory.
@@ -109,9 +109,10 @@ package final class AssetLibrary: Sendable {
     }
   }
 
-  /// A file of somebody else, which may be anything by now.
-  static func read(_ url: URL, _ byteCount: Int, expected: AssetDigest?, _ body: (Data) throws -> Void) throws {
-    let file = try open(url)
+  /// A file of somebody else, which may have any size by now. Closes it.
+  static func read(
+    _ file: any DiskFile, _ url: URL, _ byteCount: Int, expected: AssetDigest?, _ body: (Data) throws -> Void
+  ) throws {
     defer { file.close() }
     var hash = SHA256()
     let piece = ByteBuffer(capacity: max(1, min(1 << 20, byteCount)))
@@ -132,11 +133,16 @@ package final class AssetLibrary: Sendable {
     }
   }
 
-  static func open(_ url: URL) throws(DatabaseError) -> any DiskFile {
+  /// A file of somebody else, which may be anything by now.
+  /// - Parameter known: what it must be; anything else is `assetFileModified`.
+  static func open(_ url: URL, ifStill known: SourceState? = nil) throws(DatabaseError) -> any DiskFile {
     guard url.isFileURL else {
       throw DatabaseError(.invalidArguments, "An asset is made from a file URL.", facts: .init(found: url.scheme))
     }
-    do { return try SystemDisk.openSource(url.path) } catch {
+    let file: (any DiskFile)?
+    do {
+      file = if let known { try SystemDisk.openSource(url.path, ifStill: known) } else { try SystemDisk.openSource(url.path) }
+    } catch {
       if error.kind == .notRegular {
         throw DatabaseError(
           .invalidArguments, "An asset is made from a regular file.", facts: .init(path: url.path), cause: error)
@@ -144,6 +150,8 @@ package final class AssetLibrary: Sendable {
       throw DatabaseError(
         .assetFileNotFound, "The file of the asset cannot be read.", facts: .init(path: url.path), cause: error)
     }
+    guard let file else { throw DatabaseError(.assetFileModified, facts: .init(path: url.path)) }
+    return file
   }
 
   // MARK: handing out
@@ -185,14 +193,14 @@ package final class AssetLibrary: Sendable {
     }
     let path = folder.place(name)
     let url = URL(filePath: path)
-    let time = try Asset.state(of: url).modificationTime
-    staging.withLock { $0.copies[digest] = Copy(path: path, modificationTime: time) }
+    let state = try Asset.state(of: url)
+    staging.withLock { $0.copies[digest] = Copy(path: path, state: state) }
     return url
   }
 
   private func isUnchanged(_ copy: Copy, _ byteCount: Int) -> Bool {
     guard let state = try? Asset.state(of: URL(filePath: copy.path)) else { return false }
-    return state.byteCount == byteCount && state.modificationTime == copy.modificationTime
+    return state.byteCount == byteCount && state == copy.state
   }
 
   /// A name that nobody has, in a folder that is open; as a name that the store holds, where that is beside the database.

@@ -112,9 +112,9 @@ extension Database {
       let buffer = ByteBuffer(capacity: max(1, byteCount))
       buffer.append([UInt8](data))
       do { return try store.ingest(.bytes(buffer.view), byteCount: byteCount) } catch { throw DatabaseError(error) }
-    case .file(let url, _):
+    case .file(let url, let state):
       try asset.validateUnmodified()
-      let file = try AssetLibrary.open(url)
+      let file = try AssetLibrary.open(url, ifStill: state)
       defer { file.close() }
       let hold = try ingest(file, byteCount)
       try asset.validateUnmodified()

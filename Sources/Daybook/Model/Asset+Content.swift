@@ -8,7 +8,8 @@ import DaybookEngine
 /// Reading an asset's content, and naming it by its SHA-256.
 ///
 /// A file is looked at before and after it is read, and one byte more is asked for than it should have: content that
-/// changed since the asset was made, or while it was read, is noticed and refused.
+/// changed since the asset was made, or while it was read, is noticed and refused. What is opened is compared with what was
+/// looked at when the asset was made, too: the name may lead elsewhere for a moment between two looks.
 extension Asset {
   /// The asset with its content in memory, for a record that holds it, and its SHA-256 computed from it.
   ///
@@ -29,9 +30,9 @@ extension Asset {
         throw DatabaseError(.invalidArguments, "The content of an asset is not what its SHA-256 says.")
       }
       return Asset(digest: computed, byteCount: data.count, content: data)
-    case .file(let url, _):
+    case .file(let url, let state):
       try validateUnmodified()
-      let content = try read(url)
+      let content = try read(url, state)
       try validateUnmodified()
       return content
     case .stored, .held, .elsewhere(.some):
@@ -79,21 +80,22 @@ extension Asset {
     case .memory(let data): try body(data)
     case .stored(let library): try AssetLibrary.read(library.store, try knownDigest(), byteCount, body)
     case .held(let hold): try AssetLibrary.read(hold, body)
-    case .file(let url, _):
+    case .file(let url, let state):
       try validateUnmodified()
-      try AssetLibrary.read(url, byteCount, expected: nil, body)
+      try AssetLibrary.read(AssetLibrary.open(url, ifStill: state), url, byteCount, expected: nil, body)
       try validateUnmodified()
     case .elsewhere(let url):
       guard let url else { throw DatabaseError(.assetNotAvailable) }
-      try AssetLibrary.read(url, byteCount, expected: try knownDigest(), body)
+      let digest = try knownDigest()
+      try AssetLibrary.read(AssetLibrary.open(url), url, byteCount, expected: digest, body)
     }
   }
 
-  private func read(_ url: URL) throws(DatabaseError) -> Asset {
+  private func read(_ url: URL, _ state: SourceState) throws(DatabaseError) -> Asset {
+    let file = try AssetLibrary.open(url, ifStill: state)
+    defer { file.close() }
     let buffer = ByteBuffer(capacity: byteCount + 1)
     do throws(DiskFailure) {
-      let file = try SystemDisk.openSource(url.path)
-      defer { file.close() }
       // Safe: the buffer was made for this many bytes.
       buffer.count = try unsafe file.read(into: buffer.base, count: byteCount + 1, at: 0)
     } catch {

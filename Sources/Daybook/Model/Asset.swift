@@ -21,7 +21,7 @@ public struct Asset: Sendable {
   /// Where the content is.
   enum Source: Sendable {
     /// In a file of the caller, as it was when the asset was made.
-    case file(URL, modificationTime: Double)
+    case file(URL, SourceState)
     /// In memory.
     case memory(Data)
     /// Somewhere else, known by its SHA-256; the URL is nil when no file has it.
@@ -53,6 +53,8 @@ public struct Asset: Sendable {
 
   /// An asset whose content is in a file. The file must stay as it is until the record has been saved: one that changed is
   /// refused then with `assetFileModified`, and with `limitExceeded` when it has grown beyond ``Limits/assetByteCount``.
+  /// Another file that has taken its name is refused, too, whatever it holds: programs that save atomically, as most editors and
+  /// `Data.write(to:options:)` with `.atomic` do, put a new file there.
   ///
   /// - Throws: `invalidArguments` when the URL is no file URL or what is there is no regular file,
   ///   `assetFileNotFound` when nothing is there.
@@ -60,9 +62,28 @@ public struct Asset: Sendable {
     guard fileURL.isFileURL else {
       throw DatabaseError(.invalidArguments, "An asset is made from a file URL.")
     }
-    let state = try Self.state(of: fileURL)
-    self.init(
-      digest: nil, byteCount: state.byteCount, source: .file(fileURL, modificationTime: state.modificationTime))
+    self.init(fileURL: fileURL, try Self.state(of: fileURL))
+  }
+
+  private init(fileURL: URL, _ state: SourceState) {
+    self.init(digest: nil, byteCount: state.byteCount, source: .file(fileURL, state))
+  }
+
+  /// The same for a file that must lie below a folder, reached from there without links. Whatever else its name leads to when it
+  /// is read is refused.
+  ///
+  /// - Parameters:
+  ///   - fileURL: its path, without links.
+  ///   - root: the path of the folder, without links.
+  package init(fileURL: URL, below root: String) throws(DatabaseError) {
+    let (path, root) = (fileURL.path, root == "/" ? "" : root)
+    let isBelow = path.utf8.starts(with: root.utf8) && path.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/")
+    // Of a file that is missing, links above may stand in its path.
+    guard isBelow || path == root else { throw DatabaseError(.assetFileNotFound, facts: .init(path: path)) }
+    let names = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    do { self.init(fileURL: fileURL, try SystemDisk.sourceState(of: names, below: root.isEmpty ? "/" : root)) } catch {
+      throw Self.cannotBeRead(path, error)
+    }
   }
 
   /// An asset whose content is in memory.
@@ -104,23 +125,18 @@ public struct Asset: Sendable {
     if case .memory(let data) = storage.source { data } else { nil }
   }
 
-  static func state(of url: URL) throws(DatabaseError) -> (byteCount: Int, modificationTime: Double) {
+  static func state(of url: URL) throws(DatabaseError) -> SourceState {
     // Through links, because the content is what counts.
     let path = url.resolvingSymlinksInPath().path
-    let attributes: [FileAttributeKey: Any]
-    do {
-      attributes = try FileManager.default.attributesOfItem(atPath: path)
-    } catch {
-      throw DatabaseError(.assetFileNotFound, facts: .init(path: path), cause: error)
+    do { return try SystemDisk.sourceState(of: path) } catch { throw cannotBeRead(path, error) }
+  }
+
+  private static func cannotBeRead(_ path: String, _ failure: DiskFailure) -> DatabaseError {
+    if failure.kind == .notRegular {
+      return DatabaseError(
+        .invalidArguments, "An asset is made from a regular file.", facts: .init(path: path), cause: failure)
     }
-    guard attributes[.type] as? FileAttributeType == .typeRegular else {
-      throw DatabaseError(
-        .invalidArguments, "An asset is made from a regular file.", facts: .init(path: path))
-    }
-    let size = attributes[.size]
-    let byteCount = (size as? Int) ?? (size as? UInt64).flatMap { Int(exactly: $0) } ?? 0
-    let date = attributes[.modificationDate] as? Date
-    return (byteCount, date?.timeIntervalSinceReferenceDate ?? 0)
+    return DatabaseError(.assetFileNotFound, facts: .init(path: path), cause: failure)
   }
 }
 
@@ -145,14 +161,14 @@ extension Asset {
   ///
   /// - Throws: `assetFileNotFound` or `assetFileModified`.
   package func validateUnmodified() throws(DatabaseError) {
-    guard case .file(let url, let modificationTime) = storage.source else { return }
-    let state: (byteCount: Int, modificationTime: Double)
+    guard case .file(let url, let known) = storage.source else { return }
+    let state: SourceState
     do { state = try Self.state(of: url) } catch {
       if error.code == .assetFileNotFound { throw error }
       // Something else than a file is there now.
       throw DatabaseError(.assetFileModified, facts: .init(path: url.path), cause: error)
     }
-    guard state.byteCount == byteCount, state.modificationTime == modificationTime else {
+    guard state == known || isMutant("accept-other-source") else {
       throw DatabaseError(
         .assetFileModified, facts: .init(path: url.path, size: state.byteCount, limit: nil))
     }
@@ -169,7 +185,7 @@ extension Asset: Hashable {
     case (nil, nil):
       switch (first.storage.source, second.storage.source) {
       case (.memory(let a), .memory(let b)): return a == b
-      case (.file(let a, let time), .file(let b, let other)): return a == b && time == other
+      case (.file(let a, let state), .file(let b, let other)): return a == b && state == other
       default: return false
       }
     default: return false

@@ -83,6 +83,8 @@ struct FileStatus {
   let isRegular: Bool
   let isDirectory: Bool
   let owner: UInt32
+  /// Seconds and nanoseconds since 1970.
+  let modificationTime: (Int64, Int64)
 }
 
 enum SystemCall {
@@ -482,6 +484,12 @@ extension FileStatus {
     isRegular = status.st_mode & S_IFMT == S_IFREG
     isDirectory = status.st_mode & S_IFMT == S_IFDIR
     owner = UInt32(status.st_uid)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    modificationTime = (Int64(time.tv_sec), Int64(time.tv_nsec))
   }
 }
 

@@ -61,13 +61,15 @@ import Synchronization
 
   // MARK: Bytes
 
-  package func byteCount() throws(DiskFailure) -> Int {
+  func status() throws(DiskFailure) -> FileStatus {
     let descriptor = try enter(.status)
     defer { leave() }
-    do { return try SystemCall.status(descriptor).byteCount } catch {
+    do { return try SystemCall.status(descriptor) } catch {
       throw DiskFailure(.status, path: path, code: error.code)
     }
   }
+
+  package func byteCount() throws(DiskFailure) -> Int { try status().byteCount }
 
   package func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
     precondition(offset >= 0, "a file has no bytes before its first")
@@ -148,13 +150,7 @@ import Synchronization
     }
   }
 
-  package func linkCount() throws(DiskFailure) -> Int {
-    let descriptor = try enter(.status)
-    defer { leave() }
-    do { return try SystemCall.status(descriptor).linkCount } catch {
-      throw DiskFailure(.status, path: path, code: error.code)
-    }
-  }
+  package func linkCount() throws(DiskFailure) -> Int { try status().linkCount }
 
   package func presentPath() throws(DiskFailure) -> String? {
     let descriptor = try enter(.status)

@@ -5,7 +5,8 @@ import Foundation
 /// a file URL. Anything else is refused with its row.
 ///
 /// Only files of the input's directory and of that of `--assets` are taken, also through links: whoever wrote the input
-/// does not choose which other files of this machine are read.
+/// does not choose which other files of this machine are read. What a link leads to is looked for once; from then on the file is
+/// reached without links, and whatever else its name leads to when it is read is refused.
 struct AssetColumn {
   let key: String
   let position: Int
@@ -20,19 +21,18 @@ struct AssetColumn {
       url = URL(fileURLWithPath: text.hasPrefix("/") ? text : options.baseDirectory + "/" + text)
     }
     guard let url else { throw .badRow(line: line, "\(column): this is no file URL.") }
-    // What was looked at is what is opened.
     let file = url.resolvingSymlinksInPath()
-    guard [options.baseDirectory, options.assetDirectory].contains(where: { $0.map { isFile(url, file, in: $0) } ?? false })
-    else {
-      throw .badRow(
-        line: line,
-        "\(column): \(url.path) is not in the directory of the input; --assets names another one whose files may be taken.")
+    for directory in [options.baseDirectory, options.assetDirectory] {
+      guard let root = directory.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }), isFile(url, file, in: root)
+      else { continue }
+      do throws(DatabaseError) { return try Asset(fileURL: file, below: root) } catch { throw Importer.badRow(line, error) }
     }
-    do throws(DatabaseError) { return try Asset(fileURL: file) } catch { throw Importer.badRow(line, error) }
+    throw .badRow(
+      line: line,
+      "\(column): \(url.path) is not in the directory of the input; --assets names another one whose files may be taken.")
   }
 
-  private static func isFile(_ url: URL, _ file: URL, in directory: String) -> Bool {
-    let root = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+  private static func isFile(_ url: URL, _ file: URL, in root: String) -> Bool {
     // Of a file that is missing only the directory can be followed.
     let path =
       FileManager.default.fileExists(atPath: file.path)
