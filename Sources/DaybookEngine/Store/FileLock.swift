@@ -142,7 +142,8 @@ final class FileLock: @unchecked Sendable {
   /// in that time.
   func isDue(_: borrowing Turn.Hold) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
-    guard SystemClock.nanoseconds(from: heldSince, to: now) >= FileLock.fairNanoseconds << UInt64(missCount) else { return false }
+    let limit = FileLock.fairNanoseconds << UInt64(missCount)
+    guard SystemClock.nanoseconds(from: heldSince, to: now) >= limit else { return false }
     heldSince = now
     if (try? file.isLockedByOthers(.waiting)) ?? false { return true }
     missCount = 0

@@ -56,6 +56,7 @@ extension Store {
 
   /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:
   /// the rename may have died between its two names, so it may be the content of a database that lives elsewhere by now.
+  /// `.foreign` when what has the name belongs to somebody else.
   private static func lockForCreating(
     _ temporary: String, in folder: any DiskFolder, path: String, disk: any Disk, options: StoreOptions,
     like attributes: FileAttributes?
@@ -82,7 +83,7 @@ extension Store {
         {
           if !isLeftover { return file }
           defer { file.close() }
-          try folder.remove(temporary)
+          try folder.remove(temporary, ownedBy: .ofUser(andOf: attributes))
           continue
         }
         file.close()
