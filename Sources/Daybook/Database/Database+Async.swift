@@ -22,8 +22,8 @@ extension Database {
       try checkRequest(records, ids)
       return prepared(records)
     }
-    let (records, unprepared, holds) = try await records.contains(where: takesContentsIn)
-      ? queues.ingest(prepare) : queues.read(prepare)
+    let takesLong = records.contains(where: takesContentsIn)
+    let (records, unprepared, holds) = try await takesLong ? queues.ingest(prepare) : queues.read(prepare)
     return try await write(origin: origin) { [self] transaction in
       transaction.context.preparedHolds = holds
       return try modify(transaction.context, records, ids, policy, atomically, unprepared)
