@@ -81,6 +81,19 @@ struct ContainerTests {
     try again.close()
   }
 
+  @Test("a change of the account's status lets nobody read the account who might not before")
+  func accountRights() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let container = try Container.open(Self.id, in: folder.path)
+    let account = folder.file("\(Self.id).account.json")
+    #expect(unsafe chmod(account, 0o600) == 0)
+    try container.setAccountStatus(.noAccount)
+    try container.close()
+    #expect(try FileManager.default.attributesOfItem(atPath: account)[.posixPermissions] as? Int == 0o600)
+    #expect(try Container.open(Self.id, in: folder.path).accountStatus() == .noAccount)
+  }
+
   @Test("a damaged account file is told, and nobody becomes somebody else")
   func damage() throws {
     let folder = try TemporaryFolder()

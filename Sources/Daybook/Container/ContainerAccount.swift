@@ -59,21 +59,24 @@ struct ContainerAccount: Codable, Equatable {
     let content = ByteBuffer(capacity: bytes.count)
     content.append(bytes)
     do throws(DiskFailure) {
-      let (file, temporary) = try ContainerAccount.createTemporary(beside: path, disk: disk)
+      let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
+      // Whoever may read the file that goes may read this one.
+      let attributes = replaces ? try? disk.attributes(of: path) : nil
+      let (file, temporary) = try ContainerAccount.createTemporary(for: name, in: folder, like: attributes)
       defer { file.close() }
       do throws(DiskFailure) {
         try file.write(content.view, at: 0)
         try file.sync(.full)
         if replaces {
-          try disk.rename(temporary, to: path)
+          try folder.rename(temporary, to: folder, name)
         } else {
-          try disk.renameWithoutReplacing(temporary, to: path)
+          try folder.renameWithoutReplacing(temporary, to: folder, name)
         }
       } catch {
-        try? disk.remove(temporary)
+        if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
         throw error
       }
-      try disk.syncDirectory(holding: path)
+      try folder.sync(holding: name)
     } catch {
       if error.kind == .exists, !replaces { return }
       throw DatabaseError(error)
@@ -88,17 +91,22 @@ extension ContainerAccount {
 
   /// A file that is locked, under a name of its own for each writer, so that two do not write into one file.
   private static func createTemporary(
-    beside path: String, disk: any Disk
+    for name: String, in folder: any DiskFolder, like attributes: FileAttributes?
   ) throws(DiskFailure) -> (file: any DiskFile, name: String) {
     while true {
-      let name = "\(path).\(UUID().uuidString)\(suffix)"
-      let file = try disk.open(name, .createNew)
+      let name = "\(name).\(UUID().uuidString)\(suffix)"
+      let file: any DiskFile
+      if let attributes {
+        file = try folder.create(name, byteCount: nil, like: attributes)
+      } else {
+        file = try folder.open(name, .createNew)
+      }
       do throws(DiskFailure) {
         // Before it was locked, another open may have taken it for a leftover.
-        if try file.tryLock(.writer, .exclusive), try disk.identity(of: name) == file.identity { return (file, name) }
+        if try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity { return (file, name) }
       } catch {
         file.close()
-        try? disk.remove(name)
+        try? folder.remove(name)
         throw error
       }
       file.close()
@@ -107,16 +115,17 @@ extension ContainerAccount {
 
   /// Removes what killed writers have left. What could not be removed now is there for the next open.
   static func removeLeftovers(of path: String, in directory: String, disk: any Disk) {
+    guard let folder = try? disk.folder(holding: path) else { return }
+    let owners = FileOwners.ofUser(andOf: try? disk.attributes(of: path))
     let start = String(Substring(path.utf8.dropFirst(directory.utf8.count + 1))) + "."
     for entry in (try? disk.entries(of: directory)) ?? [] {
       guard !entry.isDirectory, entry.name.hasPrefix(start), entry.name.hasSuffix(suffix),
         UUID(uuidString: String(entry.name.dropFirst(start.count).dropLast(suffix.count))) != nil
       else { continue }
-      let name = "\(directory)/\(entry.name)"
       // Of anything but a regular file this makes an error. A writer has it locked.
-      guard let file = try? disk.open(name, .readContent) else { continue }
+      guard let file = try? folder.open(entry.name, .readContent) else { continue }
       defer { file.close() }
-      if (try? file.tryLock(.writer, .shared)) == true { try? disk.remove(name) }
+      if (try? file.tryLock(.writer, .shared)) == true { try? folder.remove(entry.name, ownedBy: owners) }
     }
   }
 }
