@@ -42,7 +42,8 @@ struct OutputTests {
     for path in [
       file, bench.path("second.ndjson"), bench.path("link.ndjson"), bench.path("chain.ndjson"), bench.path("here/a.daybook"),
       file + ".assets/x.ndjson", file + ".assets/" + content, bench.path("content.ndjson"), bench.path("contents/x.csv"),
-      file + ".compacted", file + ".unfinished", bench.path("here/a.daybook.discarded-3"),
+      file + ".compacted", file + ".unfinished", file + ".compacted.new", file + ".unfinished.new",
+      file + ".unfinished.assets", bench.path("here/a.daybook.discarded-3"),
     ] {
       for call in calls(path) {
         let outcome = bench.run(call)

@@ -65,7 +65,9 @@ package struct OutputRules {
   private func isOwnName(_ other: String) -> Bool {
     guard other.utf8.starts(with: name.utf8) else { return false }
     let rest = String(other.utf8.dropFirst(name.utf8.count)) ?? ""
-    return ["", ".assets", ".compacted", ".unfinished", ".new"].contains(rest) || rest.hasPrefix(".discarded-")
+    let endings = ["", ".assets", ".new"]
+    return ["", ".compacted", ".unfinished"].contains { beginning in endings.contains { rest == beginning + $0 } }
+      || rest.hasPrefix(".discarded-")
   }
 
   /// Whether the group may do something that all others may not: a list of rights, which the group's part of a mode cuts down,
