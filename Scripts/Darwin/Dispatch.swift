@@ -1,6 +1,9 @@
 // A stand-in for Dispatch: the declarations that Daybook uses. See `Scripts/darwin.sh`. Nothing is ever run with it.
 
 public struct DispatchQoS: Sendable {
+  public static let unspecified = DispatchQoS()
+  public static let utility = DispatchQoS()
+  init() { fatalError() }
   public enum QoSClass: Sendable { case background, utility, `default`, userInitiated, userInteractive }
 }
 
@@ -11,7 +14,7 @@ public final class DispatchQueue: Sendable {
     public static var concurrent: Attributes { fatalError() }
   }
 
-  public init(label: String, attributes: Attributes = []) { fatalError() }
+  public init(label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = []) { fatalError() }
   public static func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { fatalError() }
   public func async(execute work: @escaping @Sendable @convention(block) () -> Void) { fatalError() }
 }
