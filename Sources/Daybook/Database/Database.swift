@@ -127,7 +127,8 @@ public final class Database: Sendable {
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writer = writer
-    library.store.takeRights { [weak stores] () throws(DiskFailure) in try stores?.fileAttributes() }
+    // Given back by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
+    library.store.takeRights { [stores] () throws(DiskFailure) in try stores.fileAttributes() }
     compactor =
       options.isReadOnly
       ? nil

@@ -251,6 +251,7 @@ package final class AssetStore: Sendable {
     if isForked { return }
     state.withLock { state in
       state.isClosed = true
+      state.rights = nil
       for (holder, _) in state.holders { holder.remove() }
       state.holders = []
     }
