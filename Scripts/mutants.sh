@@ -99,8 +99,6 @@ cascade-one-level                CascadeTests           what belongs to a victim
 keep-old-references              ReferenceTests         a record still points where it pointed before
 replay-first-of-key              ReplayTests            replay keeps the first value of a key, not the last
 replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
-open-any-made-file               SwappedFileTests       a file that took the name of a new one is opened for it
-rights-of-the-name               SwappedFileTests       contents have the rights of what has the database's name
 accept-other-source              AssetSourceTests       another file is read in the place of an asset's
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
 output-rights-not-kept           OutputTests            an export of a private database is for everybody
