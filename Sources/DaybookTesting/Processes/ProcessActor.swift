@@ -304,8 +304,8 @@ final class ProcessActor: @unchecked Sendable {
       // Reads go on, and what they show stays.
       if let open, member.durability != .relaxed {
         do { try process.look(open) } catch let error as DatabaseError where error.code == .closed {
-        } catch let error as DatabaseError where [.open, .read].contains((error.cause as? DiskFailure)?.operation) {
-          // An open or a read was to fail from an earlier step on, and the look is the first to make one.
+        } catch let error as DatabaseError where error.cause is DiskFailure {
+          // A call that was to fail from an earlier step on, and the look is the first to make it.
         } catch let error as DatabaseError where [.ioFailed, .snapshotTooOld].contains(error.code) && run.settings.hasThreads {
           // A call that another thread of this process was to fail at; or it has opened the file anew meanwhile.
         }
