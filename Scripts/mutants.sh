@@ -5,7 +5,7 @@
 #     Scripts/mutants.sh NAME …       only these
 #     Scripts/mutants.sh list         what there is
 #
-# The mistakes stand in the code as `isMutant("NAME")` (Sources/DaybookEngine/Platform/Mutant.swift): one build has them all, and
+# The mistakes stand in the code as `isMutant("NAME")` (Sources/DaybookEngine/Testing/Hooks/Mutant.swift): one build has them all, and
 # DAYBOOK_MUTANT wakes one. No other build has any. A run first takes the tests that are likely to notice, then all; it
 # ends at the first failure. A test process that dies or hangs (DAYBOOK_MUTANT_SECONDS, 300) has noticed, too, and
 # is told apart. The exit status is 1 when a mistake survives all tests.
