@@ -17,36 +17,6 @@
 ///
 /// Needs a file system with hard links. Where the system refuses one to what belongs to another user
 /// (`fs.protected_hardlinks`), what is held is a copy of the content instead.
-package final class AssetHold: Sendable {
-  package let store: AssetStore
-  package let digest: AssetDigest
-  package let byteCount: Int
-  /// Our own name of the content.
-  let temporary: AssetTemporary
-  /// How often the store had been suspended when the content's name was made durable for this hold.
-  let suspensionCount: Int
-
-  init(store: AssetStore, digest: AssetDigest, byteCount: Int, temporary: AssetTemporary, suspensionCount: Int) {
-    self.store = store
-    self.digest = digest
-    self.byteCount = byteCount
-    self.temporary = temporary
-    self.suspensionCount = suspensionCount
-  }
-
-  deinit { store.release(temporary) }
-
-  /// Opens the held content: for another store that wants it.
-  package func open() throws(DiskFailure) -> any DiskFile { try temporary.folder.open(temporary.name, .readContent) }
-}
-
-/// Where a content comes from.
-package enum AssetInput {
-  case bytes(ByteView)
-  /// A file that is open.
-  case file(any DiskFile)
-}
-
 extension AssetStore {
   /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
   /// - Parameters:

@@ -413,28 +413,3 @@ package final class AssetStore: Sendable {
     if let failure = state.withLock({ $0.syncFailure }) { throw failure }
   }
 }
-
-/// What can be wrong with an asset.
-package enum AssetFault: Error, Sendable {
-  /// No file has the content.
-  case missing(path: String)
-  /// A file holds something else than it should: another size, or other bytes. `found` are its bytes, where that says something.
-  case changed(path: String, byteCount: Int, found: Int?)
-  case disk(DiskFailure)
-}
-
-/// Why a reading ended: the asset's fault, or its reader's.
-package enum AssetReading<Failure: Error>: Error {
-  case fault(AssetFault)
-  case caller(Failure)
-}
-
-/// A name among the contents that somebody holds: an ingest that has not ended, or a copy that was handed out.
-///
-/// As many are held as a transaction has contents, so those of an ingest share the folder that their holder has open.
-package struct AssetTemporary: Sendable {
-  let holder: AssetHolder
-  package let folder: any DiskFolder
-  package let name: String
-  package var path: String { folder.place(name) }
-}

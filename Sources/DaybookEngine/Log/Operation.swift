@@ -23,26 +23,3 @@ package enum Operation {
     XXH3.hash(bytes.dropFirst(8), seed: FrameHeader.seed(salt: salt, offset: offset))
   }
 }
-
-/// Where an operation is in the log.
-package struct Place: Sendable, Equatable {
-  package static let encodedByteCount = 12
-  package var offset: UInt64
-  package var byteCount: UInt32
-  @inlinable package init(offset: UInt64, byteCount: UInt32) {
-    self.offset = offset
-    self.byteCount = byteCount
-  }
-  package static let none = Place(offset: 0, byteCount: 0)
-}
-
-/// What is wrong with the log, where the file itself could be read.
-package enum LogFault: Error, Sendable, Equatable {
-  /// An operation's length does not fit into its frame.
-  case operation
-  /// The layer above does not understand an operation.
-  case unknownOperation(kind: UInt8)
-  /// An operation contradicts the trees.
-  case inconsistent
-  case page(PageFault)
-}

@@ -75,11 +75,6 @@ struct RecoveryPlan {
   /// goes on has nothing to repair.
   var isCleanlyHandedOver: Bool { ending == .clean && (last == nil || isClosed || isHandedOver) }
 
-  /// Throws where a writer could come to the end of the numbers.
-  func checkNumbers() throws(StoreError) {
-    guard max(end.number, end.sequence) < FrameHeader.limitForWriting else { throw .numbersUsedUp(sequence: end.sequence) }
-  }
-
   /// A plan of a log that a writer goes on with meanwhile.
   ///
   /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,

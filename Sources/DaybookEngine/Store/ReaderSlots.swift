@@ -101,12 +101,6 @@ import Synchronization
   }
 }
 
-/// Where those who come to a database find the newest version of its current store. Written with the `syncMonitor` of the
-/// store that it leads to.
-final class Entrance: Sendable {
-  let word = Atomic<UInt>(0)
-}
-
 extension Versions {
   /// Whether anybody reads one of them right now. Their readers' slots are those of the stores before and after theirs.
   var haveReaders: Bool {

@@ -225,3 +225,10 @@ extension Store {
     _ = versions.publish(regardless: true)
   }
 }
+
+extension RecoveryPlan {
+  /// Throws where a writer could come to the end of the numbers.
+  func checkNumbers() throws(StoreError) {
+    guard max(end.number, end.sequence) < FrameHeader.limitForWriting else { throw .numbersUsedUp(sequence: end.sequence) }
+  }
+}

@@ -1,8 +1,3 @@
-/// A mutex with conditions, and a thread: what group commit and the background work are made of.
-///
-/// Made of pthreads, because the standard library's `Mutex` has no condition to wait for, and waits here are for
-/// disks, never for tasks. The mutex and the condition live on the heap, because pthreads want them never to move.
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -11,9 +6,12 @@
   import Glibc
 #endif
 
-/// A mutex and two conditions that belong to it, numbered 0 and 1. Not recursive.
+/// A mutex and the two conditions that belong to it, numbered 0 and 1. Not recursive.
 ///
-/// Where nobody gives a number, the first is for everybody, and the second a line of those of whom only one can go on.
+/// It is made of pthreads: the standard library's `Mutex` has no condition to wait for, and waits here are for disks, never for
+/// tasks. Mutex and conditions live on the heap, because pthreads must never move.
+///
+/// Condition 0 is for everybody. Condition 1 is a line: of those who wait there, only one can go on at a time.
 @safe package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let conditions: UnsafeMutablePointer<pthread_cond_t>
@@ -176,153 +174,4 @@
 func yieldProcessor() {
   if let waits = ThreadTime.waits { return waits.yield() }
   _ = sched_yield()
-}
-
-/// A value that only one thread at a time can reach.
-///
-/// Like the standard library's `Mutex`, which on Linux the thread sanitizer cannot see: it would report every value
-/// guarded by one as a race, and hide the true reports among them.
-package final class Locked<Value>: @unchecked Sendable {
-  private let monitor: Monitor
-  private var value: Value
-
-  /// - Parameter spansDiskCalls: it is held while the disk is asked, so a scheduler decides about it. Others are held for
-  ///   moments, and never where anybody waits.
-  package init(_ value: Value, spansDiskCalls: Bool = false) {
-    monitor = spansDiskCalls ? Monitor() : Monitor(isScheduled: false)
-    self.value = value
-  }
-
-  package func withLock<Result, Failure: Error>(
-    _ body: (inout Value) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return try body(&value)
-  }
-}
-
-/// A thread that runs one closure. Dropping the object lets the thread run on; `join` waits for its end.
-package final class BackgroundThread: @unchecked Sendable {
-  private let thread: ThreadNumber
-  private let monitor = Monitor()
-  private var isJoined = false
-  private let process = processID()
-
-  /// Starts the thread; nil when the system has no more threads to give.
-  package init?(name: String, stackByteCount: Int = 1 << 20, body: @Sendable @escaping () -> Void) {
-    let start = ThreadStart(name: name, body: body)
-    guard let thread = ThreadNumber.create(stackByteCount: stackByteCount, start) else { return nil }
-    self.thread = thread
-  }
-
-  deinit {
-    // A thread is joined or detached, exactly once.
-    if !isJoined, process == processID() { thread.detach() }
-  }
-
-  /// Waits until the closure has returned. From within the closure it returns at once, because it would wait for ever.
-  package func join() {
-    // A child after `fork` has none of its parent's threads, and would wait for ever.
-    guard process == processID(), !thread.isCurrent else { return }
-    monitor.withLock {
-      guard !isJoined else { return }
-      isJoined = true
-      thread.join()
-    }
-  }
-}
-
-/// The number of the thread that asks: never 0, and no other thread has it meanwhile.
-@inline(__always)
-func currentThreadNumber() -> UInt {
-  #if canImport(Glibc)
-    UInt(pthread_self())
-  #else
-    // Safe: only the address is used, as a number.
-    unsafe UInt(bitPattern: pthread_self())
-  #endif
-}
-
-/// A `pthread_t`, which is a number for Glibc and a pointer for Darwin and Musl, as a number.
-private struct ThreadNumber: Sendable {
-  private let bits: UInt
-
-  static func create(stackByteCount: Int, _ start: ThreadStart) -> ThreadNumber? {
-    var attributes = pthread_attr_t()
-    guard unsafe pthread_attr_init(&attributes) == 0 else { return nil }
-    defer { _ = unsafe pthread_attr_destroy(&attributes) }
-    // A size that the system does not like leaves its default, which is larger.
-    _ = unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
-    // Safe: the new thread takes this reference over, or it is given back below.
-    let argument = unsafe Unmanaged.passRetained(start).toOpaque()
-    #if canImport(Glibc)
-      var thread = pthread_t()
-      let code = unsafe pthread_create(&thread, &attributes, { unsafe ThreadStart.run($0) }, argument)
-      let bits = UInt(thread)
-    #else
-      var thread: pthread_t?
-      let code = unsafe pthread_create(&thread, &attributes, { unsafe ThreadStart.run($0) }, argument)
-      let bits = UInt(bitPattern: thread)
-    #endif
-    guard code == 0 else {
-      unsafe Unmanaged<ThreadStart>.fromOpaque(argument).release()
-      return nil
-    }
-    return ThreadNumber(bits: bits)
-  }
-
-  var isCurrent: Bool { currentThreadNumber() == bits }
-
-  // Safe: the pointer came from `pthread_create`, and the thread is joined or detached exactly once.
-
-  func join() {
-    #if canImport(Glibc)
-      _ = pthread_join(pthread_t(bits), nil)
-    #else
-      if let thread = unsafe pthread_t(bitPattern: bits) { _ = unsafe pthread_join(thread, nil) }
-    #endif
-  }
-
-  func detach() {
-    #if canImport(Glibc)
-      _ = pthread_detach(pthread_t(bits))
-    #else
-      if let thread = unsafe pthread_t(bitPattern: bits) { _ = unsafe pthread_detach(thread) }
-    #endif
-  }
-}
-
-/// What a new thread is handed through C.
-private final class ThreadStart: Sendable {
-  private let name: String
-  private let body: @Sendable () -> Void
-
-  init(name: String, body: @Sendable @escaping () -> Void) {
-    self.name = name
-    self.body = body
-  }
-
-  static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument = unsafe argument else { return nil }
-    // Safe: `create` passed one retained reference, for this thread alone.
-    let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-    ThreadStart.nameThread(start.name)
-    start.body()
-    return nil
-  }
-
-  /// For debuggers and `top` only, so failures do not matter.
-  private static func nameThread(_ name: String) {
-    #if canImport(Darwin)
-      _ = unsafe pthread_setname_np(name)
-    #else
-      // `pthread_setname_np` is a GNU function that Swift does not import; the kernel takes the name from here too.
-      let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { return }
-      let bytes = Array(name.utf8.prefix(15))
-      _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-      _ = close(descriptor)
-    #endif
-  }
 }

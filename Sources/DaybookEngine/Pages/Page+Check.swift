@@ -1,56 +1,8 @@
-/// What must hold for a page from disk before anybody searches it, and the fault that says what does not.
+/// What must hold for a page from disk before it is searched.
 ///
-/// A page of the file is laid out in one way only: cells in slot order from the end of the heap downwards, no holes. The
-/// image is written like that (`encodeForFile`), so the check is strict, two cells cannot share bytes, and whoever copies
-/// such a page and changes it finds the room where the header says.
-
-/// Why a page or a tree cannot be trusted.
-package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
-  package enum Reason: String, Sendable {
-    case beyondEnd = "the page lies beyond the verified end of the file"
-    case checksum = "the page's checksum does not match"
-    case place = "a page does not start at a multiple of 4096"
-    case kind = "the page has a kind that does not belong there"
-    case level = "the page is not at the level that its parent says"
-    case slots = "the page's slots do not fit"
-    case cell = "a cell does not lie where it should"
-    case order = "the page's keys are not in order"
-    case child = "a child does not lie before its parent"
-    case empty = "a page holds nothing"
-    case depth = "the tree is deeper than any tree can be"
-    case count = "the counts of a branch do not add up"
-    case value = "a value of a tree is malformed"
-    case read = "the file could not be read"
-  }
-  package let offset: UInt64
-  package let reason: Reason
-  private let cause: Cause?
-
-  /// In a box, so that errors which are thrown on the path of a read stay small.
-  private indirect enum Cause: Sendable, Equatable { case disk(DiskFailure) }
-
-  package init(offset: UInt64, reason: Reason) {
-    self.offset = offset
-    self.reason = reason
-    cause = nil
-  }
-
-  /// The disk did not give the page, or a part of the log. Says nothing of what is in the file.
-  package init(_ failure: DiskFailure, offset: UInt64) {
-    self.offset = offset
-    reason = .read
-    cause = .disk(failure)
-  }
-
-  /// Why the disk did not give it, for the reason `read`.
-  package var failure: DiskFailure? {
-    if case .disk(let failure)? = cause { return failure }
-    return nil
-  }
-
-  package var description: String { "page at byte \(offset): \(reason.rawValue)" }
-}
-
+/// A page of the file is laid out in one way only: cells in slot order from the end of the heap downwards, without holes.
+/// `encodeForFile` writes it like that, so the check is strict. Two cells cannot share bytes, and whoever copies such a page
+/// and changes it finds as much room as the header says.
 extension Page {
   static func seed(salt: UInt64, offset: UInt64) -> UInt64 { salt ^ (offset &* 0x9E37_79B9_7F4A_7C15) }
 

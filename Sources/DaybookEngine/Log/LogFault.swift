@@ -1,0 +1,10 @@
+/// What is wrong with the log, where the file itself could be read.
+package enum LogFault: Error, Sendable, Equatable {
+  /// An operation's length does not fit into its frame.
+  case operation
+  /// The layer above does not understand an operation.
+  case unknownOperation(kind: UInt8)
+  /// An operation contradicts the trees.
+  case inconsistent
+  case page(PageFault)
+}

@@ -1,0 +1,75 @@
+/// The way from a path to a name in an open folder, through links of ours and of root's.
+struct OutputWalk {
+  enum End {
+    case name(String, OutputFolder.Descriptor, NameStatus?)
+    /// What has this number already.
+    case descriptor(Int32)
+  }
+
+  let end: End
+  /// As many links as Linux follows.
+  private static let maximumLinkCount = 40
+
+  /// - Parameter endsInFolder: whether the last name may be `.` or `..`.
+  init(_ path: String, endsInFolder: Bool = false) throws(OutputProblem) {
+    guard !path.isEmpty else { throw .system(SystemError(code: ErrorNumber.notFound)) }
+    var path = path
+    var folder: OutputFolder.Descriptor?
+    for _ in 0..<Self.maximumLinkCount {
+      if let number = Self.descriptor(named: path) {
+        end = .descriptor(number)
+        return
+      }
+      let holder = directory(holding: path)
+      let name = String(path.utf8.dropFirst(path.utf8.contains(UInt8(ascii: "/")) ? Self.byteCount(ofHolder: holder) : 0)) ?? ""
+      let next = try OutputProblem.on { () throws(SystemError) in
+        OutputFolder.Descriptor(try OutputCall.openFolder(holder, in: folder?.number))
+      }
+      folder = next
+      if name.isEmpty || name == "." || name == ".." {
+        guard endsInFolder else { throw .refused(.folder) }
+        let inside = try OutputProblem.on { () throws(SystemError) in
+          let inside = OutputFolder.Descriptor(try OutputCall.openFolder(name.isEmpty ? "." : name, in: next.number))
+          return (inside, try OutputCall.status(of: inside.number))
+        }
+        end = .name("", inside.0, inside.1)
+        return
+      }
+      let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: next.number) }
+      guard status?.kind == .link, let owner = status?.owner else {
+        end = .name(name, next, status)
+        return
+      }
+      guard Self.isTrusted(owner) || isMutant("output-follows-any-link") else { throw .refused(.foreignLink) }
+      path = try OutputProblem.on { () throws(SystemError) in try OutputCall.target(ofLink: name, in: next.number) }
+      if endsInFolder { path = Self.withoutEndingSlashes(path) }
+    }
+    throw .system(SystemError(code: ErrorNumber.tooManyLinks))
+  }
+
+  /// Whoever this is could do all that we can, or is who we are.
+  static func isTrusted(_ owner: UInt32) -> Bool { owner == SystemCall.effectiveUser || owner == 0 }
+
+  static func withoutEndingSlashes(_ path: String) -> String {
+    var bytes = Array(path.utf8)
+    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Up to the name: "/" ends in its slash already.
+  private static func byteCount(ofHolder holder: String) -> Int { holder == "/" ? 1 : holder.utf8.count + 1 }
+
+  /// Opening one of these anew would be another place in the same file, and for a pipe or a socket nothing at all.
+  private static func descriptor(named path: String) -> Int32? {
+    switch path {
+    case "/dev/stdout": return 1
+    case "/dev/stderr": return 2
+    default:
+      for prefix in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(prefix) {
+        let digits = path.dropFirst(prefix.count)
+        if digits.utf8.count <= 9, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return Int32(digits) }
+      }
+      return nil
+    }
+  }
+}

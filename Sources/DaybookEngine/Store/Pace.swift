@@ -1,0 +1,51 @@
+/// How fast background work may write, and whether it goes on.
+///
+/// What it has written is synced piece by piece: the sync of a commit flushes that too, and would wait for all of it. While
+/// nobody syncs commits the pieces are larger.
+@safe package final class Pace {
+  private let bytesPerSecond: Int?
+  private let shouldGoOn: () -> Bool
+  private let startNanoseconds = SystemClock.monotonicNanoseconds()
+  private var startOffset: UInt64?
+  private var syncedOffset: UInt64 = 0
+  private var others: CommitSyncs?
+  /// With pieces of 256 KB the slowest hundredth of durable commits took 7 to 10 times the median (`daybook-bench latency`).
+  static let syncByteCount: UInt64 = 96 << 10
+  private static let largestSyncByteCount: UInt64 = 1 << 20
+
+  package init(bytesPerSecond: Int?, shouldGoOn: @escaping () -> Bool) {
+    self.bytesPerSecond = bytesPerSecond
+    self.shouldGoOn = shouldGoOn
+  }
+
+  /// Whose commits wait for the same disk.
+  func goBeside(_ store: Store) { others = CommitSyncs(store) }
+
+  /// Work that may take as long as it likes must not hold up others for it.
+  var isLimited: Bool { bytesPerSecond != nil }
+
+  var goesOn: Bool { shouldGoOn() }
+
+  func check() throws(StoreError) {
+    if !goesOn { throw .refused(reason: "the copy was cancelled") }
+  }
+
+  func rest(writtenThrough offset: UInt64, sync: () throws(StoreError) -> Void) throws(StoreError) {
+    let start = startOffset ?? offset
+    startOffset = start
+    if offset &- syncedOffset >= Pace.syncByteCount {
+      try check()
+      let isHurried = others?.look() ?? false
+      if isHurried || offset &- syncedOffset >= Pace.largestSyncByteCount {
+        if syncedOffset != 0 { try sync() }
+        syncedOffset = offset
+      }
+    }
+    guard let bytesPerSecond, bytesPerSecond > 0 else { return }
+    let due = UInt64(Double(offset &- start) / Double(bytesPerSecond) * 1e9)
+    while SystemClock.nanoseconds(since: startNanoseconds) < due {
+      try check()
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+extension PageSource {
+  /// The page behind a root, which may stand inside a cell of the catalog. A child of a page never does: a number in a page
+  /// that rotted must not be taken for an address.
+  @inline(__always)
+  func rootPage(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
+    if InlineTree.isInline(reference) { return try inlinePage(reference, end) }
+    return try page(reference, end: end)
+  }
+
+  /// The leaf of a small tree, in memory of the present thread.
+  @inline(never)
+  private func inlinePage(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
+    let byteCount = InlineTree.byteCount(reference)
+    let place = reference & (1 << 48 - 1)
+    let image: ByteView
+    if reference & InlineTree.addressTag != 0 {
+      // Safe: such references are made from values in pages only (`CatalogValue`), and stay within their value.
+      image = unsafe ByteView(UnsafeRawPointer(bitPattern: UInt(place))!, count: byteCount)
+    } else {
+      let offset = place & ~UInt64(Page.byteCount - 1)
+      let start = Int(place & UInt64(Page.byteCount - 1))
+      guard offset != 0, start + byteCount <= Page.byteCount else { throw PageFault(offset: offset, reason: .cell) }
+      let catalog = try page(offset, end: end)
+      // Safe: the line above.
+      image = unsafe ByteView(UnsafeRawPointer(catalog.base) + start, count: byteCount)
+    }
+    let page = unsafe Page(ThreadScratch.current.nextPage())
+    guard InlineTree.expand(image, into: page) else { throw PageFault(offset: 0, reason: .cell) }
+    return page
+  }
+}

@@ -1,0 +1,96 @@
+/// Looks things up in the trees of one version.
+///
+/// Valid as long as the snapshot or the transaction that it came from.
+@safe package struct TreeReader: Sendable {
+  package let source: PageSource
+  /// The first byte behind what this version may read.
+  package let end: UInt64
+
+  package init(source: PageSource, end: UInt64) {
+    self.source = source
+    self.end = end
+  }
+
+  /// The value of a key; nil when the tree does not hold it.
+  /// - Complexity: one page a level, about four for a million records.
+  package func value(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> ByteView? {
+    if root.reference == 0 { return nil }
+    var reference = root.reference
+    var page = try source.rootPage(reference, end: end)
+    var depth = 0
+    while page.isBranch {
+      let level = page.level
+      reference = page.child(page.childIndex(for: key))
+      if level == 1, LeafDelta.isDelta(reference) { return try valueBesideLeaf(key, reference) }
+      page = try source.page(reference, end: end)
+      if level == 1 { page.touch() }
+      depth &+= 1
+      if page.level &+ 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    let (index, isFound) = page.search(key)
+    return isFound ? page.value(index) : nil
+  }
+
+  /// The value of a key in a catalog. Throws where the tree is none: the roots in such a value have not been checked.
+  package func catalogValue(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> CatalogValue? {
+    if root.reference == 0 { return nil }
+    var reference = root.reference
+    var page = try source.page(reference, end: end)
+    var depth = 0
+    while page.isBranch {
+      let level = page.level
+      reference = page.child(page.childIndex(for: key))
+      page = try source.page(reference, end: end)
+      depth += 1
+      if page.level + 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    guard page.kind == Page.Kind.catalogLeaf else { throw PageFault(offset: reference, reason: .kind) }
+    let (index, isFound) = page.search(key)
+    return isFound ? catalogValue(page.value(index), on: page, reference) : nil
+  }
+
+  /// A value that stands on a page with this reference. Where the file is not mapped, the page may be a copy that goes
+  /// soon, and the trees inside the value are found by its place in the file, or in the page that was copied.
+  @inline(__always)
+  func catalogValue(_ value: ByteView, on page: Page, _ reference: UInt64) -> CatalogValue {
+    guard source.isBuffered else { return unsafe CatalogValue(value, place: InlineTree.place(ofAddress: value.base)) }
+    let position = unsafe UInt64(value.base - UnsafeRawPointer(page.base))
+    let isInMemory = reference & PageSource.memoryTag != 0
+    let place = (reference & ~PageSource.memoryTag) + position
+    return CatalogValue(value, place: isInMemory ? place | InlineTree.addressTag : place)
+  }
+
+  /// How many keys of the tree sort before `key`.
+  /// - Complexity: O(log n): branches know how many records lie below each child.
+  package func rank(of key: ByteView, in root: TreeRoot) throws(PageFault) -> UInt64 {
+    if root.reference == 0 { return 0 }
+    var page = try source.rootPage(root.reference, end: end)
+    var total: UInt64 = 0
+    var depth = 0
+    while page.isBranch {
+      let index = page.childIndex(for: key)
+      for left in -1..<max(index, -1) { total &+= page.childCount(left) }
+      let level = page.level
+      let reference = page.child(index)
+      page = try source.page(reference, end: end)
+      depth += 1
+      if page.level + 1 != level || depth >= TreeLimits.maximumDepth {
+        throw PageFault(offset: reference, reason: .level)
+      }
+    }
+    return total &+ UInt64(page.search(key).index)
+  }
+
+  /// The number of keys in `lower ..< upper`; nil bounds are open.
+  package func count(from lower: ByteView?, to upper: ByteView?, in root: TreeRoot) throws(PageFault) -> UInt64 {
+    let end = upper == nil ? root.count : try rank(of: upper!, in: root)
+    let start = lower == nil ? 0 : try rank(of: lower!, in: root)
+    return end > start ? end - start : 0
+  }
+
+  package func cursor(in root: TreeRoot) -> Cursor { Cursor(reader: self, root: root) }
+}
