@@ -40,27 +40,3 @@ enum ContainerName {
 
   static func accountPath(_ id: String, in directory: String) -> String { "\(directory)/\(id).account.json" }
 }
-
-/// Which of a container's databases it is.
-public enum DatabaseScope: String, Hashable, Codable, Sendable, CaseIterable {
-  /// Of this user alone; the only one with zones of its own.
-  case `private`
-  /// Of everybody; the default zone only.
-  case `public`
-  /// Zones of other users that are shared with this one; no default zone, and none can be created.
-  case shared
-}
-
-/// Whether there is an account to write with.
-public enum AccountStatus: String, Hashable, Codable, Sendable, CaseIterable {
-  /// Nobody can tell at the moment.
-  case couldNotDetermine
-  /// The user is signed in.
-  case available
-  /// Somebody else's rules forbid the account to this application.
-  case restricted
-  /// Nobody is signed in.
-  case noAccount
-  /// The user is signed in, and has to do something before the account can be used.
-  case temporarilyUnavailable
-}

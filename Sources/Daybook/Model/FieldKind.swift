@@ -64,51 +64,6 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   @inline(__always) package var isReference: Bool { self == .reference || self == .references }
 }
 
-/// The first byte of a field's entry: its kind and two flags.
-package struct FieldMark: Sendable, Hashable {
-  package let rawValue: UInt8
-
-  /// The field belongs to the encrypted values.
-  package static let encryptedFlag: UInt8 = 0x80
-  /// The bytes of the value are a cipher's output.
-  package static let sealedFlag: UInt8 = 0x40
-
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package init(_ kind: FieldKind, isEncrypted: Bool, isSealed: Bool = false) {
-    rawValue = kind.rawValue | (isEncrypted ? Self.encryptedFlag : 0) | (isSealed ? Self.sealedFlag : 0)
-  }
-
-  /// Nil when the byte names no kind.
-  package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0x3F) }
-  /// A plain reference, or a list of them.
-  var isReference: Bool { !isEncrypted && kind?.isReference == true }
-  package var isEncrypted: Bool { rawValue & Self.encryptedFlag != 0 }
-  package var isSealed: Bool { rawValue & Self.sealedFlag != 0 }
-}
-
-/// What can be wrong with the bytes of a record body, of a tombstone or of a zone key.
-package enum BodyFault: Error, Hashable, Sendable {
-  /// The bytes end before what they announce.
-  case truncated
-  /// More bytes than announced.
-  case trailingBytes
-  /// A version or flag that this code does not know.
-  case unknownVersion
-  /// A length that contradicts another.
-  case badLength
-  case badZoneKey
-  case badName
-  case badType
-  case badKey
-  /// The field table is not in strictly ascending order of keys.
-  case keysOutOfOrder
-  case unknownKind
-  case notUTF8
-  /// A value whose bytes are not of its kind.
-  case badValue
-}
-
 extension DatabaseError {
   /// The public form of a fault in bytes from disk.
   package init(_ fault: BodyFault, facts: Facts = Facts()) {

@@ -217,19 +217,6 @@ import DaybookEngine
   }
 }
 
-/// What a record needs from the database it was read from: where assets are, and the cipher.
-package final class RecordServices: Sendable {
-  /// The contents of assets that are not in their records.
-  package let assets: AssetLibrary?
-  /// Seals and opens encrypted values; nil stores them as they are.
-  let sealer: FieldSealer?
-
-  package init(assets: AssetLibrary? = nil, cipher: (any FieldCipher)? = nil, acceptsUnsealedValues: Bool = false) {
-    self.assets = assets
-    sealer = cipher.map { FieldSealer(cipher: $0, acceptsUnsealed: acceptsUnsealedValues) }
-  }
-}
-
 extension RecordBody {
   /// Checks header and table, and says where things are.
   static func layout(of view: ByteView) throws(BodyFault) -> Layout {
@@ -407,42 +394,4 @@ extension RecordBody {
 extension ByteView {
   /// Eight bytes as a double.
   func double(at offset: Int) -> Double { Double(bitPattern: uint64(at: offset)) }
-}
-
-/// A walk over the field table of checked bytes.
-package struct FieldCursor {
-  package struct Field {
-    package let mark: FieldMark
-    package let key: ByteView
-    package let value: ByteView
-  }
-
-  private let view: ByteView
-  private var row: Int
-  private let rowsEnd: Int
-  private var keyStart: Int
-  private var valueStart: Int
-  private let valuesStart: Int
-
-  init(_ view: ByteView, _ layout: RecordBody.Layout) {
-    self.view = view
-    row = layout.fieldsStart + 2
-    rowsEnd = layout.keysStart
-    keyStart = layout.keysStart
-    valuesStart = layout.valuesStart
-    valueStart = layout.valuesStart
-  }
-
-  package mutating func next() -> Field? {
-    guard row < rowsEnd else { return nil }
-    let keyEnd = keyStart &+ Int(view[row &+ 1])
-    let valueEnd = valuesStart &+ Int(view.uint32(at: row &+ 2))
-    let field = Field(
-      mark: FieldMark(rawValue: view[row]), key: view.slice(keyStart..<keyEnd),
-      value: view.slice(valueStart..<valueEnd))
-    row &+= RecordBody.tableStride
-    keyStart = keyEnd
-    valueStart = valueEnd
-    return field
-  }
 }

@@ -59,15 +59,6 @@ extension Record.Value: RecordValueConvertible {
   public init?(recordValue: Record.Value) { self = recordValue }
 }
 
-/// A type whose arrays can be stored as a list. `Array` conforms to ``RecordValueConvertible`` once, through this.
-public protocol RecordListElement: RecordValueConvertible {
-  /// The list to store; empty lists keep their kind.
-  static func recordListValue(_ elements: [Self]) -> Record.Value
-
-  /// The elements of a stored list; nil when it is of another kind or one element is out of range.
-  static func elements(ofRecordList value: Record.Value) -> [Self]?
-}
-
 extension Array: RecordValueConvertible where Element: RecordListElement {
   /// The list to store.
   public var recordValue: Record.Value { Element.recordListValue(self) }

@@ -1,0 +1,30 @@
+/// What a database of a container knows of it: its scope, the user, whether there is an account. Shared by the three.
+package final class ContainerRole: Sendable {
+  package let scope: DatabaseScope
+  /// A database keeps its container: whoever opens it again finds this one.
+  private let container: OpenContainer
+  /// Which opening of the scope this is.
+  private let number: Int
+
+  init(_ scope: DatabaseScope, _ number: Int, of container: OpenContainer) {
+    self.scope = scope
+    self.number = number
+    self.container = container
+  }
+
+  package var userRecordName: String { container.userRecordName }
+  var status: AccountStatus { container.account.status }
+
+  /// The file of this role's database is closed.
+  func databaseIsClosed() { container.databaseIsClosed(scope, number) }
+
+  /// Throws when there is no account to write with.
+  func requireAccount() throws(DatabaseError) {
+    switch status {
+    case .available: return
+    case .noAccount: throw DatabaseError(.notAuthenticated)
+    case .restricted: throw DatabaseError(.managedAccountRestricted)
+    case .couldNotDetermine, .temporarilyUnavailable: throw DatabaseError(.accountTemporarilyUnavailable)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// What can be wrong with the bytes of a record body, of a tombstone or of a zone key.
+package enum BodyFault: Error, Hashable, Sendable {
+  /// The bytes end before what they announce.
+  case truncated
+  /// More bytes than announced.
+  case trailingBytes
+  /// A version or flag that this code does not know.
+  case unknownVersion
+  /// A length that contradicts another.
+  case badLength
+  case badZoneKey
+  case badName
+  case badType
+  case badKey
+  /// The field table is not in strictly ascending order of keys.
+  case keysOutOfOrder
+  case unknownKind
+  case notUTF8
+  /// A value whose bytes are not of its kind.
+  case badValue
+}

@@ -1,0 +1,28 @@
+/// A borrowed run of edits, every access checked against the count. Valid as long as the draft it came from is unchanged.
+@safe package struct FieldEdits {
+  private let base: UnsafePointer<FieldEdit>?
+  package let count: Int
+
+  @inline(__always)
+  init(_ base: UnsafeMutablePointer<FieldEdit>, count: Int) {
+    unsafe self.base = unsafe UnsafePointer(base)
+    self.count = count
+  }
+
+  /// No edits.
+  init() {
+    unsafe base = nil
+    count = 0
+  }
+
+  @inline(__always) var indices: Range<Int> { 0..<count }
+
+  /// The edit in its place: what is read of it is not copied first.
+  subscript(index: Int) -> FieldEdit {
+    @inline(__always) _read {
+      precondition(index >= 0 && index < count, "an edit was read behind the last")
+      // Safe: the line above; where there are edits there is a base.
+      yield unsafe base.unsafelyUnwrapped[index]
+    }
+  }
+}
