@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The one door to all checks of Daybook.
 #
-#     Scripts/check.sh                what to run before handing something over: build, tests, format, demo, smoke
+#     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, demo, smoke
 #     Scripts/check.sh PART …         only these parts, in this order
 #     Scripts/check.sh all            everything that the CI does: about 40 minutes on two cores
 #
@@ -11,6 +11,7 @@
 #     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings and the
 #               tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
 #     format    swift format lint --strict
+#     layers    no folder of the sources names a type of a layer above it (Scripts/layers.sh has the order)
 #     darwin    the sources type-checked for iOS against stand-ins for Apple's modules (Scripts/Darwin), on Linux
 #     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
 #               order of the steps of writer, checkpoint, reader and second process; release build
@@ -66,6 +67,7 @@ release_tool() {
 
 build() { swift build --build-tests && swift build -c release; }
 format() { swift format lint --strict --recursive Package.swift Sources Tests Fuzz/Package.swift Fuzz/Sources; }
+layers() { Scripts/layers.sh; }
 darwin() { Scripts/darwin.sh; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
@@ -100,8 +102,8 @@ guards() { Scripts/guard.sh; }
 mutants() { Scripts/mutants.sh; }
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(build test format demo smoke)
-[ "${parts[*]}" = all ] && parts=(format darwin test buffered demo smoke guard crash kill fuzz model thread)
+[ ${#parts[@]} -eq 0 ] && parts=(build test format layers demo smoke)
+[ "${parts[*]}" = all ] && parts=(format layers darwin test buffered demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -109,6 +111,7 @@ for part in "${parts[@]}"; do
     test) step "swift test" tests ;;
     buffered) step "tests on files that are not mapped" buffered ;;
     format) step "format" format ;;
+    layers) step "layers" layers ;;
     darwin) step "sources for iOS" darwin ;;
     model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
     address) step "address sanitizer" address ;;
@@ -123,7 +126,7 @@ for part in "${parts[@]}"; do
     guard) step "guard" guards ;;
     mutants) step "mutants" mutants ;;
     *)
-      sed -n '2,31s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,32s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac
