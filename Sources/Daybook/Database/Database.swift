@@ -133,7 +133,7 @@ public final class Database: Sendable {
       options.isReadOnly
       ? nil
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
-        RecordImager(options: options, progress: nil)
+        RecordRewriter(options: options, progress: nil)
       }
     // What an earlier open has left behind is looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
@@ -218,7 +218,7 @@ public final class Database: Sendable {
 }
 
 extension Store {
-  /// The applier of a database's store. Safe: `Database` and its imager open every store with one.
+  /// The applier of a database's store. Safe: `Database` and its rewriter open every store with one.
   var records: RecordApplier {
     @inline(__always) get { unsafe unsafeDowncast(applier, to: RecordApplier.self) }
   }

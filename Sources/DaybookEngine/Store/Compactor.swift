@@ -8,17 +8,17 @@ import Synchronization
 /// Always true: one compaction at a time; `stop` returns when none runs, and none begins after it.
 package final class Compactor: Sendable {
   private let stores: StoreSwitch
-  private let makeImager: @Sendable () -> any Imager
+  private let makeRewriter: @Sendable () -> any Rewriter
   private let bytesPerSecond: Int?
   private let signal: CompactionSignal
 
-  /// - Parameter makeImager: for the compactions that nobody asks for.
+  /// - Parameter makeRewriter: for the compactions that nobody asks for.
   package init(
     _ stores: StoreSwitch, bytesPerSecond: Int?, signal: CompactionSignal,
-    makeImager: @escaping @Sendable () -> any Imager
+    makeRewriter: @escaping @Sendable () -> any Rewriter
   ) {
     self.stores = stores
-    self.makeImager = makeImager
+    self.makeRewriter = makeRewriter
     self.bytesPerSecond = bytesPerSecond
     self.signal = signal
     signal.setWork { [weak self] in self?.compactIfDue() ?? true }
@@ -29,16 +29,16 @@ package final class Compactor: Sendable {
   package func pause() { signal.isPaused = true }
   package func goOn() { signal.isPaused = false }
 
-  package func compact(_ imager: any Imager) throws(StoreError) {
+  package func compact(_ rewriter: any Rewriter) throws(StoreError) {
     let signal = signal
-    try stores.compact(imager, pace: Pace(bytesPerSecond: bytesPerSecond) { !signal.isStopped && !signal.isPaused })
+    try stores.compact(rewriter, pace: Pace(bytesPerSecond: bytesPerSecond) { !signal.isStopped && !signal.isPaused })
   }
 
   /// False when it was due and failed.
   private func compactIfDue() -> Bool {
     guard stores.store.isCompactionDue else { return true }
     do {
-      try compact(makeImager())
+      try compact(makeRewriter())
       return true
     } catch {
       // Nobody asked for it; the database is as it was, and the file as large.

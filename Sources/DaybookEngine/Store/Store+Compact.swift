@@ -10,7 +10,7 @@
 /// leftover, which the next open for writing removes.
 extension StoreSwitch {
   /// Compacts the current store; a new one is current when it returns. One at a time.
-  package func compact(_ imager: some Imager, pace: Pace) throws(StoreError) {
+  package func compact(_ rewriter: some Rewriter, pace: Pace) throws(StoreError) {
     try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
@@ -19,10 +19,10 @@ extension StoreSwitch {
       do throws(StoreError) {
         try store.keepFileLock()
         defer { self.store.letFileLockGo() }
-        do throws(StoreError) { return try store.compact(imager, in: self, pace: pace) } catch {
+        do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace) } catch {
           // On a full disk the zeros behind the log may be what the new file lacks.
           guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }
-          return try store.compact(imager, in: self, pace: pace)
+          return try store.compact(rewriter, in: self, pace: pace)
         }
       } catch {
         guard case .moved(let cause) = error else { throw error }
@@ -38,7 +38,7 @@ extension Store {
 
   /// Compacts this store; the new one is current when it returns.
   fileprivate func compact(
-    _ imager: some Imager, in stores: StoreSwitch, pace: Pace
+    _ rewriter: some Rewriter, in stores: StoreSwitch, pace: Pace
   ) throws(StoreError) {
     try checkUsable()
     try checkOnlyName()
@@ -51,7 +51,7 @@ extension Store {
     let target: Store
     do {
       target = try Store.open(
-        temporary, as: path, made: made, disk: disk, options: options, applier: imager.makeApplier())
+        temporary, as: path, made: made, disk: disk, options: options, applier: rewriter.makeApplier())
     } catch {
       removeUnfinished(temporary, made)
       throw error
@@ -64,17 +64,17 @@ extension Store {
       target.setUnfinished(true, beside: self)
       pace.goBeside(self)
       try checkpointBeforeImage()
-      var position = try copyImage(to: target, imager, pace)
+      var position = try copyImage(to: target, rewriter, pace)
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
-      try catchUpInRounds(target, &position, imager, pace)
+      try catchUpInRounds(target, &position, rewriter, pace)
       // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
       target.setUnfinished(false, beside: self)
       limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
-      try catchUpInRounds(target, &position, imager, pace)
+      try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
-      try replace(by: target, in: stores, temporary, from: position, imager)
+      try replace(by: target, in: stores, temporary, from: position, rewriter)
     } catch {
       var error = error
       // Not after the rename: then the target is current, and the error is one that this store died of.
@@ -109,7 +109,7 @@ extension Store {
   }
 
   private func copyImage(
-    to target: Store, _ imager: some Imager, _ pace: Pace
+    to target: Store, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
@@ -117,7 +117,7 @@ extension Store {
     if position.sequence == 0 { return position }
     let writer = try ImageWriter(target, sequence: position.sequence, pace: pace)
     do throws(StoreError) {
-      try imager.writeImage(of: pin, self, to: writer)
+      try rewriter.writeImage(of: pin, self, to: writer)
     } catch {
       writer.abort()
       throw error
@@ -130,14 +130,14 @@ extension Store {
   /// shorter than the one before: commits that come faster than they can be copied wait from the second round on, unless the
   /// copy was asked to be slow. What they may be ahead is half of what the round has to copy.
   private func catchUpInRounds(
-    _ target: Store, _ position: inout LogPosition, _ imager: some Imager, _ pace: Pace
+    _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {
     let limitsCommits = !pace.isLimited && !isMutant("never-catch-up")
     for _ in 0..<16 {
       try pace.check()
       // Frames that show nothing may be gone from where the copy stands: there is nothing to catch up with, then.
       if log.writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
-      position = try catchUp(target, from: position, limitsCommits: limitsCommits, imager, pace)
+      position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
 
@@ -180,7 +180,7 @@ extension Store {
   ///     who is slower than that.
   ///   - pace: nil while the turn is held, when nobody may be asked whether to go on.
   private func catchUp(
-    _ target: Store, from position: LogPosition, limitsCommits: Bool = false, _ imager: some Imager,
+    _ target: Store, from position: LogPosition, limitsCommits: Bool = false, _ rewriter: some Rewriter,
     _ pace: Pace?
   ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
@@ -194,7 +194,7 @@ extension Store {
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
-      let sequence = try imager.copy(commit, to: batch)
+      let sequence = try rewriter.copy(commit, to: batch)
       guard sequence == commit.sequence else { throw .log(.inconsistent) }
       copied += commit.byteCount
       if limitsCommits, copied >= allowed + Store.unnoticedByteCount / 4 {
@@ -214,14 +214,14 @@ extension Store {
 
   /// The last step, with the turn: from the `superseded` frame on nothing is committed here.
   private func replace(
-    by target: Store, in stores: StoreSwitch, _ temporary: String, from position: LogPosition, _ imager: some Imager
+    by target: Store, in stores: StoreSwitch, _ temporary: String, from position: LogPosition, _ rewriter: some Rewriter
   ) throws(StoreError) {
     holdCheckpoints()
     defer { allowCheckpoints() }
     try withTurnForBackground { (hold) throws(StoreError) in
       try checkUsable()
       try syncWritten()
-      if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, imager, nil) }
+      if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, rewriter, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
       try target.writeLeastLength()
       if !isMutant("skip-compaction-sync") { try Store.mapped { () throws(DiskFailure) in try target.file.sync(.full) } }

@@ -22,7 +22,7 @@ package final class KeyValueStore: Sendable {
     stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())) {
       KeyValueApplier()
     }
-    compactor = Compactor(stores, bytesPerSecond: nil, signal: signal) { KeyValueImager() }
+    compactor = Compactor(stores, bytesPerSecond: nil, signal: signal) { KeyValueRewriter() }
   }
 
   private static func createIfMissing(_ path: String, disk: any Disk, options: StoreOptions) throws(StoreError) {
@@ -122,7 +122,7 @@ package final class KeyValueStore: Sendable {
 extension KeyValueStore {
   /// Puts a file with only what lives in this one's place, while reads and writes go on.
   package func compact(bytesPerSecond: Int? = nil, shouldGoOn: @escaping () -> Bool = { true }) throws(StoreError) {
-    try stores.compact(KeyValueImager(), pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
+    try stores.compact(KeyValueRewriter(), pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
   }
 }
 

@@ -115,8 +115,8 @@ struct StoreCompactionTests {
     arguments: [(256 << 10, 64 << 20, false), (256 << 10, 300, true), (64 << 20, 64 << 20, true), (64 << 20, 0, false)])
   func catchesUpInBatches(memoryByteCount: Int, replayByteCount: Int, hasBackgroundThread: Bool) throws {
     /// Runs a closure when the image has been written.
-    struct WaitingImager: Imager {
-      let base = KeyValueImager()
+    struct WaitingImager: Rewriter {
+      let base = KeyValueRewriter()
       let afterImage: () throws -> Void
       func makeApplier() -> any Applier { base.makeApplier() }
       func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
@@ -135,7 +135,7 @@ struct StoreCompactionTests {
     let (store, filled) = try Self.filled(disk, options, rounds: 1)
     var contents = filled
     var generator = SeededGenerator(seed: UInt64(memoryByteCount + replayByteCount))
-    let imager = WaitingImager {
+    let rewriter = WaitingImager {
       for commit in 0..<300 {
         // Every twentieth is too large for one frame, and the same keys come again and again.
         let count = commit % 20 == 19 ? 60 : Int.random(in: 1...9, using: &generator)
@@ -154,7 +154,7 @@ struct StoreCompactionTests {
         }
       }
     }
-    try store.stores.compact(imager, pace: Pace(bytesPerSecond: nil) { true })
+    try store.stores.compact(rewriter, pace: Pace(bytesPerSecond: nil) { true })
     #expect(try store.snapshot() == (501, contents))
     try Self.expectSound(store)
     let pin = try store.store.beginRead()
@@ -183,8 +183,8 @@ struct StoreCompactionTests {
     final class Counts: Sendable {
       let state = Locked((copied: 0, written: 0, isOver: false))
     }
-    struct CountingImager: Imager {
-      let base = KeyValueImager()
+    struct CountingImager: Rewriter {
+      let base = KeyValueRewriter()
       let counts: Counts
       func makeApplier() -> any Applier { base.makeApplier() }
       func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
@@ -236,8 +236,8 @@ struct StoreCompactionTests {
     arguments: [(1 << 10, 600), (10, 6000)])
   func leavesSlowWritersAlone(valueByteCount: Int, count: Int) throws {
     /// Commits once for every two commits that are copied, from within the copying itself: a wait would have no end.
-    struct CommittingImager: Imager {
-      let base = KeyValueImager()
+    struct CommittingImager: Rewriter {
+      let base = KeyValueRewriter()
       let store: KeyValueStore
       let counts = Locked((copied: 0, hadToWait: false))
       let value: [UInt8]
@@ -266,10 +266,10 @@ struct StoreCompactionTests {
     options.durability = .relaxed
     let store = try KeyValueStore("a", disk: disk, options: options)
     try store.put("first", [1])
-    let imager = CommittingImager(
+    let rewriter = CommittingImager(
       store: store, value: [UInt8](repeating: 7, count: valueByteCount), count: count)
-    try store.stores.compact(imager, pace: Pace(bytesPerSecond: nil) { true })
-    let counts = imager.counts.withLock { $0 }
+    try store.stores.compact(rewriter, pace: Pace(bytesPerSecond: nil) { true })
+    let counts = rewriter.counts.withLock { $0 }
     #expect(!counts.hadToWait)
     // All of them, a third of that, and so on.
     #expect((count * 5 / 4...count * 3 / 2).contains(counts.copied), "\(counts.copied) commits were copied")

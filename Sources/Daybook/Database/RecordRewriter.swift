@@ -10,7 +10,7 @@ import DaybookEngine
 ///
 /// A record keeps the sequence and ordinal of the commit that made it, and loses the link to its older version, which stays
 /// in the old file. Every body is verified in the copy that is written.
-struct RecordImager: Imager {
+struct RecordRewriter: Rewriter {
   let options: Database.Options
   let progress: ((_ done: Int, _ total: Int) -> Bool)?
   /// Operations that share one operation of stamps.
@@ -212,7 +212,7 @@ struct RecordImager: Imager {
       nameEnds.append(names.count)
       stamps.append(uint64: sequence)
       stamps.append(uint32: ordinal)
-      if group.count == RecordImager.groupCount { try writeGroup(kind, zoneKey) }
+      if group.count == RecordRewriter.groupCount { try writeGroup(kind, zoneKey) }
     }
 
     private mutating func writeGroup(_ kind: UInt8, _ zoneKey: ByteView) throws(StoreError) {

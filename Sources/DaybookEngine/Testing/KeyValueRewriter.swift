@@ -1,4 +1,4 @@
-struct KeyValueImager: Imager {
+struct KeyValueRewriter: Rewriter {
   func makeApplier() -> any Applier { KeyValueApplier() }
 
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {

@@ -1,5 +1,5 @@
 /// What the layer above brings to a compaction: it knows what its keys and operations mean.
-package protocol Imager {
+package protocol Rewriter {
   /// For the new file: an applier keeps state of its own.
   func makeApplier() -> any Applier
   /// Writes everything that a version holds, in key order. `writer.rest()` between operations.
