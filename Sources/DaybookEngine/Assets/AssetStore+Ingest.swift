@@ -267,15 +267,15 @@ extension AssetStore {
         var copiesInside = true
         var offset = 0
         while offset < byteCount {
-          let wish = min(piece.capacity, byteCount - offset)
+          let request = min(piece.capacity, byteCount - offset)
           var count = 0
-          if copiesInside, let copied = try file.copyRange(of: source, at: offset, count: wish), copied > 0 {
-            // Safe: the buffer has room for `wish` bytes, and no more were copied.
+          if copiesInside, let copied = try file.copyRange(of: source, at: offset, count: request), copied > 0 {
+            // Safe: the buffer has room for `request` bytes, and no more were copied.
             count = try unsafe file.read(into: piece.base, count: copied, at: offset)
           } else {
             copiesInside = false
             // Safe: as above.
-            count = try unsafe source.read(into: piece.base, count: wish, at: offset)
+            count = try unsafe source.read(into: piece.base, count: request, at: offset)
             piece.count = count
             try file.write(piece.view, at: offset)
           }

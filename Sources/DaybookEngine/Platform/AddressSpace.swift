@@ -22,7 +22,7 @@ package enum AddressSpace {
   }
 
   /// What to reserve for a file of this length.
-  static func wish(forFileOf byteCount: Int) -> Int {
+  static func reservation(forFileOf byteCount: Int) -> Int {
     if isPlentiful { return 1 << 40 }
     // Twice the length, because a file becomes twice as long as what lives in it before it is compacted.
     let (twice, isTooMuch) = byteCount.multipliedReportingOverflow(by: 2)
@@ -30,5 +30,5 @@ package enum AddressSpace {
   }
 
   /// What to reserve for a file in memory, of which nobody knows how long it will be.
-  static var wishForMemory: Int { isPlentiful ? 64 << 30 : isAmple ? 8 << 30 : 256 << 20 }
+  static var reservationForMemory: Int { isPlentiful ? 64 << 30 : isAmple ? 8 << 30 : 256 << 20 }
 }

@@ -23,9 +23,9 @@
   private let fileCount = Locked<UInt64>(0)
 
   /// - Parameter byteCount: the bound; less is taken where the system grants less.
-  package init(byteCount wish: Int) throws(DiskFailure) {
+  package init(byteCount request: Int) throws(DiskFailure) {
     let block = BlockCache.blockByteCount
-    let most = max(wish / block * block, BlockCache.minimumByteCount)
+    let most = max(request / block * block, BlockCache.minimumByteCount)
     guard let granted = unsafe RawMemory.reserveZeroed(upTo: most, least: BlockCache.minimumByteCount) else {
       throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: most)
     }

@@ -40,10 +40,10 @@ package enum SystemClock {
   /// Sleeps at least this long, interrupted by signals or not.
   package static func sleep(nanoseconds: UInt64) {
     if let simulated = ThreadTime.current { return simulated.sleep(nanoseconds: nanoseconds) }
-    var wish = timespec(nanoseconds: nanoseconds)
+    var request = timespec(nanoseconds: nanoseconds)
     var rest = timespec()
     // Safe: both structures outlive the call.
-    while unsafe nanosleep(&wish, &rest) != 0 && errno == EINTR { wish = rest }
+    while unsafe nanosleep(&request, &rest) != 0 && errno == EINTR { request = rest }
   }
 
   private static func read(_ clock: clockid_t) -> timespec {

@@ -28,7 +28,7 @@ package final class MemoryDisk: Disk {
   }
 
   /// - Parameter maximumFileByteCount: address space for each file; less is taken where the system grants less.
-  package init(maximumFileByteCount: Int = AddressSpace.wishForMemory) {
+  package init(maximumFileByteCount: Int = AddressSpace.reservationForMemory) {
     self.maximumFileByteCount = maximumFileByteCount
   }
 

@@ -22,7 +22,7 @@ package enum RawMemory {
     unsafe SystemCall.mapZeroedInLargePages(byteCount: byteCount)
   }
 
-  /// The same, but halves the wish until the system grants it, down to `least`.
+  /// The same, but halves the request until the system grants it, down to `least`.
   package static func reserveZeroed(
     upTo most: Int, least: Int
   ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {

@@ -439,7 +439,7 @@ enum SystemCall {
     #if canImport(Darwin)
       // Darwin decides by itself.
     #else
-      // A wish, no more: without large pages it is memory all the same.
+      // A request, no more: without large pages it is memory all the same.
       _ = unsafe madvise(base, byteCount, MADV_HUGEPAGE)
     #endif
     return unsafe base

@@ -224,15 +224,15 @@ import Synchronization
     if !mapping.isGivenBack {
       let known = try? SystemCall.status(descriptor.load(ordering: .relaxed)).byteCount
       let least = SystemFile.wholePieces(max(1, known ?? 1))
-      var wish = max(least, SystemFile.wholePieces(AddressSpace.wish(forFileOf: known ?? 0)))
+      var request = max(least, SystemFile.wholePieces(AddressSpace.reservation(forFileOf: known ?? 0)))
       while true {
-        if let granted = unsafe SystemCall.reserveAddresses(byteCount: wish) {
+        if let granted = unsafe SystemCall.reserveAddresses(byteCount: request) {
           address = UInt(bitPattern: granted)
-          mapping.reservedByteCount = wish
+          mapping.reservedByteCount = request
           break
         }
-        if wish == least { break }
-        wish = max(least, SystemFile.wholePieces(wish / 2))
+        if request == least { break }
+        request = max(least, SystemFile.wholePieces(request / 2))
       }
     }
     baseAddress.store(address, ordering: .releasing)

@@ -4,17 +4,17 @@ import Synchronization
 ///
 /// It sleeps until a commit asks for something. What it does takes the turn like a transaction, for short pieces.
 final class Keeper: @unchecked Sendable {
-  struct Wish: OptionSet {
+  struct Request: OptionSet {
     let rawValue: Int
-    static let checkpoint = Wish(rawValue: 1)
-    static let zeros = Wish(rawValue: 2)
-    static let note = Wish(rawValue: 4)
-    static let sync = Wish(rawValue: 8)
-    static let stop = Wish(rawValue: 16)
+    static let checkpoint = Request(rawValue: 1)
+    static let zeros = Request(rawValue: 2)
+    static let note = Request(rawValue: 4)
+    static let sync = Request(rawValue: 8)
+    static let stop = Request(rawValue: 16)
   }
 
   private let monitor = Monitor()
-  private var wishes: Wish = []
+  private var requests: Request = []
   private var thread: BackgroundThread?
   /// What has been asked for and not been looked at yet, so that a commit need not lock to ask again.
   private let asked = Atomic<Int>(0)
@@ -38,15 +38,15 @@ final class Keeper: @unchecked Sendable {
   }
 
   @inline(__always)
-  func ask(_ wish: Wish) {
-    if asked.load(ordering: .relaxed) & wish.rawValue == wish.rawValue { return }
-    askSlowly(wish)
+  func ask(_ request: Request) {
+    if asked.load(ordering: .relaxed) & request.rawValue == request.rawValue { return }
+    askSlowly(request)
   }
 
-  private func askSlowly(_ wish: Wish) {
-    asked.bitwiseOr(wish.rawValue, ordering: .relaxed)
+  private func askSlowly(_ request: Request) {
+    asked.bitwiseOr(request.rawValue, ordering: .relaxed)
     monitor.lock()
-    wishes.formUnion(wish)
+    requests.formUnion(request)
     monitor.signal()
     monitor.unlock()
   }
@@ -62,12 +62,12 @@ final class Keeper: @unchecked Sendable {
     var lastSync = SystemClock.monotonicNanoseconds()
     while true {
       monitor.lock()
-      while wishes.isEmpty { monitor.wait() }
-      if wishes.isSubset(of: [.note, .sync]) {
-        _ = monitor.wait(nanoseconds: wishes.contains(.note) ? Keeper.restNanoseconds : Keeper.idleNanoseconds)
+      while requests.isEmpty { monitor.wait() }
+      if requests.isSubset(of: [.note, .sync]) {
+        _ = monitor.wait(nanoseconds: requests.contains(.note) ? Keeper.restNanoseconds : Keeper.idleNanoseconds)
       }
-      let now = wishes
-      wishes = []
+      let now = requests
+      requests = []
       monitor.unlock()
       if now.contains(.stop) { return }
       asked.store(0, ordering: .relaxed)

@@ -244,7 +244,7 @@ struct DiskTests {
   func longestFile() throws {
     for byteCount in [Int.max, .max - 1, .max - 4095, .max >> 1, (.max >> 1) + 1] {
       #expect(SystemFile.wholePieces(byteCount) > Int.max >> 2)
-      #expect(AddressSpace.wish(forFileOf: byteCount) > 0)
+      #expect(AddressSpace.reservation(forFileOf: byteCount) > 0)
     }
     #expect(SystemFile.wholePieces(1) == SystemFile.wholePieces(64 << 20))
     #expect(SystemFile.wholePieces((64 << 20) + 1) == 128 << 20)
