@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the command line asks for.
-struct Wish {
+struct Request {
   static let help = """
     usage: daybook-bench [rows] [--records N] [--runs N] [--engines names] [--directory path] [--json path]
                          [--plot path] [--table path] [--growth] [--list]
@@ -45,13 +45,13 @@ struct Wish {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
-      case "--records": recordCount = try Wish.number(rest.popFirst(), of: argument, atLeast: 1000)
-      case "--runs": repetitionCount = try Wish.number(rest.popFirst(), of: argument, atLeast: 1)
-      case "--engines": engines = try Wish.text(rest.popFirst(), of: argument).split(separator: ",").map(String.init)
-      case "--directory": directory = try Wish.text(rest.popFirst(), of: argument)
-      case "--json": jsonPath = try Wish.text(rest.popFirst(), of: argument)
-      case "--plot": plotPath = try Wish.text(rest.popFirst(), of: argument)
-      case "--table": tablePath = try Wish.text(rest.popFirst(), of: argument)
+      case "--records": recordCount = try Request.number(rest.popFirst(), of: argument, atLeast: 1000)
+      case "--runs": repetitionCount = try Request.number(rest.popFirst(), of: argument, atLeast: 1)
+      case "--engines": engines = try Request.text(rest.popFirst(), of: argument).split(separator: ",").map(String.init)
+      case "--directory": directory = try Request.text(rest.popFirst(), of: argument)
+      case "--json": jsonPath = try Request.text(rest.popFirst(), of: argument)
+      case "--plot": plotPath = try Request.text(rest.popFirst(), of: argument)
+      case "--table": tablePath = try Request.text(rest.popFirst(), of: argument)
       case "--growth": wantsGrowth = true
       case "--list": wantsList = true
       case "--help", "-h": wantsHelp = true
