@@ -12,7 +12,7 @@
 #     Scripts/crash.sh SEED COUNT
 #                      at least COUNT crashes of random runs: settings, operations, failing calls, kills, power losses
 #     Scripts/crash.sh tails SEED COUNT
-#                      at least COUNT damaged ends of logs: what is torn, what is rotten, and what is lost
+#                      at least COUNT damaged ends of logs: what is torn, what is corrupt, and what is lost
 #     Scripts/crash.sh processes SEED COUNT
 #                      one to three processes on one disk, under random schedules that change at calls of the disk: at least COUNT
 #                      points where another could go on and images of crashes

@@ -43,7 +43,7 @@ ignore-previous-link             RecoveryTests          a frame need not continu
 ignore-salt                      RecoveryTests          frames of another file pass
 ignore-parts-checksum            RecoveryTests          a commit takes any parts that stand before it
 replay-unnamed-parts             CrashTests             replay takes parts that no commit names
-call-rot-torn                    RecoveryTests          damaged acknowledged commits are thrown away
+call-corruption-torn                 RecoveryTests          damaged acknowledged commits are thrown away
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed

@@ -117,12 +117,12 @@ import DaybookEngine
     for index in 0..<max(0, min(bytes.count, byteCount - offset)) {
       // Safe: the loop ends with the file.
       let old = unsafe memory.base.load(fromByteOffset: offset + index, as: UInt8.self)
-      rot(at: offset + index, mask: old ^ bytes[index])
+      corrupt(at: offset + index, mask: old ^ bytes[index])
     }
   }
 
   /// Changes bytes behind everybody's back, in the cache and on the disk.
-  func rot(at offset: Int, mask: UInt8) {
+  func corrupt(at offset: Int, mask: UInt8) {
     let sector = offset / sectorByteCount
     hashes.forget(sector...sector)
     // Safe: the caller checked the offset against `byteCount`.

@@ -300,10 +300,10 @@ package final class SimulatedDisk: Disk {
 
   /// Flips bits of one byte behind everybody's back, in the cache and on the disk; false when there is no such byte.
   @discardableResult
-  package func rot(_ path: String, at offset: Int, mask: UInt8 = 1) -> Bool {
+  package func corrupt(_ path: String, at offset: Int, mask: UInt8 = 1) -> Bool {
     state.withLock { state in
       guard let content = state.names[path], offset >= 0, offset < content.byteCount else { return false }
-      content.rot(at: offset, mask: mask)
+      content.corrupt(at: offset, mask: mask)
       return true
     }
   }

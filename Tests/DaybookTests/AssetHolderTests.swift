@@ -227,7 +227,7 @@ struct AssetHolderTests {
     #expect(try mode(path + ".assets") == 0o700)
   }
 
-  // MARK: rot
+  // MARK: corruption
 
   @Test(
     "a stored content that rotted is replaced when a good copy is saved, and every record reads it",
@@ -255,7 +255,7 @@ struct AssetHolderTests {
     try database.expectClean()
   }
 
-  @Test("a crash while a good copy takes the place of a rotten one leaves either, and the acknowledged save reads the good one")
+  @Test("a crash while a good copy takes the place of a corrupt one leaves either, and the acknowledged save reads the good one")
   func rottedCrash() throws {
     let content = AssetBench.content(1, byteCount: 1500)
     let disk = SimulatedDisk(seed: 5)
@@ -265,7 +265,7 @@ struct AssetHolderTests {
       try database.close()
     }
     let path = AssetStore(path: "test.daybook", disk: disk, random: { 0 }).path(of: AssetBench.digest(content))
-    try #require(disk.rot(path, at: 700))
+    try #require(disk.corrupt(path, at: 700))
     var replacedCount = 0
     for call in 1...200 {
       let image = disk.killed()

@@ -183,7 +183,7 @@ struct BackupTests {
     #expect(failure { try database.backup(to: "copy", disk: disk) }?.code == .ioFailed)
     #expect(disk.bytes(of: "copy") == [1])
     let position = try #require(disk.bytes(of: path)?.firstRange(of: Array("text of 30".utf8))).lowerBound
-    #expect(disk.rot(path, at: position))
+    #expect(disk.corrupt(path, at: position))
     #expect(failure { try database.backup(to: "other", disk: disk) }?.code == .corrupted)
     #expect(try !disk.exists("other") && !disk.exists("other.unfinished"))
   }

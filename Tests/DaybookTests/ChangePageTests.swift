@@ -84,7 +84,7 @@ struct ChangePageTests {
       // Mapped: what a cache holds was read before it rotted.
       let reopened = try Database.open(on: image) { $0.access = .mapped }
       #expect(try reopened.changes(in: .default, since: nil).saved.count == 40)
-      #expect(image.rot("test.daybook", at: offset))
+      #expect(image.corrupt("test.daybook", at: offset))
       let error = #expect(throws: DatabaseError.self) { _ = try reopened.changes(in: .default, since: nil) }
       #expect(error?.code == .corrupted)
       thrownCount += 1

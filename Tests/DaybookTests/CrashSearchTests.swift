@@ -34,14 +34,14 @@ struct CrashSearchTests {
     #expect(swarm.counts.crashes > 500 && swarm.counts.thorough > 0)
   }
 
-  @Test("what a crash cut is called torn, what rotted behind a later proof is called rotten, with what is lost")
+  @Test("what a crash cut is called torn, what rotted behind a later proof is called corrupt, with what is lost")
   func tails() {
     let swarm = TailSwarm()
     for seed in 900_000...900_019 as ClosedRange<UInt64> {
       let finding = swarm.run(seed: seed)
       #expect(finding == nil)
     }
-    #expect(swarm.counts.torn > 300 && swarm.counts.cut > 50 && swarm.counts.rotten > 50 && swarm.counts.cutShort > 0)
+    #expect(swarm.counts.torn > 300 && swarm.counts.cut > 50 && swarm.counts.corrupt > 50 && swarm.counts.cutShort > 0)
   }
 
   @Test("a disk that lies about its syncs is found out, and the run that shows it is small")

@@ -157,7 +157,7 @@ struct ReferenceTests {
   }
 
   @Test("a former version that has rotted keeps no file from opening, nor its pointers in the tree")
-  func rottenFormerVersion() throws {
+  func corruptFormerVersion() throws {
     let disk = SimulatedDisk(seed: 1)
     let zone = try Zone.ID("Library")
     var database = try Database.open(on: disk) { $0.closeCheckpointByteCount = 0 }

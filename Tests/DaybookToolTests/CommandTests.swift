@@ -371,8 +371,8 @@ struct CommandTests {
     #expect(bench.run("check", bench.path("none.daybook"), "--rebuild").status == 5)
   }
 
-  @Test("the reads of a rotten file print what they can, then say what is lost")
-  func rotten() throws {
+  @Test("the reads of a corrupt file print what they can, then say what is lost")
+  func corrupt() throws {
     let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")
     try bench.good("import", file, try bench.write(rows, to: "rows.ndjson"), "--id", "name", "--zone", "Z")
     var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))

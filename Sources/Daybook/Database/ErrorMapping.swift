@@ -36,7 +36,7 @@ extension DatabaseError {
       self.init(
         .corrupted, "A record in the log is damaged.", facts: .init(path: path, offset: Int(clamping: offset)),
         cause: error)
-    case .rotten(let lost):
+    case .corrupt(let lost):
       self.init(
         .corrupted,
         "Commits that were acknowledged are damaged; the file can be read up to them, and not written.",

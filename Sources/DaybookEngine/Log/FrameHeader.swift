@@ -20,7 +20,7 @@
 ///         88     8  checksum of bytes 0 ..< 88, seeded with the salt
 ///
 /// A frame starts at a multiple of eight; up to seven zero bytes fill the gap behind a payload. The header has a checksum of
-/// its own, so a length can be trusted when the payload is rotten. Zero bytes are never a header. Spec: FORMAT.md §3.
+/// its own, so a length can be trusted when the payload is corrupt. Zero bytes are never a header. Spec: FORMAT.md §3.
 package struct FrameHeader: Sendable, Equatable {
   package static let byteCount = 96
   static let magic: UInt32 = 0x3166_4244  // "DBf1"

@@ -176,10 +176,10 @@ struct LogWalk {
       position = header.end <= log.end ? header.next : header.offset + 8
       guard header.number > lostNumber || header.number == number else { continue }
       plan.discardsFrames = true
-      if proof == nil, header.durableThrough >= lostNumber, !isMutant("call-rot-torn") { proof = header.checksum }
+      if proof == nil, header.durableThrough >= lostNumber, !isMutant("call-corruption-torn") { proof = header.checksum }
       if newestLost == nil { newestLost = header.kind == .commit ? header.sequence - 1 : header.sequence }
     }
-    plan.rotProof = proof
-    plan.ending = proof != nil ? .rotten(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
+    plan.corruptionProof = proof
+    plan.ending = proof != nil ? .corrupt(lost: sequence + 1...max(newestLost ?? 0, sequence + 1)) : .torn
   }
 }

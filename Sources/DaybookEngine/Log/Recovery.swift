@@ -1,9 +1,9 @@
 /// Decides what of a log holds: which checkpoint to start from, which frames to replay, where the log ends, and whether
-/// what does not hold is *torn* (an unacknowledged write that a crash cut) or *rotten* (acknowledged data, damaged later).
+/// what does not hold is *torn* (an unacknowledged write that a crash cut) or *corrupt* (acknowledged data, damaged later).
 ///
 /// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is stepped over if the
 /// commit sequences on both sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose
-/// `durableThrough` covers it proves that it was acknowledged: rotten. Without such a frame it is torn. A log that ends before
+/// `durableThrough` covers it proves that it was acknowledged: corrupt. Without such a frame it is torn. A log that ends before
 /// a length that the file's first page names was cut (`Store/Store+Length.swift`).
 ///
 /// Only reads; what it finds is carried out by `Store.open`. The same file always gives the same answer.
@@ -14,7 +14,7 @@ struct RecoveryPlan {
     /// Something unfinished stands behind the last frame that holds.
     case torn
     /// Acknowledged commits are damaged. Nothing may be written to this file.
-    case rotten(lost: ClosedRange<UInt64>)
+    case corrupt(lost: ClosedRange<UInt64>)
     /// The log ends before the length that its file names. Nothing may be written to this file.
     case cutShort
   }
@@ -47,8 +47,8 @@ struct RecoveryPlan {
   var firstUnproven: UInt64?
   /// Commits or checkpoints are among them.
   var hasUnprovenTruth = false
-  /// The header checksum of the frame that says that what is rotten was durable: the first one behind it.
-  var rotProof: UInt64?
+  /// The header checksum of the frame that says that what is corrupt was durable: the first one behind it.
+  var corruptionProof: UInt64?
   /// Whole frames stand in the torn part.
   var discardsFrames = false
   /// The checkpoint whose trees serve, and the one that it names as older. Frames to come name these and no others: one
@@ -78,16 +78,16 @@ struct RecoveryPlan {
   /// A plan of a log that a writer goes on with meanwhile.
   ///
   /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
-  /// look like rot. But a frame that covers another was written when that one was whole: so it holds at a second look, or
-  /// it is rotten indeed. Both may have been taken back meanwhile (`Store+TakeBack`), and the same have happened to the next
+  /// look like corruption. But a frame that covers another was written when that one was whole: so it holds at a second look, or
+  /// it is corrupt indeed. Both may have been taken back meanwhile (`Store+TakeBack`), and the same have happened to the next
   /// transaction: so the second look must find the same loss proven by the same frame. While that one stands, what it covers
-  /// stands too, but for what is being taken back right now, which nothing calls rotten: these are parts.
+  /// stands too, but for what is being taken back right now, which nothing calls corrupt: these are parts.
   static func besideWriter(_ look: () throws(DiskFailure) -> RecoveryPlan) throws(DiskFailure) -> RecoveryPlan {
     var plan = try look()
-    while case .rotten(let lost) = plan.ending {
-      let proof = plan.rotProof
+    while case .corrupt(let lost) = plan.ending {
+      let proof = plan.corruptionProof
       plan = try look()
-      if case .rotten(let again) = plan.ending, again.lowerBound == lost.lowerBound, plan.rotProof == proof { break }
+      if case .corrupt(let again) = plan.ending, again.lowerBound == lost.lowerBound, plan.corruptionProof == proof { break }
     }
     return plan
   }

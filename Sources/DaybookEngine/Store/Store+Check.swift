@@ -25,7 +25,7 @@ extension Store {
     let log = logReader(through: pin.end)
     let plan: RecoveryPlan
     do { plan = try log.planFromStart() } catch { throw .disk(error) }
-    if case .rotten(let lost) = plan.ending {
+    if case .corrupt(let lost) = plan.ending {
       result.findings.append(
         .init(offset: plan.end.offset, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
     } else if plan.end.offset != pin.end {

@@ -4,7 +4,7 @@ extension Store {
   /// - Parameters:
   ///   - progress: called with the sequence that comes next; what it throws ends the walk.
   ///   - visit: gets the commit; its operations are valid during the call.
-  /// - Throws: `.rotten` where acknowledged commits are damaged: a copy of the rest is no backup.
+  /// - Throws: `.corrupt` where acknowledged commits are damaged: a copy of the rest is no backup.
   package func forEachCommit(
     through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
     _ visit: (CommitReader) throws(StoreError) -> Void
@@ -29,9 +29,9 @@ extension Store {
     let log = logReader(through: pin.end)
     let plan: RecoveryPlan
     do { plan = try makePlan(log) } catch { throw .disk(error) }
-    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
+    if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
     guard plan.lastSequence >= pin.sequence else {
-      throw .rotten(lost: plan.lastSequence + 1...pin.sequence)
+      throw .corrupt(lost: plan.lastSequence + 1...pin.sequence)
     }
     var failure: StoreError?
     do throws(LogFault) {

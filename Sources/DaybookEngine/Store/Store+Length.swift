@@ -59,7 +59,7 @@ extension Store {
 
   /// Throws where something of the file is known to be missing: a copy of the rest would look whole.
   package func checkWhole() throws(StoreError) {
-    if let lost = recovery.lostSequences { throw .rotten(lost: lost) }
+    if let lost = recovery.lostSequences { throw .corrupt(lost: lost) }
     guard recovery.missingByteCount > 0 else { return }
     throw .cutShort(
       offset: log.tail.offset, leastByteCount: header.leastByteCount, missingByteCount: recovery.missingByteCount)
@@ -72,7 +72,7 @@ extension RecoveryPlan {
     guard end.offset < header.leastByteCount else { return }
     // The file may have its size, with zeros or something else in place of what it had.
     missingByteCount = header.leastByteCount - (fileEnd < header.leastByteCount ? fileEnd : end.offset)
-    if case .rotten = ending { return }
+    if case .corrupt = ending { return }
     ending = .cutShort
     discardsFrames = false
     // The length says that they are durable.
@@ -82,7 +82,7 @@ extension RecoveryPlan {
 
   /// Throws where the file must not be written.
   func checkUndamaged(_ header: FileHeader) throws(StoreError) {
-    if case .rotten(let lost) = ending { throw .rotten(lost: lost) }
+    if case .corrupt(let lost) = ending { throw .corrupt(lost: lost) }
     guard ending == .cutShort else { return }
     throw .cutShort(
       offset: end.offset, leastByteCount: header.leastByteCount, missingByteCount: missingByteCount)

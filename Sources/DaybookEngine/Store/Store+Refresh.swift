@@ -9,7 +9,7 @@
 /// that nothing had proven), the file is opened again, and the store that comes of it takes this one's place.
 extension StoreSwitch {
   /// Shows what has become durable since the last look; true when there was something.
-  /// - Throws: `.rotten` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
+  /// - Throws: `.corrupt` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
   ///   database.
   package func refresh() throws(StoreError) -> Bool {
     try checkProcess()
@@ -124,7 +124,7 @@ extension Store {
       guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
       plan = try reader.plan(continuing: place, provenThrough: proven)
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
-    if case .rotten(let lost) = plan.ending { throw .rotten(lost: lost) }
+    if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
     return plan
   }
 
@@ -139,7 +139,7 @@ extension Store {
       var plan = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
         try reader.plan(continuing: place, provenThrough: proven)
       }
-      if case .rotten(let lost) = plan.ending { throw StoreError.rotten(lost: lost) }
+      if case .corrupt(let lost) = plan.ending { throw StoreError.corrupt(lost: lost) }
       let written = plan.lastSequence
       try plan.cut(to: reader)
       return (reader, plan, written)

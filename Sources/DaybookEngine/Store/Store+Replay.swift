@@ -17,7 +17,7 @@ extension Store {
     if plan.tellsOfDamagedPage && !isBesideWriter {
       let rebuilt = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
       // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
-      if case .rotten = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
+      if case .corrupt = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
     }
     func look(_ body: () throws(DiskFailure) -> RecoveryPlan) throws(StoreError) -> RecoveryPlan {
       try Store.mapped { () throws(DiskFailure) in try isBesideWriter ? RecoveryPlan.besideWriter(body) : body() }
@@ -52,7 +52,7 @@ extension Store {
       recovery.discardedByteCount = whole.contentEnd(from: end) - min(end, whole.end)
     }
     try Store.mapped { () throws(DiskFailure) in try whole.checkRead() }
-    if case .rotten(let lost) = plan.ending {
+    if case .corrupt(let lost) = plan.ending {
       recovery.lostSequences = lost
       recovery.discardedByteCount = 0
     }

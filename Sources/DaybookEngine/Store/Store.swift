@@ -97,7 +97,7 @@ import Synchronization
     } catch { throw .disk(error) }
     options.readerSlots = slots
     self.options = options
-    if case .rotten(let lost) = plan.ending { self.lost = lost } else { lost = nil }
+    if case .corrupt(let lost) = plan.ending { self.lost = lost } else { lost = nil }
     fileLock = FileLock(file, disk: disk, path: path, turn: turn, isHeld: !options.isReadOnly)
     log = LogWriter(
       path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, isMapped: !source.isBuffered,
@@ -147,7 +147,7 @@ import Synchronization
   func checkUsable() throws(StoreError) {
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     if options.isReadOnly { throw .readOnly }
-    if let lost { throw .rotten(lost: lost) }
+    if let lost { throw .corrupt(lost: lost) }
     if openingProcess != processID() { throw .forked }
     try checkAlive()
   }

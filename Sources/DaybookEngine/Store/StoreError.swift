@@ -7,7 +7,7 @@ package enum StoreError: Error, Sendable {
   /// An operation in the log fails its checksum.
   case operation(offset: UInt64)
   /// Acknowledged commits are damaged: nothing may be written to this file.
-  case rotten(lost: ClosedRange<UInt64>)
+  case corrupt(lost: ClosedRange<UInt64>)
   /// The file was cut: whole frames end here, and bytes that were durable are missing. Nothing may be written to it.
   case cutShort(offset: UInt64, leastByteCount: UInt64, missingByteCount: UInt64)
   case locked(path: String)

@@ -117,7 +117,7 @@ import DaybookEngine
     guard state == expectation.history[sequence] else {
       throw CrashDeviation("opened at commit \(sequence) with \(state), expected \(expectation.history[sequence])")
     }
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a failure was taken for rot") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a failure was taken for corruption") }
     expectation.goBack(to: sequence)
   }
 

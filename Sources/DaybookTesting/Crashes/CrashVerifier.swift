@@ -7,7 +7,7 @@ import Daybook
 import DaybookEngine
 
 /// Opens what a crash left and holds it against what was promised: the state behind some commit, whole, with everything
-/// acknowledged, no deleted record back, nothing taken for rot; and every token that an application keeps is accepted if
+/// acknowledged, no deleted record back, nothing taken for corruption; and every token that an application keeps is accepted if
 /// its commit is there, refused if a crash took it.
 struct CrashVerifier {
   let settings: CrashSettings
@@ -73,7 +73,7 @@ struct CrashVerifier {
       let expected = found < expectation.history.count ? "\(expectation.history[found])" : "no such commit"
       throw CrashDeviation("commit \(found) shows \(state), expected \(expected)")
     }
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for rot: \(database.lastRecovery)") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)") }
     try checkTokens(database, found)
     return (found, state)
   }

@@ -2,7 +2,7 @@
 /// them differ now. It verifies no checksum and searches for nothing, so it shares no mistake with `RecoveryPlan`.
 ///
 ///     written   c1  c2  n3  c4  c5  c6        c commit, n note; c6 says durableThrough = 4
-///     found     c1  c2  n3  ▒▒  c5  c6        c4 damaged, c6 covers it: rotten, commits 1 and 2 can be read
+///     found     c1  c2  n3  ▒▒  c5  c6        c4 damaged, c6 covers it: corrupt, commits 1 and 2 can be read
 ///     found     c1  c2  n3  c4  ▒▒  c6        c5 damaged, nobody covers it: torn, the log ends with c4
 import DaybookEngine
 
@@ -58,14 +58,14 @@ struct TailJudge {
     /// The log ends with this commit; nothing acknowledged is missing.
     case ends(UInt64)
     /// This commit was acknowledged and is damaged.
-    case rotten(UInt64)
+    case corrupt(UInt64)
     /// The log ends with this commit, and before what a close has called durable.
     case cut(UInt64)
 
     var description: String {
       switch self {
       case .ends(let sequence): "ends with commit \(sequence)"
-      case .rotten(let sequence): "commit \(sequence) is rotten"
+      case .corrupt(let sequence): "commit \(sequence) is corrupt"
       case .cut(let sequence): "is cut short behind commit \(sequence)"
       }
     }
@@ -125,14 +125,14 @@ struct TailJudge {
         sequence = commit.sequence
         continue
       }
-      if covers(commit.number, behind: index) { return [.rotten(commit.sequence)] }
+      if covers(commit.number, behind: index) { return [.corrupt(commit.sequence)] }
       // Frames whose headers are gone cannot be told apart: if one of those right before it was acknowledged, this one may
       // have been.
       var first = index
       while first > start, !hasHeader[first - 1] { first -= 1 }
       let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, behind: index)
       let end = end(sequence, from: start, before: index)
-      return isDoubtful ? [.rotten(commit.sequence), end] : [end]
+      return isDoubtful ? [.corrupt(commit.sequence), end] : [end]
     }
     return [end(sequence, from: start, before: frames.endIndex)]
   }

@@ -184,16 +184,16 @@ import DaybookEngine
     return (Int(pin.sequence), contents)
   }
 
-  private func fail(_ message: String, _ choice: CrashChoice?, _ rot: [String]) {
+  private func fail(_ message: String, _ choice: CrashChoice?, _ corruption: [String]) {
     guard finding == nil else { return }
     let frames = WrittenFrame.all(of: disk.bytes(of: Self.path) ?? []).map(\.description)
     finding = TailFinding(
-      message: message, seed: seed, operations: operations, call: callCount, choice: choice, rot: rot, frames: frames)
+      message: message, seed: seed, operations: operations, call: callCount, choice: choice, corruption: corruption, frames: frames)
   }
 
   // MARK: tails
 
-  /// The tails that power loss leaves now, and each of them once more with rot inside.
+  /// The tails that power loss leaves now, and each of them once more with corruption inside.
   private func look() {
     guard finding == nil, isWhole, let written = disk.bytes(of: Self.path) else { return }
     let frames = WrittenFrame.all(of: written)
@@ -237,7 +237,7 @@ import DaybookEngine
     do {
       let store = try KeyValueStore(Self.path, disk: image, options: options(99))
       let (sequence, contents) = try Self.contents(store)
-      if store.store.recovery.lostSequences != nil { return fail("a torn tail is called rotten", choice, []) }
+      if store.store.recovery.lostSequences != nil { return fail("a torn tail is called corrupt", choice, []) }
       guard sequence >= acknowledged else {
         return fail("commit \(acknowledged) was acknowledged, the log ends with \(sequence)", choice, [])
       }
@@ -249,8 +249,8 @@ import DaybookEngine
       guard verdicts.contains(.ends(UInt64(sequence))) else {
         return fail("the log ends with \(sequence), the judge says \(verdicts)", choice, [])
       }
-    } catch StoreError.rotten(let lost) {
-      fail("a torn tail is called rotten: \(lost)", choice, [])
+    } catch StoreError.corrupt(let lost) {
+      fail("a torn tail is called corrupt: \(lost)", choice, [])
     } catch { fail("open throws \(error)", choice, []) }
   }
 
@@ -258,9 +258,9 @@ import DaybookEngine
     _ torn: [UInt8], _ written: [UInt8], _ frames: [WrittenFrame], _ choice: CrashChoice, _ generator: inout SeededGenerator
   ) {
     var found = torn
-    let rot = damage(&found, frames, &generator)
-    if rot.isEmpty { return }
-    counts.withRot += 1
+    let corruption = damage(&found, frames, &generator)
+    if corruption.isEmpty { return }
+    counts.withCorruption += 1
     let judge = TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found))
     let verdicts = judge.verdicts
     if verdicts.count > 1 { counts.doubtful += 1 }
@@ -271,92 +271,92 @@ import DaybookEngine
       let store = try KeyValueStore(Self.path, disk: image, options: options(99))
       let sequence = store.store.recovery.lostSequences == nil ? try sequenceShown(store) : 0
       guard verdicts.contains(.ends(sequence)) else {
-        return fail("the log ends with \(sequence), the judge says \(verdicts)", choice, rot)
+        return fail("the log ends with \(sequence), the judge says \(verdicts)", choice, corruption)
       }
       do {
         let contents = try Self.contents(store).contents
         guard contents == history[Int(sequence)] else {
-          return fail("the store does not hold what commit \(sequence) left", choice, rot)
+          return fail("the store does not hold what commit \(sequence) left", choice, corruption)
         }
       } catch {
         // A body or a page that open had no need to read: never wrong data, and the check tells of it.
         guard judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages else {
-          return fail("reading throws \(error)", choice, rot)
+          return fail("reading throws \(error)", choice, corruption)
         }
         counts.unnoticed += 1
         let pin = try store.store.beginRead()
         defer { store.store.endRead(pin) }
-        if try store.store.check(pin).isClean { fail("reading throws \(error), and the check finds nothing", choice, rot) }
+        if try store.store.check(pin).isClean { fail("reading throws \(error), and the check finds nothing", choice, corruption) }
       }
-    } catch StoreError.rotten(let lost) {
-      counts.rotten += 1
+    } catch StoreError.corrupt(let lost) {
+      counts.corrupt += 1
       let sequence = lost.lowerBound
-      guard verdicts.contains(.rotten(sequence)) else {
-        return fail("called rotten with \(lost) lost, the judge says \(verdicts)", choice, rot)
+      guard verdicts.contains(.corrupt(sequence)) else {
+        return fail("called corrupt with \(lost) lost, the judge says \(verdicts)", choice, corruption)
       }
       if let newest = judge.newestLost(sequence), lost.upperBound != newest {
-        return fail("commit \(sequence) alone is damaged, \(lost) are called lost", choice, rot)
+        return fail("commit \(sequence) alone is damaged, \(lost) are called lost", choice, corruption)
       }
-      examineReader(image, found, lost, judge, choice, rot)
+      examineReader(image, found, lost, judge, choice, corruption)
     } catch StoreError.cutShort {
       counts.cutShort += 1
-      examineCut(image, found, judge, choice, rot)
-    } catch { fail("open throws \(error)", choice, rot) }
+      examineCut(image, found, judge, choice, corruption)
+    } catch { fail("open throws \(error)", choice, corruption) }
   }
 
-  /// A rotten file is read up to the damage, and not one byte of it changes.
+  /// A corrupt file is read up to the damage, and not one byte of it changes.
   private func examineReader(
     _ image: SimulatedDisk, _ found: [UInt8], _ lost: ClosedRange<UInt64>, _ judge: TailJudge, _ choice: CrashChoice,
-    _ rot: [String]
+    _ corruption: [String]
   ) {
-    guard image.bytes(of: Self.path) == found else { return fail("a rotten file was written to", choice, rot) }
+    guard image.bytes(of: Self.path) == found else { return fail("a corrupt file was written to", choice, corruption) }
     var readOnly = options(99)
     readOnly.isReadOnly = true
     do {
       let store = try KeyValueStore(Self.path, disk: image, options: readOnly)
-      guard store.store.recovery.lostSequences == lost else { return fail("a reader is not told what is lost", choice, rot) }
+      guard store.store.recovery.lostSequences == lost else { return fail("a reader is not told what is lost", choice, corruption) }
       do {
         let (sequence, contents) = try Self.contents(store)
         guard UInt64(sequence) + 1 == lost.lowerBound, contents == history[sequence] else {
-          return fail("a reader is shown something else than commit \(lost.lowerBound - 1)", choice, rot)
+          return fail("a reader is shown something else than commit \(lost.lowerBound - 1)", choice, corruption)
         }
       } catch {
         let isExplained = judge.hasDamagedTruth(through: lost.lowerBound - 1) || judge.hasDamagedPages
-        if !isExplained { return fail("a reader is told \(error)", choice, rot) }
+        if !isExplained { return fail("a reader is told \(error)", choice, corruption) }
       }
-    } catch { fail("a reader cannot open it: \(error)", choice, rot) }
-    examineSalvage(image, judge, choice, rot)
+    } catch { fail("a reader cannot open it: \(error)", choice, corruption) }
+    examineSalvage(image, judge, choice, corruption)
   }
 
   /// The same of a file whose last frames are gone, though a close has called them durable.
   private func examineCut(
-    _ image: SimulatedDisk, _ found: [UInt8], _ judge: TailJudge, _ choice: CrashChoice, _ rot: [String]
+    _ image: SimulatedDisk, _ found: [UInt8], _ judge: TailJudge, _ choice: CrashChoice, _ corruption: [String]
   ) {
-    guard image.bytes(of: Self.path) == found else { return fail("a file that was cut was written to", choice, rot) }
+    guard image.bytes(of: Self.path) == found else { return fail("a file that was cut was written to", choice, corruption) }
     var readOnly = options(99)
     readOnly.isReadOnly = true
     do {
       let store = try KeyValueStore(Self.path, disk: image, options: readOnly)
-      guard store.store.recovery.missingByteCount > 0 else { return fail("a reader is not told of a cut", choice, rot) }
+      guard store.store.recovery.missingByteCount > 0 else { return fail("a reader is not told of a cut", choice, corruption) }
       let sequence = try sequenceShown(store)
       guard judge.verdicts.contains(.cut(sequence)) else {
-        return fail("called cut behind commit \(sequence), the judge says \(judge.verdicts)", choice, rot)
+        return fail("called cut behind commit \(sequence), the judge says \(judge.verdicts)", choice, corruption)
       }
       do {
         guard try Self.contents(store).contents == history[Int(sequence)] else {
-          return fail("a reader of a cut file is shown something else than commit \(sequence)", choice, rot)
+          return fail("a reader of a cut file is shown something else than commit \(sequence)", choice, corruption)
         }
       } catch {
         let isExplained = judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages
-        if !isExplained { return fail("a reader of a cut file is told \(error)", choice, rot) }
+        if !isExplained { return fail("a reader of a cut file is told \(error)", choice, corruption) }
       }
-    } catch { fail("a reader cannot open a cut file: \(error)", choice, rot) }
-    examineSalvage(image, judge, choice, rot)
+    } catch { fail("a reader cannot open a cut file: \(error)", choice, corruption) }
+    examineSalvage(image, judge, choice, corruption)
   }
 
   /// Salvage reads every commit that is whole and was acknowledged, and names the others.
   private func examineSalvage(
-    _ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice, _ rot: [String]
+    _ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice, _ corruption: [String]
   ) {
     counts.salvaged += 1
     var whole: Set<UInt64> = []
@@ -374,19 +374,19 @@ import DaybookEngine
           }
         }
       }
-      if let wrong { return fail("salvage reads of commit \(wrong) what it did not write", choice, rot) }
+      if let wrong { return fail("salvage reads of commit \(wrong) what it did not write", choice, corruption) }
       let (held, others) = judge.acknowledgedCommits
       guard held.isSubset(of: whole) else {
-        return fail("salvage misses commits \(held.subtracting(whole).sorted()), which are whole", choice, rot)
+        return fail("salvage misses commits \(held.subtracting(whole).sorted()), which are whole", choice, corruption)
       }
       let named = reader.losses.sequences
       for sequence in others where !named.contains(where: { $0.contains(sequence) }) {
-        return fail("salvage does not say that commit \(sequence) is lost", choice, rot)
+        return fail("salvage does not say that commit \(sequence) is lost", choice, corruption)
       }
       for sequence in whole where named.contains(where: { $0.contains(sequence) }) {
-        return fail("salvage read commit \(sequence) and calls it lost", choice, rot)
+        return fail("salvage read commit \(sequence) and calls it lost", choice, corruption)
       }
-    } catch { fail("salvage throws \(error)", choice, rot) }
+    } catch { fail("salvage throws \(error)", choice, corruption) }
   }
 
   /// Whether a commit that left `contents` may have put this; no commit of a run puts a key twice.
@@ -405,7 +405,7 @@ import DaybookEngine
 
   /// Flips bits, or clears or fills a stretch, mostly inside frames that matter; or cuts the file.
   private func damage(_ bytes: inout [UInt8], _ frames: [WrittenFrame], _ generator: inout SeededGenerator) -> [String] {
-    var rot: [String] = []
+    var corruption: [String] = []
     if Int.random(in: 0..<8, using: &generator) == 0, bytes.count > 4096 {
       let end = Int.random(in: 4096..<bytes.count, using: &generator)
       bytes.removeLast(bytes.count - end)
@@ -423,13 +423,13 @@ import DaybookEngine
         let end = min(start + Int.random(in: 1..<700, using: &generator), bytes.count)
         let isZero = Bool.random(using: &generator)
         for index in start..<end { bytes[index] = isZero ? 0 : UInt8(truncatingIfNeeded: generator.next()) }
-        rot.append("bytes \(start)..<\(end) \(isZero ? "cleared" : "overwritten")")
+        corruption.append("bytes \(start)..<\(end) \(isZero ? "cleared" : "overwritten")")
       default:
         let mask = UInt8(1) << UInt8(Int.random(in: 0..<8, using: &generator))
         bytes[start] ^= mask
-        rot.append("byte \(start), mask \(mask)")
+        corruption.append("byte \(start), mask \(mask)")
       }
     }
-    return rot
+    return corruption
   }
 }

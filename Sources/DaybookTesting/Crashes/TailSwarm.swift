@@ -1,6 +1,6 @@
-/// Torn or rotten: random logs with group commits, cut by power loss in every order of their sectors, then with rot inside.
+/// Torn or corrupt: random logs with group commits, cut by power loss in every order of their sectors, then with corruption inside.
 ///
-/// Without rot nothing may be called rotten, and nothing acknowledged may be missing. With rot the answer must be the
+/// Without corruption nothing may be called corrupt, and nothing acknowledged may be missing. With corruption the answer must be the
 /// judge's, with the commit that is lost. The engine's own store runs here, without records.
 import DaybookEngine
 
@@ -36,18 +36,18 @@ package struct TailCounts: Sendable, CustomStringConvertible {
   package var runs = 0
   package var torn = 0
   package var cut = 0
-  package var withRot = 0
-  package var rotten = 0
+  package var withCorruption = 0
+  package var corrupt = 0
   package var doubtful = 0
   package var unnoticed = 0
   package var salvaged = 0
   package var cutShort = 0
-  package var tails: Int { torn + withRot }
+  package var tails: Int { torn + withCorruption }
   package init() {}
 
   package var description: String {
-    "\(tails) tails of \(runs) logs: \(torn) as power loss leaves them, \(cut) of these lost commits, 0 called rotten; "
-      + "\(withRot) with rot inside, \(rotten) of these called rotten, \(cutShort) cut short, \(doubtful) open to both answers, "
+    "\(tails) tails of \(runs) logs: \(torn) as power loss leaves them, \(cut) of these lost commits, 0 called corrupt; "
+      + "\(withCorruption) with corruption inside, \(corrupt) of these called corrupt, \(cutShort) cut short, \(doubtful) open to both answers, "
       + "\(unnoticed) in what open need not read; \(salvaged) salvaged"
   }
 }
@@ -58,14 +58,14 @@ package struct TailFinding: Sendable, CustomStringConvertible {
   package var operations: [TailOperation]
   package var call: Int
   package var choice: CrashChoice?
-  package var rot: [String]
+  package var corruption: [String]
   package var frames: [String]
 
   package var description: String {
     var lines = ["finding: \(message)", "  seed \(seed)"]
     for (index, operation) in operations.enumerated() { lines.append("  \(index + 1). \(operation)") }
     if let choice { lines.append("  power fails before call \(call): \(choice)") }
-    lines += rot.map { "  rot: \($0)" } + frames.map { "  \($0)" }
+    lines += corruption.map { "  corruption: \($0)" } + frames.map { "  \($0)" }
     return lines.joined(separator: "\n")
   }
 }
@@ -98,8 +98,8 @@ package final class TailSwarm {
       counts.runs += 1
       counts.torn += run.counts.torn
       counts.cut += run.counts.cut
-      counts.withRot += run.counts.withRot
-      counts.rotten += run.counts.rotten
+      counts.withCorruption += run.counts.withCorruption
+      counts.corrupt += run.counts.corrupt
       counts.doubtful += run.counts.doubtful
       counts.unnoticed += run.counts.unnoticed
       counts.salvaged += run.counts.salvaged

@@ -160,7 +160,7 @@ final class ProcessRun: @unchecked Sendable {
     do { database = try Database.open(at: Self.path, options: options, disk: last) } catch {
       throw CrashDeviation("everybody has closed, and open throws \(error)")
     }
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for corruption") }
     let (sequence, state) = try CrashState.read(database)
     try history.check(sequence, state, floor: history.present) { "the file" }
     try CrashImage.expectClean(database)

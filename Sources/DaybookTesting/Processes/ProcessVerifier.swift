@@ -2,7 +2,7 @@ import Daybook
 import DaybookEngine
 
 /// Opens what a crash of everybody left and holds it against what was promised to anybody: the state behind one commit, on top of
-/// all that was acknowledged or shown, nothing taken for rot, a clean check, and work that goes on.
+/// all that was acknowledged or shown, nothing taken for corruption, a clean check, and work that goes on.
 struct ProcessVerifier {
   let settings: ProcessSettings
   let history: ProcessHistory
@@ -53,7 +53,7 @@ struct ProcessVerifier {
   }
 
   private func read(_ database: Database, floor: Int, _ what: String) throws -> Int {
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for rot: \(database.lastRecovery)") }
+    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)") }
     let (sequence, state) = try CrashState.read(database)
     return try history.check(sequence, state, floor: floor) { what }
   }

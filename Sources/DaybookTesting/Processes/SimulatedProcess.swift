@@ -54,7 +54,7 @@ final class SimulatedProcess: @unchecked Sendable {
       if member.role != .follower { history.wasCreated = true }
       // A writer that does not come to prove its commits in time may have acknowledged more than a reader sees.
       let isBehind = database.store.recovery.isBehindWriter
-      if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for rot") }
+      if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for corruption") }
       // A sync of another thread may have failed meanwhile, and the cache have dropped what was not durable.
       try look(opened, floor: isBehind ? 0 : run.hasDroppedPages ? durable : present)
       return opened

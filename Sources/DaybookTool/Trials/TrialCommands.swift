@@ -96,7 +96,7 @@ extension Commands {
         findings.append("\(who): \(problem)")
       }
       if !isReadOnly && model.step != before { findings.append("recovery changes what is there") }
-      if database.lastRecovery.tellsOfDamage { findings.append("\(who): a kill was taken for rot") }
+      if database.lastRecovery.tellsOfDamage { findings.append("\(who): a kill was taken for corruption") }
       let report = try database.check(.deep)
       findings += report.findings.map { "\(who): \($0)" }
       try database.close()

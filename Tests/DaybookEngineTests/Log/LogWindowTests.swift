@@ -86,7 +86,7 @@ struct LogWindowTests {
     if seed % 2 == 0 { try store.close() }
   }
 
-  @Test("it says the same as the whole, of sound logs, of torn ones and of rotten ones", arguments: testSeeds(1...3))
+  @Test("it says the same as the whole, of sound logs, of torn ones and of corrupt ones", arguments: testSeeds(1...3))
   func sameAsWhole(seed: UInt64) throws {
     let disk = SimulatedDisk(seed: seed, maximumFileByteCount: 16 << 20)
     try filled(disk, seed: seed)
@@ -96,8 +96,8 @@ struct LogWindowTests {
       let image = disk.crashed(seed: round)
       try expectSame(image, "seed \(seed), crash \(round)")
       let byteCount = try readers(image).whole.end
-      for _ in 0..<2 { _ = image.rot(storePath, at: Int.random(in: 4096..<Int(byteCount), using: &generator), mask: 1) }
-      try expectSame(image, "seed \(seed), crash \(round), rotten")
+      for _ in 0..<2 { _ = image.corrupt(storePath, at: Int.random(in: 4096..<Int(byteCount), using: &generator), mask: 1) }
+      try expectSame(image, "seed \(seed), crash \(round), corrupt")
     }
   }
 

@@ -73,7 +73,7 @@ struct Specimen {
     let disk = disk(bytes)
     let store: KeyValueStore
     do { store = try KeyValueStore(path, disk: disk, options: readOnly ? options.readOnly : options) } catch {
-      if case .rotten(let lost) = error { return .rotten(lost) }
+      if case .corrupt(let lost) = error { return .corrupt(lost) }
       return .refused
     }
     defer { try? store.close() }
@@ -91,7 +91,7 @@ struct Specimen {
 
   enum Outcome {
     case refused
-    case rotten(ClosedRange<UInt64>)
+    case corrupt(ClosedRange<UInt64>)
     /// Opened, but a read throws.
     case unreadable
     case opened(Int, RecoveryReport, isClean: Bool)

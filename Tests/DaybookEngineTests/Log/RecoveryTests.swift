@@ -3,8 +3,8 @@ import Testing
 
 @testable import DaybookEngine
 
-// What open makes of files that were cut, torn, rotten or spliced. The rule is DESIGN's: damage that a later frame's
-// `durableThrough` covers was acknowledged and is rotten; nothing may be written over it. Damage that nothing covers is torn:
+// What open makes of files that were cut, torn, corrupt or spliced. The rule is DESIGN's: damage that a later frame's
+// `durableThrough` covers was acknowledged and is corrupt; nothing may be written over it. Damage that nothing covers is torn:
 // it is discarded, zeroed and reported. Never a trap, never wrong data, never a stale frame brought back.
 
 private let path = "/d/book"
@@ -35,7 +35,7 @@ struct RecoveryTests {
       switch outcome {
       case .refused:
         #expect(length < FileHeader.byteCount)
-      case .rotten, .unreadable:
+      case .corrupt, .unreadable:
         Issue.record("cut at \(length): nothing that is there proves what is missing")
       case .opened(let sequence, let recovery, _):
         #expect(recovery.wasClosed == (ends.contains(length) || length == FileHeader.byteCount), "cut at \(length)")
@@ -120,19 +120,19 @@ struct RecoveryTests {
     }
   }
 
-  // MARK: torn or rotten
+  // MARK: torn or corrupt
 
   @Test(
-    "a damaged commit that a later frame covers is rotten: nothing is written, reading stops before it", arguments: [30, 100])
-  func rotten(at place: Int) throws {
+    "a damaged commit that a later frame covers is corrupt: nothing is written, reading stops before it", arguments: [30, 100])
+  func corrupt(at place: Int) throws {
     let specimen = try Specimen.threeCommits(closing: true)
     let commits = try specimen.frames(.commit)
     for (index, commit) in commits.enumerated() {
       var bytes = specimen.bytes
       bytes[Int(commit.offset) + place] ^= 4
       let disk = specimen.disk(bytes)
-      #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
-      do { _ = try specimen.open(disk) } catch StoreError.rotten(let lost) {
+      #expect(thrownCase { _ = try specimen.open(disk) } == "corrupt")
+      do { _ = try specimen.open(disk) } catch StoreError.corrupt(let lost) {
         #expect(lost.contains(commit.sequence))
       } catch {}
       #expect(disk.bytes(of: path) == bytes)
@@ -215,7 +215,7 @@ struct RecoveryTests {
     try store.close()
   }
 
-  @Test("a commit that was being written when a reader came by is not taken for rot, however far the writer has got since")
+  @Test("a commit that was being written when a reader came by is not taken for corruption, however far the writer has got since")
   func writtenMeanwhile() throws {
     let specimen = try Specimen.threeCommits(closing: true)
     let commit = try specimen.frames(.commit)[1]
@@ -227,15 +227,15 @@ struct RecoveryTests {
       }
     }
     let plans = [try plan(early), try plan(specimen.bytes)]
-    #expect(plans[0].ending == .rotten(lost: 2...2) && plans[1].ending == .clean)
+    #expect(plans[0].ending == .corrupt(lost: 2...2) && plans[1].ending == .clean)
     var lookCount = 0
     let settled = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
       lookCount += 1
       return plans[min(lookCount - 1, 1)]
     }
     #expect(settled.ending == .clean && lookCount == 2)
-    let rotten = try RecoveryPlan.besideWriter { () throws(DiskFailure) in plans[0] }
-    #expect(rotten.ending == .rotten(lost: 2...2))
+    let corrupt = try RecoveryPlan.besideWriter { () throws(DiskFailure) in plans[0] }
+    #expect(corrupt.ending == .corrupt(lost: 2...2))
   }
 
   @Test("the copy of discarded frames is made again under another name, never overwritten")
@@ -254,7 +254,7 @@ struct RecoveryTests {
     try store.close()
   }
 
-  @Test("a damaged part takes its commit with it: torn when nothing covers the commit, rotten when something does")
+  @Test("a damaged part takes its commit with it: torn when nothing covers the commit, corrupt when something does")
   func damagedPart() throws {
     for isCovered in [false, true] {
       for place in [20, 300] {
@@ -271,7 +271,7 @@ struct RecoveryTests {
           bytes[Int(part.offset) + place] ^= 16
           let disk = specimen.disk(bytes)
           if isCovered {
-            #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
+            #expect(thrownCase { _ = try specimen.open(disk) } == "corrupt")
           } else {
             let store = try specimen.open(disk)
             #expect(try store.contents() == specimen.history[1])
@@ -449,7 +449,7 @@ struct RecoveryTests {
     let frame = try #require(try specimen.frames(.pages).first)
     #expect(frame.payloadByteCount > 4 * 4096)
     let disk = specimen.disk()
-    disk.rot(path, at: Int(frame.payloadOffset + 4095) / 4096 * 4096 + 2000)
+    disk.corrupt(path, at: Int(frame.payloadOffset + 4095) / 4096 * 4096 + 2000)
     let store = try specimen.open(disk)
     #expect(thrownCase { _ = try store.contents() } == "page")
     try store.put("zzz", [1])
@@ -473,7 +473,7 @@ struct RecoveryTests {
   }
 
   @Test("when the trees need a part of the log that has rotted, nothing is written, let alone truncated")
-  func rottenBehindTheCheckpoint() throws {
+  func corruptBehindTheCheckpoint() throws {
     var specimen = Specimen(.withoutCheckpoints())
     try specimen.continued { store, specimen in
       for number in 0..<5 { try specimen.commit(store, ("key \(number)", filler(number, 60))) }
@@ -485,7 +485,7 @@ struct RecoveryTests {
     bytes[Int(pages.end) - 100] ^= 1
     bytes[Int(try specimen.frames(.commit)[2].offset) + 100] ^= 1
     let disk = specimen.disk(bytes)
-    #expect(thrownCase { _ = try specimen.open(disk) } == "rotten")
+    #expect(thrownCase { _ = try specimen.open(disk) } == "corrupt")
     #expect(disk.bytes(of: path) == bytes)
     let reader = try KeyValueStore(path, disk: disk, options: specimen.options.readOnly)
     #expect(try reader.contents() == specimen.history[2])

@@ -228,15 +228,15 @@ struct BufferedTests {
   }
 
   @Test("a byte that rots on the disk is noticed, and when the disk gives the right one again, so does the read")
-  func rottenBody() throws {
+  func corruptBody() throws {
     let disk = newDisk()
     let options = StoreOptions.withoutCheckpoints().buffered()
     let store = try KeyValueStore(path, disk: disk, options: options)
     try store.put("a", filler(1, 100))
     let place = try #require(try store.place("a"))
-    disk.rot(path, at: Int(place.offset) + 50, mask: 4)
+    disk.corrupt(path, at: Int(place.offset) + 50, mask: 4)
     #expect(thrownCase { _ = try store.value("a") } == "operation")
-    disk.rot(path, at: Int(place.offset) + 50, mask: 4)
+    disk.corrupt(path, at: Int(place.offset) + 50, mask: 4)
     #expect(try store.value("a") == filler(1, 100))
     try store.close()
   }

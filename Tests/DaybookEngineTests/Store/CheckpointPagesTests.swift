@@ -95,7 +95,7 @@ struct CheckpointPagesTests {
     try store.put(key(500), [5])
     var expected = try store.contents()
     let leaf = try #require(try leafBelowDelta(store))
-    disk.rot(path, at: Int(leaf) + 4000)
+    disk.corrupt(path, at: Int(leaf) + 4000)
     for round in 0..<5 {
       // Each in a leaf of its own, mostly; what cannot be had is refused, and everything else goes on.
       for number in stride(from: round, to: 2000, by: 100) {
@@ -150,7 +150,7 @@ struct CheckpointPagesTests {
     let bytes = try #require(disk.bytes(of: path))
     let page = Array(bytes[Int(root)..<Int(root) + Page.byteCount])
     let place = try #require(page.indices.dropLast(2).first { Array(page[$0...$0 + 2]) == Array("k20".utf8) })
-    disk.rot(path, at: Int(root) + place + 2)
+    disk.corrupt(path, at: Int(root) + place + 2)
     #expect(thrownCase { try store.put("dddd-k40", [4]) } == "page")
     try store.close()
     let reopened = try KeyValueStore(path, disk: disk, options: .mapped())

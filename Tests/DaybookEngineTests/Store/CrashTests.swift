@@ -142,7 +142,7 @@ struct CrashVerifier {
     guard sequence < UInt64(history.count), contents == history[Int(sequence)] else {
       throw Deviation("the store does not hold what commit \(sequence) left")
     }
-    if store.store.recovery.lostSequences != nil { throw Deviation("a crash was taken for rot") }
+    if store.store.recovery.lostSequences != nil { throw Deviation("a crash was taken for corruption") }
     if thoroughly {
       try store.checkThoroughly()
       // What was shown once stays, also when the power fails right now.
@@ -262,7 +262,7 @@ struct CrashTests {
     #expect(camera.nestedCount > 100)
   }
 
-  @Test("a note, a page or a closing mark that only the cache had when the process died makes no torn commit rotten")
+  @Test("a note, a page or a closing mark that only the cache had when the process died makes no torn commit corrupt")
   func cachedFrameIsNoProof() throws {
     // Seed 3466 of the record swarm. Recovery took all frames of the file for durable, those without truth too, and did
     // not write them again. Then the power took such a frame and the commit behind it, and left the next commit, which

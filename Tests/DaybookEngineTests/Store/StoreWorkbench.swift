@@ -202,7 +202,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .page: return "page"
     case .log: return "log"
     case .operation: return "operation"
-    case .rotten: return "rotten"
+    case .corrupt: return "corrupt"
     case .cutShort: return "cutShort"
     case .locked: return "locked"
     case .alreadyOpen: return "alreadyOpen"

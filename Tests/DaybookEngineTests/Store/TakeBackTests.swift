@@ -167,7 +167,7 @@ struct TakeBackTests {
     return (try #require(disk.bytes(of: "a")), ends)
   }
 
-  @Test("a reader whose two looks each meet a failing commit, and parts of the next behind it, calls nothing rotten")
+  @Test("a reader whose two looks each meet a failing commit, and parts of the next behind it, calls nothing corrupt")
   func twoTakeBacksWithinTwoLooks() throws {
     let salt = try Self.bytes(parts: 0, filledWith: 0, commits: false).bytes.withView { $0.uint64(at: 40) }
     // What the first transaction had written of its commit when its disk was full, and what stood behind it a moment later.
@@ -183,15 +183,15 @@ struct TakeBackTests {
       let window = LogWindow(try file.open("b", .readOnly), byteCount: bytes.count)
       return try LogReader(window, salt: salt).plan()
     }
-    for bytes in mixed { #expect(try plan(bytes).ending == .rotten(lost: 2...2), "else this shows nothing") }
+    for bytes in mixed { #expect(try plan(bytes).ending == .corrupt(lost: 2...2), "else this shows nothing") }
     let third = try Self.bytes(parts: 3, filledWith: 4, commits: true).bytes
     var looks = [mixed[0], mixed[1], third]
     let found = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
     #expect(found.ending == .clean && found.lastSequence == 2)
-    // The same at both looks: that is rot.
+    // The same at both looks: that is corruption.
     looks = [mixed[1], mixed[0], mixed[0], third]
-    let rotten = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
-    #expect(rotten.ending == .rotten(lost: 2...2) && looks.count == 1)
+    let corrupt = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
+    #expect(corrupt.ending == .corrupt(lost: 2...2) && looks.count == 1)
   }
 
   @Test("a file whose parts could not be taken back all the way is not called cut after a power loss in its close")

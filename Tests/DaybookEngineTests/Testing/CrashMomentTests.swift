@@ -89,7 +89,7 @@ private struct DiskTrial {
     case 96..<98:
       if let (path, file) = someFile() {
         let byteCount = try file.byteCount()
-        disk.rot(path, at: number(0..<byteCount + 1), mask: 4)
+        disk.corrupt(path, at: number(0..<byteCount + 1), mask: 4)
       }
     default:
       disk = disk.killed()

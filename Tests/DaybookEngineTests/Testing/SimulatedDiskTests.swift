@@ -313,14 +313,14 @@ struct SimulatedDiskTests {
     #expect(disk.trace.map(\.number) == [1, 2, 2, 3])
   }
 
-  @Test("a rotten byte is rotten in the cache and on the disk")
-  func rot() throws {
+  @Test("a corrupt byte is corrupt in the cache and on the disk")
+  func corrupt() throws {
     let (disk, file) = try preparedDisk()
     try write(filled(2, 512), to: file, at: 0)
-    #expect(disk.rot("/d/a", at: 5, mask: 0x80))
+    #expect(disk.corrupt("/d/a", at: 5, mask: 0x80))
     #expect(disk.bytes(of: "/d/a")?[5] == 0x82)
     #expect(disk.crashed(seed: 1, policy: .none).bytes(of: "/d/a")?[5] == 0x81)
-    #expect(!disk.rot("/d/a", at: 5120))
+    #expect(!disk.corrupt("/d/a", at: 5120))
   }
 
   @Test("mapping beyond the end of the file is refused")

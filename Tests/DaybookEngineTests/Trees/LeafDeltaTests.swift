@@ -233,7 +233,7 @@ struct LeafDeltaTests {
   }
 
   @Test("a leaf that rots below its delta is not merged and sealed again")
-  func rot() throws {
+  func corrupt() throws {
     let bench = try bench(recordCount: 2_000)
     try bench.put(key(1000), value(1))
     try bench.commit()
