@@ -32,7 +32,7 @@ final class Turn: @unchecked Sendable {
   private let holder = Atomic<UInt>(0)
   /// Writers that wait, in line or awake. Guarded by `monitor`.
   @safe @exclusivity(unchecked) private(set) var waitingWriterCount = 0
-  @safe @exclusivity(unchecked) private var hoveringWriterCount = 0
+  @safe @exclusivity(unchecked) private var spinningWriterCount = 0
   /// Turns in a row after which nobody in line was woken.
   @safe @exclusivity(unchecked) private var turnsWithoutLine = 0
   private static let maximumTurnsWithoutLine = 15
@@ -66,7 +66,7 @@ final class Turn: @unchecked Sendable {
     while true {
       if isTaken, !hasHovered {
         hasHovered = true
-        hover()
+        spin()
         continue
       }
       switch isTaken ? .inLine : gate() {
@@ -89,9 +89,9 @@ final class Turn: @unchecked Sendable {
 
   /// Waits for the turn awake: most turns are over in less time than falling asleep and waking up take (row:
   /// kv-commit-durable-32, 34 to 15 µs with what `GroupCommit` does). `monitor` is locked, but not meanwhile.
-  private func hover() {
+  private func spin() {
     waitingWriterCount += 1
-    hoveringWriterCount += 1
+    spinningWriterCount += 1
     monitor.unlock()
     for _ in 0..<Turn.yieldsBeforeSleep {
       var looks = Turn.looksBeforeYield
@@ -100,7 +100,7 @@ final class Turn: @unchecked Sendable {
       yieldProcessor()
     }
     monitor.lock()
-    hoveringWriterCount -= 1
+    spinningWriterCount -= 1
     waitingWriterCount -= 1
   }
 
@@ -126,7 +126,7 @@ final class Turn: @unchecked Sendable {
     holder.store(0, ordering: .relaxed)
     isTaken = false
     // Nobody in line is woken where somebody awake takes the turn, and gives it back, too; but not for ever.
-    let wakesNobody = hoveringWriterCount > 0 && turnsWithoutLine < Turn.maximumTurnsWithoutLine
+    let wakesNobody = spinningWriterCount > 0 && turnsWithoutLine < Turn.maximumTurnsWithoutLine
     turnsWithoutLine = wakesNobody ? turnsWithoutLine + 1 : 0
     monitor.unlock()
     // One writer: with 32 of them, waking all for one turn took more time than the commits (row: kv-commit-durable-32).
