@@ -51,7 +51,7 @@ struct LogCopier {
       for index in 0..<commit.count {
         let (kind, payload) = try commit.operation(index)
         if kind == OperationKind.imageZone { try writer.settle() }
-        if kind == OperationKind.imageStamps { try writer.rest() }
+        if kind == OperationKind.imageStamps { try writer.pause() }
         try writer.append(payload, kind: kind)
       }
       try writer.settle()

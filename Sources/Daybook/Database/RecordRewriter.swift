@@ -93,7 +93,7 @@ struct RecordRewriter: Rewriter {
           let parts = MetadataPayload.parts(Operation.payload(bytes)), UTF8Order.equal(parts.key, name.view)
         else { throw .operation(offset: place.offset) }
         try writer.append(Operation.payload(bytes), kind: OperationKind.setMetadata)
-        try writer.rest()
+        try writer.pause()
       }
     }
 
@@ -151,7 +151,7 @@ struct RecordRewriter: Rewriter {
       payload.append(uint64: trees.lastSequence)
       zoneKey.withView { payload.append($0) }
       try writer.append(payload.view, kind: OperationKind.imageZone)
-      try writer.rest()
+      try writer.pause()
       try zoneKey.withView { (zoneKey) throws(StoreError) in
         try writeRecords(trees, zoneKey)
         try writeTombstones(trees, zoneKey)
@@ -236,7 +236,7 @@ struct RecordRewriter: Rewriter {
         try writer.append(Operation.payload(operation.view), kind: kind)
       }
       group.removeAll(keepingCapacity: true)
-      try writer.rest()
+      try writer.pause()
       if let progress, !progress(done, total) { throw .refused(reason: "the compaction was cancelled") }
     }
   }

@@ -29,7 +29,7 @@ public struct Snapshot: ~Copyable, Sendable {
   func reading<R>(_ body: (ReadView) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     let version: Store.Pin
     do { version = try store.resume(pin) } catch { throw DatabaseError(error, path: database.path) }
-    defer { store.rest(pin) }
+    defer { store.endRead(through: pin) }
     return try body(database.view(store, version))
   }
 

@@ -28,7 +28,7 @@
 
   /// To be called between operations, where the applier waits for nothing: writes pages when there are many, and lets others
   /// have the disk.
-  package func rest() throws(StoreError) {
+  package func pause() throws(StoreError) {
     if transaction.editor.createdByteCount > pageByteLimit {
       try transaction.spill { (pages, hold) throws(StoreError) in
         let isMore = try store.appendPages(&pages, hold)
@@ -41,11 +41,11 @@
 
   /// To be called where a group of operations ends: what the applier has kept for that goes into the trees, with rests.
   package func settle() throws(StoreError) {
-    while try transaction.settlePart() { try rest() }
+    while try transaction.settlePart() { try pause() }
   }
 
   private func letOthersHaveTheDisk() throws(StoreError) {
-    try pace.rest(writtenThrough: store.log.tail.offset) { () throws(StoreError) in
+    try pace.pause(writtenThrough: store.log.tail.offset) { () throws(StoreError) in
       // Without acknowledging anything.
       try store.log.sync(store.backgroundFile)
     }

@@ -202,7 +202,7 @@ extension Store {
         limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isSettled, !target.options.hasBackgroundThread { target.tryCheckpoint() }
-      try pace?.rest(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
+      try pace?.pause(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
         // hundreds of megabytes, and their first touch most of the time.
         try target.syncWritten()

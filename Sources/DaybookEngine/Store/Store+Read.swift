@@ -86,18 +86,18 @@ extension Store {
   package func resume(_ snapshot: SnapshotPin) throws(StoreError) -> Pin {
     guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
     if life.isOverwritten.load(ordering: .acquiring) {
-      rest(snapshot)
+      endRead(through: snapshot)
       throw .snapshotTooOld
     }
     if life.isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
-      rest(snapshot)
+      endRead(through: snapshot)
       throw closesAsForked
     }
     return Pin(slot: -1, state: snapshot.state, source: source)
   }
 
   /// A read through a snapshot ends. While none goes on, it may be revoked.
-  package func rest(_ snapshot: SnapshotPin) {
+  package func endRead(through snapshot: SnapshotPin) {
     slots.snapshots.endReading(snapshot.index)
     // A store that ends its snapshots waits only for those that read.
     if life.isFinished.load(ordering: .relaxed) { releaseIfUnused() }

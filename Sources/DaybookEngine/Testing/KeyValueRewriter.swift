@@ -10,7 +10,7 @@ struct KeyValueRewriter: Rewriter {
       let place = try KeyValueStore.place(cursor.value)
       let operation = try source.copyOperation(at: place, end: pin.end, into: buffer)
       try writer.append(Operation.payload(operation), kind: KeyValueApplier.Kind.put)
-      try writer.rest()
+      try writer.pause()
       isValid = try moved { () throws(PageFault) in try cursor.next() }
     }
   }

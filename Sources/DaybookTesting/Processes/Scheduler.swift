@@ -272,7 +272,7 @@ package final class Scheduler: @unchecked Sendable {
   }
 
   /// Until all others rest too, or have ended.
-  func rest(_ actor: Int) {
+  func park(_ actor: Int) {
     places[actor].life = .resting
     next = (actor + 1) % places.count
     park(actor)

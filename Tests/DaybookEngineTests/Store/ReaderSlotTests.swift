@@ -38,7 +38,7 @@ struct ReaderSlotTests {
           let snapshot = held.remove(at: Int.random(in: 0..<held.count, using: &generator))
           let pin = try store.store.resume(snapshot)
           guard pin.root(0).count == 1, snapshot.index < 200 else { throw Deviation("place \(snapshot.index)") }
-          store.store.rest(snapshot)
+          store.store.endRead(through: snapshot)
           store.store.end(snapshot)
         }
       }
@@ -63,7 +63,7 @@ struct ReaderSlotTests {
           continue
         }
         let pin = try store.store.resume(snapshot)
-        defer { store.store.rest(snapshot) }
+        defer { store.store.endRead(through: snapshot) }
         guard try store.contents(pin)["key 7"] == [7] else { throw Deviation("the snapshot has changed") }
       }
     }
@@ -78,14 +78,14 @@ struct ReaderSlotTests {
     let snapshot = try store.store.beginSnapshot()
     _ = try store.store.resume(snapshot)
     _ = try store.store.resume(snapshot)
-    store.store.rest(snapshot)
+    store.store.endRead(through: snapshot)
     try store.put("a", [2])
     func revoke() -> Bool {
       let snapshots = store.store.slots.snapshots
       return snapshots.resting(below: .max, of: store.store.versions.live).first.map { snapshots.revoke($0) } ?? false
     }
     #expect(!revoke())
-    store.store.rest(snapshot)
+    store.store.endRead(through: snapshot)
     #expect(revoke())
     #expect(thrownCase { _ = try store.store.resume(snapshot) } == "snapshotTooOld")
     #expect(snapshot.sequence == 1)
@@ -94,7 +94,7 @@ struct ReaderSlotTests {
     let next = try store.store.beginSnapshot()
     #expect(next.index == snapshot.index)
     #expect(try store.contents(store.store.resume(next)) == ["a": [2]])
-    store.store.rest(next)
+    store.store.endRead(through: next)
     store.store.end(next)
     try store.close()
   }

@@ -120,7 +120,7 @@ private struct Lockstep {
       store.store.endRead(pin)
     case .snapshot(let snapshot):
       isWhole = try store.contents(store.store.resume(snapshot)) == contents
-      store.store.rest(snapshot)
+      store.store.endRead(through: snapshot)
       store.store.end(snapshot)
     }
     guard isWhole else { throw Deviation("a snapshot has changed") }

@@ -201,7 +201,7 @@ struct StoreThreadTests {
     var revokedCount = 0
     func countRevoked() -> Int {
       snapshots.count { snapshot in
-        (try? store.store.resume(snapshot)).map { _ in store.store.rest(snapshot) } == nil
+        (try? store.store.resume(snapshot)).map { _ in store.store.endRead(through: snapshot) } == nil
       }
     }
     for number in 0..<count * 5 / 4 {
@@ -246,7 +246,7 @@ struct StoreThreadTests {
     let revoked = resting.map { pin in
       thrownCase {
         _ = try store.store.resume(pin)
-        store.store.rest(pin)
+        store.store.endRead(through: pin)
       }
     }
     #expect(revoked.first == "snapshotTooOld")
@@ -259,7 +259,7 @@ struct StoreThreadTests {
     let pin = try store.store.beginSnapshot()
     try store.put("one more", [1])
     #expect(try store.contents(store.store.resume(pin))["one more"] == nil)
-    store.store.rest(pin)
+    store.store.endRead(through: pin)
     store.store.end(pin)
     try store.close()
   }
