@@ -157,14 +157,14 @@ struct ZoneTrees {
 
   @inline(__always)
   init?(_ value: CatalogValue) {
-    guard value.rootCount == ZoneTrees.rootCount, value.rest.count == ZoneTrees.restByteCount else { return nil }
+    guard value.rootCount == ZoneTrees.rootCount, value.ownerBytes.count == ZoneTrees.restByteCount else { return nil }
     byName = value.root(0)
     journal = value.root(1)
     byType = value.root(2)
     tombstones = value.root(3)
     references = value.root(4)
     assets = value.root(5)
-    let rest = value.rest
+    let rest = value.ownerBytes
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
     isDeleted = rest[12] != 0
@@ -188,7 +188,7 @@ struct ZoneTrees {
     rest.append(uint64: UInt64(max(0, liveByteCount)))
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: [byName, journal, byType, tombstones, references, assets], rest: rest.view, keyByteCount: keyByteCount,
+        roots: [byName, journal, byType, tombstones, references, assets], ownerBytes: rest.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

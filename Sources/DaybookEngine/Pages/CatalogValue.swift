@@ -36,16 +36,16 @@
 
   /// The owner's bytes.
   @inline(__always)
-  package var rest: ByteView {
+  package var ownerBytes: ByteView {
     guard bytes.count >= CatalogValue.headerByteCount else { return bytes.prefix(0) }
     let start = CatalogValue.headerByteCount + rootCount * TreeRoot.encodedByteCount
     return bytes.slice(start..<min(start + Int(bytes.uint16(at: 2)), bytes.count))
   }
 
-  static func appendHeader(rootCount: Int, restByteCount: Int, to buffer: ByteBuffer) {
+  static func appendHeader(rootCount: Int, ownerByteCount: Int, to buffer: ByteBuffer) {
     buffer.append(UInt8(rootCount))
     buffer.append(0)
-    buffer.append(uint16: UInt16(restByteCount))
+    buffer.append(uint16: UInt16(ownerByteCount))
     buffer.append(zeros: 4)
   }
 

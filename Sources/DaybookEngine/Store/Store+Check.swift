@@ -224,7 +224,7 @@ extension Store {
       if a.isInCatalog {
         let leftValue = try a.catalogValue
         let rightValue = try b.catalogValue
-        if leftValue.rootCount != rightValue.rootCount || compareKeys(leftValue.rest, rightValue.rest) != 0 {
+        if leftValue.rootCount != rightValue.rootCount || compareKeys(leftValue.ownerBytes, rightValue.ownerBytes) != 0 {
           return "catalog values differ at position \(position)"
         }
         for index in 0..<leftValue.rootCount {

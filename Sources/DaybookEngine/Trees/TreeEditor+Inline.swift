@@ -3,18 +3,18 @@ extension TreeEditor {
   /// there is room.
   /// - Returns: whether a tree is inside now. Its pages in memory are gone, and its root has to be read again.
   package func encodeCatalogValue(
-    roots: [TreeRoot], rest: ByteView, keyByteCount: Int, into buffer: ByteBuffer
+    roots: [TreeRoot], ownerBytes: ByteView, keyByteCount: Int, into buffer: ByteBuffer
   ) throws(PageFault) -> Bool {
     var room = TreeLimits.maximumCellByteCount - keyByteCount
-    room -= CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + rest.count
+    room -= CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + ownerBytes.count
     var chosen: UInt64 = 0
     while let next = smallest(roots, notIn: chosen), next.byteCount <= room {
       chosen |= 1 << UInt64(next.index)
       room -= next.byteCount
     }
     buffer.truncate(to: 0)
-    CatalogValue.appendHeader(rootCount: roots.count, restByteCount: rest.count, to: buffer)
-    var position = CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + rest.count
+    CatalogValue.appendHeader(rootCount: roots.count, ownerByteCount: ownerBytes.count, to: buffer)
+    var position = CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + ownerBytes.count
     for (index, root) in roots.enumerated() {
       var root = root
       if chosen & 1 << UInt64(index) != 0 {
@@ -27,7 +27,7 @@ extension TreeEditor {
       }
       root.append(to: buffer)
     }
-    buffer.append(rest)
+    buffer.append(ownerBytes)
     for (index, root) in roots.enumerated() where chosen & 1 << UInt64(index) != 0 {
       let isInside = InlineTree.isInline(root.reference)
       let packed = secondScratch

@@ -509,8 +509,8 @@ extension CatalogValue {
   /// The value of a cell whose trees all have pages of their own.
   static func encode(roots: [TreeRoot], rest: ByteView, into buffer: ByteBuffer) {
     buffer.truncate(to: 0)
-    appendHeader(rootCount: roots.count, restByteCount: rest.count, to: buffer)
+    appendHeader(rootCount: roots.count, ownerByteCount: ownerBytes.count, to: buffer)
     for root in roots { root.append(to: buffer) }
-    buffer.append(rest)
+    buffer.append(ownerBytes)
   }
 }
