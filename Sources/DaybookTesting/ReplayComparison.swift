@@ -128,7 +128,7 @@ private final class IdleApplier: Applier {
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) {}
   func flush(_ changes: StoreTransaction) {}
-  func settlePart(_ changes: StoreTransaction) -> Bool { false }
+  func flushPart(_ changes: StoreTransaction) -> Bool { false }
   func letGo(_ changes: StoreTransaction) {}
   func forget() {}
 }

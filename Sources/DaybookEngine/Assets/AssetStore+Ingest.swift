@@ -39,7 +39,7 @@ extension AssetStore {
       if let wanted, wanted != digest, case .file(let source) = input {
         throw .changed(path: source.path, byteCount: byteCount, found: nil)
       }
-      do throws(DiskFailure) { return try settle(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
+      do throws(DiskFailure) { return try name(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
     } catch {
       release(temporary)
       throw error

@@ -14,7 +14,7 @@ package protocol Applier: AnyObject, Sendable {
   /// Puts what `apply` and `replay` have kept for themselves into the trees.
   func flush(_ changes: StoreTransaction) throws(LogFault)
   /// Puts a part of what `apply` has kept into the trees; true when there is more. Between parts pages may be written.
-  func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool
+  func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool
   /// Puts roots that `apply` keeps open into the trees and lets go of them: pages of this transaction are about to move
   /// into the file. What it has gathered besides, it keeps.
   func letGo(_ changes: StoreTransaction) throws(LogFault)

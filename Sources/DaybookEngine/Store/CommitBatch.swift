@@ -2,9 +2,9 @@
 /// the order of keys, as replay does it.
 ///
 ///     copied commits    frame  frame  frame  frame …        in the order of the log, written one by one
-///     trees                                     └─ settle   one edit, one version: the newest commit's
+///     trees                                     └─ flush    one edit, one version: the newest commit's
 ///
-/// One transaction from the first commit to `settle`: until then a checkpoint sees the trees and the log as they were before
+/// One transaction from the first commit to `flush`: until then a checkpoint sees the trees and the log as they were before
 /// the batch. For operations that need not look at the trees while they are copied. Applied one by one, random updates of ten
 /// million keys took 2.3 µs each, and commits waited for that (`daybook-bench large-keys`).
 ///
@@ -23,7 +23,7 @@
   }
 
   /// No commit waits to be applied.
-  var isSettled: Bool { transaction == nil }
+  var isFlushed: Bool { transaction == nil }
 
   /// Copies a commit with its operations as they are. Returns its sequence.
   package func append(_ commit: CommitReader) throws(StoreError) -> UInt64 {
@@ -38,7 +38,7 @@
     last = header
     operationCount += commit.count
     transaction.beginNextOfBatch()
-    if operationCount >= operationLimit { try settle() }
+    if operationCount >= operationLimit { try flush() }
     return header.sequence
   }
 
@@ -52,7 +52,7 @@
   }
 
   /// Puts what has been copied into the trees, as one version.
-  package func settle() throws(StoreError) {
+  package func flush() throws(StoreError) {
     guard let transaction else { return }
     guard let last else { return abandon() }
     do throws(StoreError) { try transaction.applyGathered() } catch {
@@ -64,7 +64,7 @@
     _ = target.finish(transaction, with: last)
   }
 
-  /// Gives up what has not been settled; the file in the making is thrown away then.
+  /// Gives up what has not been flushed; the file in the making is thrown away then.
   func abandon() {
     guard let transaction else { return }
     self.transaction = nil

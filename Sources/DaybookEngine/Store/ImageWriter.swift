@@ -40,8 +40,8 @@
   }
 
   /// To be called where a group of operations ends: what the applier has kept for that goes into the trees, with rests.
-  package func settle() throws(StoreError) {
-    while try transaction.settlePart() { try pause() }
+  package func flush() throws(StoreError) {
+    while try transaction.flushPart() { try pause() }
   }
 
   private func letOthersHaveTheDisk() throws(StoreError) {

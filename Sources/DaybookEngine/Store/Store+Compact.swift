@@ -201,14 +201,14 @@ extension Store {
         allowed = copied
         limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
-      if batch.isSettled, !target.options.hasBackgroundThread { target.tryCheckpoint() }
+      if batch.isFlushed, !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.pause(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
         // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
         // hundreds of megabytes, and their first touch most of the time.
         try target.syncWritten()
       }
     }
-    try batch.settle()
+    try batch.flush()
     return pin.state.record.position
   }
 

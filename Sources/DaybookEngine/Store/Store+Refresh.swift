@@ -72,7 +72,7 @@ extension Store {
       var found = Refreshed.nothing
       if plan.lastSequence > log.tail.sequence {
         try show(plan, reader, hold)
-        settle(behind: plan, hold)
+        finishRecovery(behind: plan, hold)
         found = .shown
       }
       if hasOutgrown { return .moved(.outgrown) }
@@ -100,7 +100,7 @@ extension Store {
       holdsWriterByte = false
     }
     try show(plan, reader, hold)
-    settle(behind: plan, hold)
+    finishRecovery(behind: plan, hold)
     return true
   }
 
@@ -177,7 +177,7 @@ extension Store {
 
   /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable. The parts of
   /// a large transaction are never cut from the commit that names them.
-  func settle(behind plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
+  func finishRecovery(behind plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
     let place = plan.lastCommitEnd
     log.move(to: place, provenThrough: place.number - 1, hold)
     head.position = place

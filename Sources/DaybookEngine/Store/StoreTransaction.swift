@@ -211,8 +211,8 @@
       throw failed
     }
     ordinal += 1
-    if buffer.count >= partByteCount { try flushPart() }
-    if waitingCount >= StoreTransaction.maximumWaitingCount { try settle() }
+    if buffer.count >= partByteCount { try writePart() }
+    if waitingCount >= StoreTransaction.maximumWaitingCount { try flush() }
     try checkMemory()
     return place
   }
@@ -223,7 +223,7 @@
   static let maximumWaitingCount = 4096
 
   /// Puts operations that wait into the trees.
-  package func settle() throws(StoreError) {
+  package func flush() throws(StoreError) {
     if let failure { throw failure }
     let hasWaiting = waitingCount > 0
     waitingCount = 0
@@ -256,7 +256,7 @@
   }
 
   /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
-  private func flushPart() throws(StoreError) {
+  private func writePart() throws(StoreError) {
     do {
       parts.append(try append(.part, sequence: store.log.tail.sequence))
     } catch {
@@ -273,8 +273,8 @@
   }
 
   /// Lets the applier put a part of what it has kept into the trees; true when there is more.
-  func settlePart() throws(StoreError) -> Bool {
-    do { return try applier.settlePart(self) } catch {
+  func flushPart() throws(StoreError) -> Bool {
+    do { return try applier.flushPart(self) } catch {
       let failed = StoreError(error)
       failure = failed
       throw failed
@@ -286,7 +286,7 @@
   func spill(
     _ appendPages: (inout CheckpointPages, borrowing Turn.Hold) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try flushPart() }
+    if buffer.count > FrameHeader.byteCount + (parts.isEmpty ? 0 : PartList.encodedByteCount) { try writePart() }
     do { try applier.letGo(self) } catch {
       let failed = StoreError(error)
       failure = failed
@@ -355,7 +355,7 @@
   }
 
   package func savepoint() throws(StoreError) -> Savepoint {
-    try settle()
+    try flush()
     return Savepoint(
       editor: editor.beginEdit(), roots: roots, liveByteCount: liveByteCount, ordinal: ordinal, partCount: parts.count,
       bufferCount: buffer.count)
@@ -390,7 +390,7 @@
   /// Writes the closing frame. Returns its header.
   func writeCommit() throws(StoreError) -> FrameHeader {
     if let failure { throw failure }
-    if !isGathering { try settle() }
+    if !isGathering { try flush() }
     if !parts.isEmpty {
       buffer.set(uint64: parts[0].number, at: FrameHeader.byteCount)
       buffer.set(uint64: parts[0].offset, at: FrameHeader.byteCount + 8)

@@ -111,7 +111,7 @@ package final class KeyValueApplier: Applier {
     forget()
   }
 
-  package func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool { false }
+  package func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool { false }
   package func letGo(_ changes: StoreTransaction) throws(LogFault) {}
   /// Memory of a replay's size goes back.
   package func forget() { run.removeAll(keepingCapacity: run.capacity <= 2 * StoreTransaction.maximumWaitingCount) }

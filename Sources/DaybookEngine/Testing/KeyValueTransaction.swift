@@ -27,7 +27,7 @@ package struct KeyValueTransaction: ~Copyable {
   /// What this transaction would read; nil when there is nothing under the key.
   package func get(_ key: ByteView) throws(StoreError) -> [UInt8]? {
     let value: ByteView?
-    try transaction.settle()
+    try transaction.flush()
     do { value = try transaction.reader.value(key, in: transaction.roots[0]) } catch { throw StoreError(error) }
     guard let value else { return nil }
     let operation = try transaction.operation(at: try KeyValueStore.place(value))

@@ -144,8 +144,8 @@ extension TreeEditor {
     root.reference = remaining.reference
     root.count = remaining.count
     if root.count != before {
-      if let lower { try settle(lower, &root) }
-      if let upper { try settle(upper, &root) }
+      if let lower { try rebalance(lower, &root) }
+      if let upper { try rebalance(upper, &root) }
     }
     try shrinkRoot(&root)
     if root.reference == 0 { root.pageCount = 0 }
@@ -153,7 +153,7 @@ extension TreeEditor {
   }
 
   /// Joins what a range has left nearly empty along one of its edges with what is next to it.
-  private func settle(_ edge: ByteView, _ root: inout TreeRoot) throws(PageFault) {
+  private func rebalance(_ edge: ByteView, _ root: inout TreeRoot) throws(PageFault) {
     if root.reference == 0 { return }
     _ = try descendForWriting(edge, in: &root)
     for depth in (1..<path.count).reversed()

@@ -271,7 +271,7 @@ final class ProcessActor: @unchecked Sendable {
         attempted = history.begin(on: parent, writer: open.number)
         try change(&state, number, transaction)
         try transaction.setMetadata(CommitNumber.data(number), forKey: "step")
-        history.settle(number, state)
+        history.confirm(number, state)
       }
     } catch {
       if let attempted {

@@ -41,7 +41,7 @@ final class ProcessHistory {
   }
 
   /// It has done all that it wanted to.
-  func settle(_ number: Int, _ state: CrashState) {
+  func confirm(_ number: Int, _ state: CrashState) {
     attempts[number].state = state
     attempts[number].state.step = Int64(number)
   }

@@ -496,7 +496,7 @@ private final class HookedApplier: Applier {
     try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: changes)
   }
   func flush(_ changes: StoreTransaction) throws(LogFault) { try applier.flush(changes) }
-  func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool { try applier.settlePart(changes) }
+  func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool { try applier.flushPart(changes) }
   func letGo(_ changes: StoreTransaction) throws(LogFault) { try applier.letGo(changes) }
   func forget() { applier.forget() }
 }
