@@ -50,11 +50,11 @@ struct LogCopier {
     do throws(StoreError) {
       for index in 0..<commit.count {
         let (kind, payload) = try commit.operation(index)
-        if kind == OperationKind.imageZone { try writer.settle() }
+        if kind == OperationKind.imageZone { try writer.flush() }
         if kind == OperationKind.imageStamps { try writer.pause() }
         try writer.append(payload, kind: kind)
       }
-      try writer.settle()
+      try writer.flush()
     } catch {
       writer.abort()
       throw error

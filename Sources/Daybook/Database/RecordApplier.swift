@@ -65,7 +65,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   /// A part of the journal of an image's zone.
-  func settlePart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
+  func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
     try image.putJournal(changes, self, all: false)
   }
 

@@ -156,7 +156,7 @@ struct RecordRewriter: Rewriter {
         try writeRecords(trees, zoneKey)
         try writeTombstones(trees, zoneKey)
       }
-      try writer.settle()
+      try writer.flush()
     }
 
     private mutating func writeRecords(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
