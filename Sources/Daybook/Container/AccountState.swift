@@ -28,7 +28,7 @@ final class AccountState: Sendable {
   var status: AccountStatus { state.withLock { $0.status } }
 
   /// Takes a new status; `deliver` tells the listeners.
-  func note(_ status: AccountStatus) {
+  func change(to status: AccountStatus) {
     state.withLock { state in
       if state.status == status { return }
       state.status = status

@@ -158,7 +158,7 @@ package final class OpenContainer: @unchecked Sendable {
     try accountTurn.withLock { _ throws(DatabaseError) in
       try ContainerAccount(container: id, userRecordName: userRecordName, status: status)
         .write(path, replaces: true, disk: disk)
-      account.note(status)
+      account.change(to: status)
     }
     account.deliver()
   }
@@ -166,7 +166,7 @@ package final class OpenContainer: @unchecked Sendable {
   func refreshAccountStatus() throws(DatabaseError) -> AccountStatus {
     try accountTurn.withLock { _ throws(DatabaseError) in
       if let known = try ContainerAccount.read(ContainerName.accountPath(id, in: directory), disk: disk) {
-        account.note(known.status)
+        account.change(to: known.status)
       }
     }
     account.deliver()

@@ -103,11 +103,11 @@ extension Database {
     let store = library.store
     let now = options.now().timeIntervalSinceReferenceDate
     let graceSeconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
-    let oldNote = store.readNote(of: inventory)
+    let formerlySeen = store.readFirstSeen(of: inventory)
     var note: [String: Double] = [:]
     /// Whether a name has been without a reference long enough.
     func isOver(_ name: String) -> Bool {
-      var first = oldNote[name] ?? now
+      var first = formerlySeen[name] ?? now
       // A clock that was set back would make it wait for ever.
       if !(first <= now) { first = now }
       if now - first >= graceSeconds { return true }
@@ -139,7 +139,7 @@ extension Database {
     for id in inventory.deadHolders { try store.removeDeadHolder(id, of: inventory) }
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
-    if note != oldNote, library.mayCollect { try store.writeNote(note, of: inventory) }
+    if note != formerlySeen, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }
     return report
   }
 

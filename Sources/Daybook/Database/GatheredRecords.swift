@@ -96,7 +96,7 @@ final class GatheredRecords {
     contents.append(found)
     if found.namesAssets { hasAssets = true }
     // With what arrays need for themselves.
-    run.note(byteCount: found.references.keys.reduce(128 + 48 * found.assets.count) { $0 + 48 + $1.count })
+    run.charge(byteCount: found.references.keys.reduce(128 + 48 * found.assets.count) { $0 + 48 + $1.count })
     return Int32(contents.count - 1)
   }
 
@@ -110,7 +110,7 @@ final class GatheredRecords {
     lastZone = UInt32(zoneKeys.count)
     zoneKeys.append(key)
     numbers[key] = lastZone
-    run.note(byteCount: key.count + 128)
+    run.charge(byteCount: key.count + 128)
     return lastZone
   }
 

@@ -185,7 +185,7 @@ extension AssetStore {
   // MARK: the note
 
   /// When names were first seen without a reference: seconds, as the database's clock counts them.
-  package func readNote(of inventory: Inventory) -> [String: Double] {
+  package func readFirstSeen(of inventory: Inventory) -> [String: Double] {
     guard let file = try? inventory.root?.open(AssetStore.noteName, .readContent) else { return [:] }
     defer { file.close() }
     // A forged note costs no more memory than this; without one the grace begins anew.
@@ -203,7 +203,7 @@ extension AssetStore {
   }
 
   /// Writes the note. Not synced: it may be lost.
-  package func writeNote(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
+  package func writeFirstSeen(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
     let (name, temporary) = (AssetStore.noteName, AssetStore.noteName + ".new")
     if note.isEmpty {
@@ -213,7 +213,7 @@ extension AssetStore {
     let buffer = ByteBuffer(capacity: 4096)
     for (name, seconds) in note.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
     if try root.identity(of: temporary) != nil { try root.remove(temporary) }
-    let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofNote)
+    let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
     try file.write(buffer.view, at: 0)
     try root.rename(temporary, to: root, name)

@@ -194,7 +194,7 @@ package final class AssetStore: Sendable {
         index = known
       } else {
         let holder = try AssetHolder.make(
-          in: root, like: attributes?.ofNote, mayLock: !state.isSuspended && !state.isClosed, random: random)
+          in: root, like: attributes?.ofBookkeeping, mayLock: !state.isSuspended && !state.isClosed, random: random)
         index = state.holders.count
         state.holders.append((holder, []))
       }

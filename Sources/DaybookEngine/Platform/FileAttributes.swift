@@ -46,7 +46,7 @@ package struct FileAttributes: Hashable, Sendable {
   }
 
   /// The same for a file of notes, which all who write keep.
-  package var ofNote: FileAttributes {
+  package var ofBookkeeping: FileAttributes {
     var result = self
     result.mode = mode & 0o666 | 0o600
     return result

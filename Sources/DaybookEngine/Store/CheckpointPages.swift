@@ -39,11 +39,11 @@ struct CheckpointPages: ~Copyable {
     slots?.release(slot)
   }
 
-  /// The next page to write; nil when all are written. The caller writes it and calls `note` before asking again.
+  /// The next page to write; nil when all are written. The caller writes it and calls `didWrite` before asking again.
   mutating func next() -> UInt64? { walk.next() }
 
   /// The page that was handed out last has its place.
-  mutating func note(_ reference: UInt64) { written.append(reference) }
+  mutating func didWrite(_ reference: UInt64) { written.append(reference) }
 
   /// Pages from there on did not get into the file. The walk has passed them: there is no going on after that.
   mutating func takeBack(from index: Int) {

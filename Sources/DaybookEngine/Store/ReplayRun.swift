@@ -42,7 +42,7 @@
   @safe @exclusivity(unchecked) private var groupOrder: [UInt32] = []
   /// Where each group begins in both, and where the last ends.
   @safe @exclusivity(unchecked) private var starts: [Int] = []
-  @safe @exclusivity(unchecked) private var noted = 0
+  @safe @exclusivity(unchecked) private var charged = 0
   /// The ranks below it have been asked for.
   @safe @exclusivity(unchecked) private var askedThrough = 0
   @safe @exclusivity(unchecked) private var asked: UInt8 = 0
@@ -57,17 +57,17 @@
   var capacity: Int { gathered.capacity }
 
   /// Memory that the run takes, about.
-  package var byteCount: Int { gathered.count * ReplayRun.byteCountPerOperation + keys.count + noted }
+  package var byteCount: Int { gathered.count * ReplayRun.byteCountPerOperation + keys.count + charged }
 
   /// Counts memory of the applier that goes with the run.
-  package func note(byteCount: Int) { noted += byteCount }
+  package func charge(byteCount: Int) { charged += byteCount }
 
   /// - Parameter noting: memory that the applier needs for this operation.
   package func append(
     kind: UInt8, key: ByteView, rest: ByteView, group: UInt32 = 0, mark: Int32 = -1, place: Place, sequence: UInt64,
     ordinal: UInt32, noting byteCount: Int = 0
   ) {
-    noted += byteCount
+    charged += byteCount
     precondition(key.count <= Int(UInt16.max) && rest.count <= Int(UInt8.max), "keys are limited before they are gathered")
     gathered.append(
       Gathered(
@@ -86,7 +86,7 @@
     groupOrder.removeAll(keepingCapacity: keepingCapacity)
     starts.removeAll()
     keys.removeAll(keeping: keepingCapacity ? keys.capacity : 64)
-    noted = 0
+    charged = 0
   }
 
   // MARK: in the order of the log

@@ -163,7 +163,7 @@ extension Store {
         // them: whoever wants a key of it hears what is true, and the log has it.
         editor.encodeDamage(reference, into: target, offset: offset)
       }
-      pages.note(reference)
+      pages.didWrite(reference)
     }
     guard pages.written.count > firstWritten else { return false }
     do {

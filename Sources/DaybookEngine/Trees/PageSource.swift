@@ -105,7 +105,7 @@ import Synchronization
 
   @inline(never)
   private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
-    if let reason = page.verify(salt: salt, offset: reference) { throw noted(PageFault(offset: reference, reason: reason)) }
+    if let reason = page.verify(salt: salt, offset: reference) { throw remembered(PageFault(offset: reference, reason: reason)) }
     // Safe: as in `page`.
     unsafe verified[index >> 6].bitwiseOr(1 << UInt64(index & 63), ordering: .relaxed)
   }
@@ -124,7 +124,7 @@ import Synchronization
     }
     let page = unsafe Page(target)
     if isChecked { return page }
-    if let reason = page.verify(salt: salt, offset: reference) { throw noted(PageFault(offset: reference, reason: reason)) }
+    if let reason = page.verify(salt: salt, offset: reference) { throw remembered(PageFault(offset: reference, reason: reason)) }
     unsafe buffered.keepPage(target, at: Int(reference))
     return page
   }
@@ -135,10 +135,10 @@ import Synchronization
     // Safe: both are whole pages.
     unsafe target.base.copyMemory(from: page.base, byteCount: Page.byteCount)
     if isBuffered || target.holdsChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") { return }
-    throw noted(PageFault(offset: reference, reason: .checksum))
+    throw remembered(PageFault(offset: reference, reason: .checksum))
   }
 
-  func noted(_ fault: PageFault) -> PageFault {
+  func remembered(_ fault: PageFault) -> PageFault {
     firstFault.withLock { first in if first == nil { first = fault } }
     return fault
   }

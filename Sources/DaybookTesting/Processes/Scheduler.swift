@@ -226,11 +226,11 @@ package final class Scheduler: @unchecked Sendable {
     if pointCount > Scheduler.mostCalls + Scheduler.mostCallsOfUnwinding { places[actor].life = .stopped }
     wantsLook = wantsLookBefore?(call) ?? false
     next = choose(actor)
-    note(next, after: actor)
+    record(next, after: actor)
     if next != actor || wantsLook || places[actor].life == .stopped { park(actor) }
   }
 
-  private func note(_ next: Int, after actor: Int) {
+  private func record(_ next: Int, after actor: Int) {
     if next == actor { return }
     handOvers.append(HandOver(actor: actor, step: places[actor].step, call: places[actor].call, to: next))
   }
@@ -255,7 +255,7 @@ package final class Scheduler: @unchecked Sendable {
       let distance = oneIn == .max || places.count < 2 ? 1 : Int.random(in: 1..<places.count, using: &generator)
       next = (actor + distance) % places.count
     }
-    note(next, after: actor)
+    record(next, after: actor)
     park(actor)
     places[actor].life = .ready
   }
