@@ -130,5 +130,5 @@ private final class IdleApplier: Applier {
   func flush(_ changes: StoreTransaction) {}
   func flushPart(_ changes: StoreTransaction) -> Bool { false }
   func letGo(_ changes: StoreTransaction) {}
-  func forget() {}
+  func reset() {}
 }

@@ -50,7 +50,7 @@ import DaybookEngine
       dirty.insert(sector)
     }
     memory.touch(through: end)
-    hashes.forget(offset / sectorByteCount...(end - 1) / sectorByteCount)
+    hashes.invalidate(offset / sectorByteCount...(end - 1) / sectorByteCount)
     // Safe: `touch` checked the end.
     unsafe (memory.base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
     byteCount = max(byteCount, end)
@@ -124,7 +124,7 @@ import DaybookEngine
   /// Changes bytes behind everybody's back, in the cache and on the disk.
   func corrupt(at offset: Int, mask: UInt8) {
     let sector = offset / sectorByteCount
-    hashes.forget(sector...sector)
+    hashes.invalidate(sector...sector)
     // Safe: the caller checked the offset against `byteCount`.
     unsafe (memory.base + offset).storeBytes(
       of: memory.base.load(fromByteOffset: offset, as: UInt8.self) ^ mask, as: UInt8.self)
@@ -150,13 +150,13 @@ import DaybookEngine
     unsafe memory.base.copyMemory(from: source.memory.base, byteCount: byteCount)
     hashes = source.hashes
     // The rest of the last sector stayed behind.
-    if byteCount % sectorByteCount != 0 { hashes.forget(byteCount / sectorByteCount...byteCount / sectorByteCount) }
+    if byteCount % sectorByteCount != 0 { hashes.invalidate(byteCount / sectorByteCount...byteCount / sectorByteCount) }
   }
 
   /// Makes bytes zero.
   func clear(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
-    hashes.forget(range.lowerBound / sectorByteCount...(range.upperBound - 1) / sectorByteCount)
+    hashes.invalidate(range.lowerBound / sectorByteCount...(range.upperBound - 1) / sectorByteCount)
     memory.clear(range)
   }
 
@@ -166,7 +166,7 @@ import DaybookEngine
     _ generator: inout SeededGenerator
   ) {
     memory.touch(through: (sector + 1) * sectorByteCount)
-    hashes.forget(sector...sector)
+    hashes.invalidate(sector...sector)
     // Safe: `touch` checked the end, and a sector is all that is written there.
     let place = unsafe memory.base + sector * sectorByteCount
     if isTorn {
@@ -204,7 +204,7 @@ struct SectorHashes {
     known.insert(sector)
   }
 
-  mutating func forget(_ sectors: ClosedRange<Int>) {
+  mutating func invalidate(_ sectors: ClosedRange<Int>) {
     guard !known.isEmpty else { return }
     if sectors.count > hashes.count { return known.removeAll(from: sectors.lowerBound) }
     for sector in sectors { known.remove(sector) }

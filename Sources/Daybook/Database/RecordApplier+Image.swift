@@ -45,7 +45,7 @@ final class ImageApplier {
     @inline(__always) get { !runs.isEmpty || merge != nil }
   }
 
-  func forget() {
+  func reset() {
     stamps.truncate(to: 0)
     position = 0
     runs = []

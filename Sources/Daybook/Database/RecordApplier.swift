@@ -83,10 +83,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if hasInlineTrees { self.openZone = nil }
   }
 
-  func forget() {
+  func reset() {
     openZone = nil
     isOpenZoneChanged = false
-    image.forget()
+    image.reset()
     gathered.removeAll()
   }
 
@@ -471,7 +471,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     setZoneSequenceKey(zone.lastSequence)
     try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
     try changes.remove(zoneKey, from: &changes.roots[Roots.catalog])
-    forget()
+    reset()
   }
 }
 

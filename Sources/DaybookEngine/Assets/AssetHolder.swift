@@ -93,7 +93,7 @@ final class AssetHolder: Sendable {
   }
 
   /// Leaves everything as it is: a child after `fork` has no say.
-  func forget() { file.close() }
+  func closeAfterFork() { file.close() }
 
   // MARK: others
 

@@ -69,7 +69,7 @@ extension AssetStore {
       do { try folder.link(digest.name, to: root, temporary.name) } catch {
         switch error.kind {
         case .notFound:
-          forget(temporary)
+          drop(temporary)
           return nil
         case .permission where !isMutant("hold-by-link-alone"): isLinked = false
         default: throw error
@@ -196,7 +196,7 @@ extension AssetStore {
         release(second)
         throw error
       }
-      forget(second)
+      drop(second)
     }
     try syncNames(of: digest, in: folder, of: root)
     return AssetHold(

@@ -82,7 +82,7 @@ package final class AssetStore: Sendable {
 
   deinit {
     for (holder, _) in state.withLock({ $0.holders }) {
-      if isForked { holder.forget() } else { holder.remove() }
+      if isForked { holder.closeAfterFork() } else { holder.remove() }
     }
   }
 
@@ -212,11 +212,11 @@ package final class AssetStore: Sendable {
   package func release(_ temporary: AssetTemporary) {
     if isForked { return }
     try? temporary.folder.remove(temporary.name)
-    forget(temporary)
+    drop(temporary)
   }
 
   /// A temporary name is nobody's any more. With the last one goes the holder.
-  func forget(_ temporary: AssetTemporary) {
+  func drop(_ temporary: AssetTemporary) {
     state.withLock { state in
       guard let index = state.holders.firstIndex(where: { $0.holder === temporary.holder }) else { return }
       state.holders[index].names.remove(temporary.name)

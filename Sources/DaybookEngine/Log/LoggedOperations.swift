@@ -67,7 +67,7 @@ extension LogReader {
     var places: [Place] = []
     for frame in frames {
       try forEachOperation(of: frame) { (place, kind) throws(LogFault) in
-        if kind == Operation.forgetKind {
+        if kind == Operation.rollbackKind {
           let body = Operation.payload(try operation(at: place))
           guard body.count == 4, Int(body.uint32(at: 0)) <= places.count else { throw .operation }
           places.removeSubrange(Int(body.uint32(at: 0))...)

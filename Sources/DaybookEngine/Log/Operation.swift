@@ -12,7 +12,7 @@
 package enum Operation {
   package static let headerByteCount = 16
   /// "Forget the operations of this transaction from number k on": a savepoint was rolled back after parts had gone out.
-  static let forgetKind: UInt8 = 255
+  static let rollbackKind: UInt8 = 255
 
   @inlinable @inline(__always)
   package static func kind(_ bytes: ByteView) -> UInt8 { bytes[12] }

@@ -85,8 +85,8 @@
     unsafe shard(key).keep(key, bytes, count: count, isPage: isPage)
   }
 
-  func forget(_ key: Key) { shard(key).forget { $0 == key } }
-  func forget(file: UInt64) { for shard in shards { shard.forget { $0.file == file } } }
+  func evict(_ key: Key) { shard(key).evict { $0 == key } }
+  func evict(file: UInt64) { for shard in shards { shard.evict { $0.file == file } } }
 }
 
 /// A part of the cache under one lock.
@@ -162,7 +162,7 @@
     }
   }
 
-  func forget(where isUnwanted: (BlockCache.Key) -> Bool) {
+  func evict(where isUnwanted: (BlockCache.Key) -> Bool) {
     monitor.lock()
     defer { monitor.unlock() }
     for slot in slots.indices {

@@ -19,7 +19,7 @@
     number = cache.addFile()
   }
 
-  deinit { forget() }
+  deinit { evict() }
 
   private func key(_ offset: Int) -> BlockCache.Key {
     BlockCache.Key(file: number, block: UInt64(offset / BlockCache.blockByteCount))
@@ -85,13 +85,13 @@
   }
 
   /// Asks the disk again for these bytes the next time.
-  func forget(_ count: Int, at offset: Int) {
+  func evict(_ count: Int, at offset: Int) {
     let block = BlockCache.blockByteCount
-    for index in offset / block...(offset + max(count, 1) - 1) / block { cache.forget(key(index * block)) }
+    for index in offset / block...(offset + max(count, 1) - 1) / block { cache.evict(key(index * block)) }
   }
 
   /// Asks the disk again for everything.
-  func forget() { cache.forget(file: number) }
+  func evict() { cache.evict(file: number) }
 }
 
 extension DiskFailure {

@@ -40,7 +40,7 @@ protocol ForkObserver: AnyObject {
   }()
 
   /// From here on the observer is told. It calls `forget` before it goes away.
-  static func tell(_ observer: some ForkObserver & Sendable) {
+  static func add(_ observer: some ForkObserver & Sendable) {
     precondition(isWatching, "the system has room for three addresses")
     // Safe: `forget` removes the reference before the object goes away; the monitor guards the set.
     let reference = unsafe Unmanaged.passUnretained(observer)
@@ -49,7 +49,7 @@ protocol ForkObserver: AnyObject {
     monitor.withLock { unsafe observers[address] = { unsafe told._withUnsafeGuaranteedRef { $0.didFork() } } }
   }
 
-  static func forget(_ observer: some ForkObserver) {
+  static func remove(_ observer: some ForkObserver) {
     // Safe: only the address is used.
     let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(observer).toOpaque())
     monitor.withLock { _ = unsafe observers.removeValue(forKey: address) }

@@ -19,5 +19,5 @@ package protocol Applier: AnyObject, Sendable {
   /// into the file. What it has gathered besides, it keeps.
   func letGo(_ changes: StoreTransaction) throws(LogFault)
   /// Forgets what `apply` has kept for itself: the transaction went back.
-  func forget()
+  func reset()
 }

@@ -35,7 +35,7 @@ struct CheckpointPages: ~Copyable {
   }
 
   deinit {
-    CheckpointPages.forgetPlaces(of: written[...])
+    CheckpointPages.clearPlaces(of: written[...])
     slots?.release(slot)
   }
 
@@ -47,14 +47,14 @@ struct CheckpointPages: ~Copyable {
 
   /// Pages from there on did not get into the file. The walk has passed them: there is no going on after that.
   mutating func takeBack(from index: Int) {
-    CheckpointPages.forgetPlaces(of: written[index...])
+    CheckpointPages.clearPlaces(of: written[index...])
     written.removeSubrange(index...)
   }
 
   /// The trees refer to the places of these pages now.
   mutating func exchanged() { written.removeAll() }
 
-  private static func forgetPlaces(of references: ArraySlice<UInt64>) {
+  private static func clearPlaces(of references: ArraySlice<UInt64>) {
     for reference in references { DirtyPage(reference).fileOffset = 0 }
   }
 }

@@ -54,7 +54,7 @@ extension SalvageReader {
       var position = range.lowerBound
       while position + Operation.headerByteCount <= range.upperBound, let found = operation(at: position, range) {
         let place = Place(offset: UInt64(position), byteCount: UInt32(found.byteCount))
-        if found.kind == Operation.forgetKind {
+        if found.kind == Operation.rollbackKind {
           guard let bytes = try? log.operation(at: place), Operation.payload(bytes).count == 4 else { return ([], []) }
           places.removeSubrange(min(Int(Operation.payload(bytes).uint32(at: 0)), places.count)...)
         } else {

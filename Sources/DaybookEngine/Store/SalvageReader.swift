@@ -357,7 +357,7 @@
         position += 1
         continue
       }
-      if candidate.kind == Operation.forgetKind {
+      if candidate.kind == Operation.rollbackKind {
         // Which operations a savepoint took back cannot be told when some before it are missing: keep none of them.
         result.removeAll()
         takeBack = true

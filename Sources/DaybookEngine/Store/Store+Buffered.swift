@@ -74,7 +74,7 @@ extension Store {
       !isMutant("accept-body-checksum")
     {
       // Maybe the disk gives better bytes the next time.
-      file.forget(byteCount, at: Int(place.offset))
+      file.evict(byteCount, at: Int(place.offset))
       throw .operation(offset: place.offset)
     }
   }

@@ -5,7 +5,7 @@ extension Store {
   ) throws(StoreError) -> StoreCheck {
     var result = StoreCheck()
     try checkFrames(pin, progress: progress, into: &result)
-    source.forgetChecks(below: pin.end)
+    source.clearChecks(below: pin.end)
     if source.isBuffered { result.copies = PageCopies() }
     for index in 0..<RootSet.count {
       checkTree(pin.root(index), end: pin.end, name: "tree \(index)", into: &result)

@@ -74,7 +74,7 @@ extension Store {
       }
       try applier.flush(transaction)
     } catch {
-      applier.forget()
+      applier.reset()
       transaction.rollBackAll()
       throw StoreError(error)
     }

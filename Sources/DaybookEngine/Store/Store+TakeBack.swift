@@ -18,7 +18,7 @@ extension Store {
         log.moveBack(to: place, hold)
       }
       // The transaction may have read what it wrote.
-      source.buffered?.forget()
+      source.buffered?.evict()
     }
     try? log.cutZeros(behind: zerosEnd, hold)
   }

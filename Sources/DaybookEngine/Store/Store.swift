@@ -109,11 +109,11 @@ import Synchronization
     head = StateRecord(
       version: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
       liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
-    ForkedProcess.tell(self)
+    ForkedProcess.add(self)
   }
 
   deinit {
-    ForkedProcess.forget(self)
+    ForkedProcess.remove(self)
     try? close()
   }
 

@@ -240,7 +240,7 @@ extension Store {
     // A child would cut off what its parent reads.
     guard !life.isForked.load(ordering: .acquiring), life.isRetired.load(ordering: .acquiring), mayRelease() else { return }
     releasePages()
-    source.buffered?.forget()
+    source.buffered?.evict()
     backgroundFile.close()
     file.closeRemoved(goesOn)
     syncMonitor.withLock { keptBy }?.remove(self)

@@ -95,7 +95,7 @@
   /// Starts within a turn that the caller keeps.
   func begin(borrowing _: borrowing Turn.Hold) {
     // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
-    applier.forget()
+    applier.reset()
     waitingCount = 0
     roots = store.head.roots
     liveByteCount = store.head.liveByteCount
@@ -363,7 +363,7 @@
 
   /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {
-    applier.forget()
+    applier.reset()
     waitingCount = 0
     editor.rollBack(to: savepoint.editor)
     roots = savepoint.roots
@@ -374,7 +374,7 @@
     } else {
       let start = beginOperation()
       buffer.append(uint32: savepoint.ordinal)
-      _ = seal(start, kind: Operation.forgetKind)
+      _ = seal(start, kind: Operation.rollbackKind)
     }
     ordinal = savepoint.ordinal
   }
@@ -383,7 +383,7 @@
 
   /// Undoes everything in the trees. The log may keep parts that no commit names.
   func rollBackAll() {
-    applier.forget()
+    applier.reset()
     editor.rollBack(to: base)
   }
 

@@ -108,13 +108,13 @@ package final class KeyValueApplier: Applier {
 
   package func flush(_ changes: StoreTransaction) throws(LogFault) {
     try applyRun(changes)
-    forget()
+    reset()
   }
 
   package func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool { false }
   package func letGo(_ changes: StoreTransaction) throws(LogFault) {}
   /// Memory of a replay's size goes back.
-  package func forget() { run.removeAll(keepingCapacity: run.capacity <= 2 * StoreTransaction.maximumWaitingCount) }
+  package func reset() { run.removeAll(keepingCapacity: run.capacity <= 2 * StoreTransaction.maximumWaitingCount) }
 
   static func key(ofPut payload: ByteView) -> ByteView? {
     guard payload.count >= 2 else { return nil }

@@ -51,8 +51,8 @@
     // A slab alone need not begin at a multiple of its size, and stays what it is.
     for index in unsafe singles.indices {
       let start = unsafe UInt64(UInt(bitPattern: singles[index]))
-      counts.forget(PageSlabs.start(of: start))
-      counts.forget(PageSlabs.start(of: start + UInt64(PageSlabs.byteCount)))
+      counts.remove(PageSlabs.start(of: start))
+      counts.remove(PageSlabs.start(of: start + UInt64(PageSlabs.byteCount)))
     }
     let starts = counts.starts(countedTo: countPerSlab)
     if starts.isEmpty { return }
@@ -134,7 +134,7 @@ private struct SlabCounts {
     entries[index].count += 1
   }
 
-  mutating func forget(_ start: UInt64) { entries[index(of: start)].count = 0 }
+  mutating func remove(_ start: UInt64) { entries[index(of: start)].count = 0 }
 
   func count(of start: UInt64) -> Int { entries[index(of: start)].count }
 

@@ -144,8 +144,8 @@ import Synchronization
   }
 
   /// Forgets what was checked, so that a full check looks at every page again.
-  func forgetChecks(below end: UInt64) {
-    buffered?.forget()
+  func clearChecks(below end: UInt64) {
+    buffered?.evict()
     let words = min(Int(end / UInt64(Page.byteCount)) / 64 + 1, verifiedByteCount / 8)
     for word in 0..<words { unsafe verified[word].store(0, ordering: .relaxed) }
   }

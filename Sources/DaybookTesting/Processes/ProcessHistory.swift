@@ -77,7 +77,7 @@ final class ProcessHistory {
   }
 
   /// What a cache held was lost: only what was promised for good counts.
-  func forgetPresent() { present = durable }
+  func dropPresent() { present = durable }
 
   /// The part of a commit that does not rest on what this writer has committed itself.
   func othersPart(of number: Int, writer: Int) -> Int {

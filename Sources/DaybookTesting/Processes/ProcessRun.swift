@@ -79,7 +79,7 @@ final class ProcessRun: @unchecked Sendable {
       made.ignoresSyncs = settings.mistake == .ignoresSyncs
       made.ignoresLocks = settings.mistake == .ignoresLocks
     }
-    made.onFailure = { [unowned self] in if hasDroppedPages { history.forgetPresent() } }
+    made.onFailure = { [unowned self] in if hasDroppedPages { history.dropPresent() } }
     made.onUnprotectedMap = { [unowned self] path in
       if path == Self.path { fail("process \(process) maps \(path), and says to nobody that it reads or writes it") }
     }
@@ -110,7 +110,7 @@ final class ProcessRun: @unchecked Sendable {
 
   private func isMoment(before call: SimulatedCall?) -> Bool {
     if scheduler.hasRunInCircles { fail("so many calls: somebody runs in circles") }
-    if hasDroppedPages { history.forgetPresent() }
+    if hasDroppedPages { history.dropPresent() }
     if let loss = settings.powerLoss, scheduler.pointCount == loss {
       isPowerOut = true
       for disk in disks { disk.die() }
@@ -131,7 +131,7 @@ final class ProcessRun: @unchecked Sendable {
     before.stop()
     if settings.cutsTransfers { disk.cutTransfers() }
     disks.removeAll { !($0.failureCount > 0) }
-    history.forgetPresent()
+    history.dropPresent()
     copies.removeAll()
   }
 

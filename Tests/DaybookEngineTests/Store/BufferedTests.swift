@@ -347,7 +347,7 @@ struct BufferedThreadTests {
         let key = BlockCache.Key(file: file, block: .random(in: 0..<200, using: &generator))
         let mark = UInt8(truncatingIfNeeded: key.block &* 3 &+ key.file)
         switch Int.random(in: 0..<10, using: &generator) {
-        case 0: cache.forget(key)
+        case 0: cache.evict(key)
         case 1...5:
           // Safe: the buffer has room for a block.
           if unsafe cache.copy(key, from: 0, count: 100, to: bytes.base) {

@@ -498,5 +498,5 @@ private final class HookedApplier: Applier {
   func flush(_ changes: StoreTransaction) throws(LogFault) { try applier.flush(changes) }
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool { try applier.flushPart(changes) }
   func letGo(_ changes: StoreTransaction) throws(LogFault) { try applier.letGo(changes) }
-  func forget() { applier.forget() }
+  func reset() { applier.reset() }
 }
