@@ -16,7 +16,7 @@ package struct AssetDigest: Hashable, Sendable, Comparable, CustomStringConverti
 
   package init(_ bytes: [UInt8]) { self = bytes.withView { AssetDigest($0) } }
 
-  /// Of 64 lower-case hexadecimal digits; nil for any other text, so that one digest has one name.
+  /// Reads 64 lower-case hexadecimal digits; nil for any other text, so that one digest has one name.
   package init?(name: String) {
     let digits = Array(name.utf8)
     guard digits.count == 64 else { return nil }
@@ -53,7 +53,7 @@ package struct AssetDigest: Hashable, Sendable, Comparable, CustomStringConverti
 
   package var description: String { name }
 
-  /// In the order of the bytes, as trees have them.
+  /// The order of the bytes, as in trees.
   package static func < (left: AssetDigest, right: AssetDigest) -> Bool {
     (left.first, left.second, left.third, left.fourth) < (right.first, right.second, right.third, right.fourth)
   }

@@ -2,7 +2,7 @@
 package enum AssetFault: Error, Sendable {
   /// No file has the content.
   case missing(path: String)
-  /// A file holds something else than it should: another size, or other bytes. `found` are its bytes, where that says something.
+  /// A file does not hold what it should: its size or its bytes differ. `found` is its length, where that tells something.
   case changed(path: String, byteCount: Int, found: Int?)
   case disk(DiskFailure)
 }

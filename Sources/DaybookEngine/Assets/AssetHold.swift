@@ -5,7 +5,7 @@ package final class AssetHold: Sendable {
   package let store: AssetStore
   package let digest: AssetDigest
   package let byteCount: Int
-  /// Our own name of the content.
+  /// Our own name for the content.
   let temporary: AssetTemporary
   /// How often the store had been suspended when the content's name was made durable for this hold.
   let suspensionCount: Int
@@ -20,6 +20,6 @@ package final class AssetHold: Sendable {
 
   deinit { store.release(temporary) }
 
-  /// Opens the held content: for another store that wants it.
+  /// Opens the held content, for another store that takes it in.
   package func open() throws(DiskFailure) -> any DiskFile { try temporary.folder.open(temporary.name, .readContent) }
 }

@@ -1,12 +1,12 @@
-/// A process that holds names in the asset directory, as other processes see it: a file with a lock on it.
+/// A process that holds names in the asset directory, as other processes see it: a locked file.
 ///
 ///     ingest-<holder>-<number>             a content on its way in, or a second name of one
 ///     staged/<SHA-256>-<holder>-<number>   a copy that was handed out
 ///     holder-<holder>                      locked as long as its process lives: who finds the lock free may take the names away
 ///
-/// The lock belongs to the open file, so several databases of one process are several holders, and a child after `fork`
-/// counts for its parent. The file is there while anything is held. While the database is suspended nothing may be locked,
-/// so the number of the process stands in the file instead: a process that was killed while suspended has none any more.
+/// The lock belongs to the open file, so several databases of one process are several holders, and a child after `fork` counts
+/// as its parent. The file exists while anything is held. A suspended database must hold no lock, so the file then contains the
+/// number of the process instead: others can see whether that process still runs.
 ///
 /// Always true: a holder's file is removed only under its lock, and a lock counts only when the file still has the name.
 final class AssetHolder: Sendable {
@@ -26,17 +26,17 @@ final class AssetHolder: Sendable {
 
   private var name: String { AssetHolder.prefix + id }
 
-  /// A number as names have it.
+  /// A number as it is written in names.
   static func digits(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: digitCount - digits.count) + digits
   }
 
-  /// A holder that nobody else is.
+  /// Makes a new holder.
   static func make(
     in folder: any DiskFolder, like attributes: FileAttributes?, mayLock: Bool, random: () -> UInt64
   ) throws(DiskFailure) -> AssetHolder {
-    // Once is enough, unless the random numbers are somebody's who gives the same ones twice.
+    // One attempt is enough, unless the caller's random numbers repeat.
     var attempts = 100
     while true {
       attempts -= 1
@@ -52,7 +52,7 @@ final class AssetHolder: Sendable {
           try holder.noteProcess()
           return holder
         }
-        // Whoever looked in between may have locked it, or taken it for a leftover.
+        // In between, a collection may have locked it to test it, or removed it as a leftover.
         if try holder.lock() { return holder }
       } catch {
         holder.remove()
@@ -74,31 +74,32 @@ final class AssetHolder: Sendable {
     try file.write(text.view, at: 0)
   }
 
-  /// Gives the lock back; the file says that the process lives. Where there is no room for that, a collection may take the
-  /// names after the grace time: a lock that is kept would cost the process its life.
+  /// Releases the lock; the file says that the process lives. If there is no room for that, a collection may take the names
+  /// after the grace time. The lock cannot be kept: the system kills a suspended process that holds one.
   func suspend() {
     try? noteProcess()
     file.unlock(.writer)
   }
 
-  /// Takes the lock again. Where somebody who looks has it at this moment, the number of the process stays and serves.
+  /// Takes the lock again. If a collection has it at this moment to test it, the number of the process stays in the file and
+  /// serves instead.
   func resume() {
     if (try? file.tryLock(.writer, .exclusive)) == true { try? file.truncate(to: 0) }
   }
 
-  /// Ends it: what still has its name is a leftover.
+  /// Ends the holder: names that are still there become leftovers.
   func remove() {
     try? folder.remove(name)
     file.close()
   }
 
-  /// Leaves everything as it is: a child after `fork` has no say.
+  /// Closes the file and leaves everything else as it is: this is a child after `fork`.
   func closeAfterFork() { file.close() }
 
   // MARK: others
 
-  /// Whether somebody holds the names with this number; nil when something else than a file has the holder's name. What
-  /// cannot be asked is taken for living.
+  /// Whether a living process holds the names with this number; nil when the holder's name is not a file. When that cannot be
+  /// found out, the answer is yes.
   static func isAlive(_ id: String, in folder: any DiskFolder) -> Bool? {
     do throws(DiskFailure) {
       let file = try folder.open(prefix + id, .readContent)
@@ -117,7 +118,7 @@ final class AssetHolder: Sendable {
     return String(decoding: text.view.array, as: UTF8.self).split(separator: "\n").first.flatMap { Int32($0) }
   }
 
-  /// Removes the file of a holder that is no more.
+  /// Removes the file of a dead holder.
   static func removeDead(
     _ id: String, in folder: any DiskFolder, ownedBy owners: FileOwners
   ) throws(DiskFailure) {
@@ -130,14 +131,14 @@ final class AssetHolder: Sendable {
       else { return }
       try folder.remove(name, ownedBy: owners)
     } catch {
-      // Somebody was faster, or it belongs to somebody else.
+      // Another process was faster, or the file belongs to another user.
       guard [.notFound, .permission, .foreign, .notRegular].contains(error.kind) else { throw error }
     }
   }
 
   // MARK: names
 
-  /// The holder of a name in the directory, or of one in the staging folder; nil for names that say none.
+  /// The holder in a name of the directory or of the staging folder; nil for names without one.
   static func holder(ofTemporary name: String) -> String? {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 3, isNumber(parts[1]), isNumber(parts[2]) else { return nil }

@@ -1,19 +1,19 @@
-/// Letting contents go: what lies in the directory, since when nothing has referred to it, and its removal.
+/// Removing contents: what is in the directory, since when nothing has referred to it, and its removal.
 ///
-/// Who decides is the record layer's collector (`AssetCollector`). The grace time counts from the moment a collection first
-/// saw a name that nothing refers to. That moment is noted in a small text file, a line for each name, so that it also
-/// counts over opens of programs that live for a second. The note is a courtesy: if it is lost, the grace begins anew.
+/// The record layer's collector decides (`AssetCollector`). The grace time counts from the moment at which a collection first
+/// saw a name without a reference. A small text file records that moment, one line a name, so that it also counts for programs
+/// that run for a second. If the file is lost, the grace time starts again.
 extension AssetStore {
-  /// What lies in the directory.
+  /// What is in the directory.
   package struct Inventory: Sendable {
-    /// The directory that it is of, open: nothing else is collected in, whatever has its name by then. Nil when there is none.
+    /// The directory, open: a collection works only there, even if the name leads elsewhere by then. Nil when there is none.
     package let root: (any DiskFolder)?
-    /// Whose files a collection removes.
+    /// The users whose files a collection removes.
     let owners: FileOwners
     package var digests: [AssetDigest] = []
     /// Paths, relative to the directory, of temporary names and staged copies that nobody holds, here or in another process.
     package var leftovers: [String] = []
-    /// Holders of names that live no more.
+    /// Holders that are dead.
     package var deadHolders: [String] = []
     /// Names that this library never gives.
     package var strangers: [String] = []
@@ -24,17 +24,17 @@ extension AssetStore {
     }
   }
 
-  /// What became of a name that was to be removed.
+  /// The result of removing a name.
   package enum Removal: Sendable {
-    /// It is gone by now.
+    /// It was removed.
     case removed
     /// It was gone, or is needed again.
     case kept
-    /// It is no file, or another user's, and was left alone.
+    /// It is not a file, or belongs to another user, and was left alone.
     case stranger
   }
 
-  /// Everything that lies in the directory; nothing when there is none.
+  /// Everything in the directory; nothing when there is no directory.
   package func inventory() throws(DiskFailure) -> Inventory {
     guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
     var result = Inventory(of: root, .ofWriters(of: try attributes()))
@@ -57,7 +57,7 @@ extension AssetStore {
     return result
   }
 
-  /// Who lives, asked once for each.
+  /// Which holders live, asked once for each.
   private struct HolderLook {
     private let root: any DiskFolder
     private var known: [String: Bool?] = [:]
@@ -85,9 +85,9 @@ extension AssetStore {
   ) throws(DiskFailure) {
     let folder: any DiskFolder
     do { folder = try root.folder(name) } catch {
-      // What took a folder's place since it was listed is none of ours.
+      // Something replaced the folder since it was listed; it is not ours.
       if error.kind == .notFound || error.kind == .notRegular { return }
-      // Nothing of ours lies under such a name, so nobody need look into it.
+      // We never put anything under such a name, so there is no need to look into it.
       if error.kind == .permission, !AssetStore.isOwnFolder(name), !isMutant("look-into-every-folder") {
         result.strangers.append(name)
         return
@@ -130,7 +130,7 @@ extension AssetStore {
     byteCount(of: "\(digest.folder)/\(digest.name)", in: root)
   }
 
-  /// Of a path relative to the directory: the folder, and the name there.
+  /// The folder and the name there, for a path relative to the directory.
   private static func place(of path: String, in root: any DiskFolder) throws(DiskFailure) -> (any DiskFolder, String) {
     let parts = path.split(separator: "/")
     return parts.count == 2 ? (try root.folder(String(parts[0])), String(parts[1])) : (root, path)
@@ -138,7 +138,7 @@ extension AssetStore {
 
   // MARK: a collection
 
-  /// From here on the store remembers what transactions refer to. Called with the turn, so that none is half way.
+  /// From here on, the store remembers what transactions refer to. Called with the turn, so that no transaction is half done.
   /// - Returns: false when another collection is at work.
   package func beginCollection() -> Bool {
     state.withLock { state in
@@ -151,7 +151,7 @@ extension AssetStore {
   package func endCollection() { state.withLock { $0.rescued = nil } }
 
   /// Unlinks a content, unless a transaction has referred to it since the collection began. Called with the turn: no
-  /// transaction can refer to it between the look and the removal.
+  /// transaction can refer to it between the test and the removal.
   package func removeUnlessRescued(_ digest: AssetDigest, of inventory: Inventory) throws(DiskFailure) -> Removal {
     if state.withLock({ $0.rescued?.contains(digest) ?? true }) { return .kept }
     return try remove("\(digest.folder)/\(digest.name)", of: inventory)
@@ -188,7 +188,7 @@ extension AssetStore {
   package func readFirstSeen(of inventory: Inventory) -> [String: Double] {
     guard let file = try? inventory.root?.open(AssetStore.noteName, .readContent) else { return [:] }
     defer { file.close() }
-    // A forged note costs no more memory than this; without one the grace begins anew.
+    // A forged file costs no more memory than this; without the file, the grace time starts again.
     guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return [:] }
     let buffer = ByteBuffer(capacity: max(1, byteCount))
     // Safe: the buffer was made for this many bytes.
@@ -202,7 +202,7 @@ extension AssetStore {
     return note
   }
 
-  /// Writes the note. Not synced: it may be lost.
+  /// Writes the file. It is not synced: it may be lost.
   package func writeFirstSeen(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
     let (name, temporary) = (AssetStore.noteName, AssetStore.noteName + ".new")

@@ -1,10 +1,10 @@
-/// Copies of a store: what backup and salvage make, one content at a time, each verified.
+/// Copies of a store for backup and salvage: one content at a time, each verified.
 extension AssetStore {
   /// Takes a content over from another store, durably under its name when this returns.
   ///
-  /// - Parameter links: whether a second name of the same file will do, where the file system can give one. It costs
-  ///   no space, and what rots in one rots in both.
-  /// - Throws: `.missing` and `.changed` when the other store does not have it, or has something else.
+  /// - Parameter links: whether a second name of the same file will do, where the file system supports one. It takes no space,
+  ///   but damage to one is damage to both.
+  /// - Throws: `.missing` when the other store does not have it, `.changed` when its bytes differ.
   package func take(
     _ digest: AssetDigest, byteCount: Int, from source: AssetStore, links: Bool
   ) throws(AssetFault) {
@@ -14,7 +14,7 @@ extension AssetStore {
     _ = try ingest(.file(file), byteCount: byteCount, named: digest)
   }
 
-  /// False when the file system gives no second name there, or something else has the name here: a copy takes its place.
+  /// False when the file system gives no second name, or something else has the name here: then a copy is made.
   private func link(_ digest: AssetDigest, byteCount: Int, from source: AssetStore) throws(AssetFault) -> Bool {
     let root: any DiskFolder
     let folder: any DiskFolder
@@ -26,11 +26,11 @@ extension AssetStore {
     do throws(DiskFailure) {
       try source.disk.folder(at: source.directory).folder(digest.folder).link(digest.name, to: folder, digest.name)
     } catch {
-      // Another volume, or one without links: a copy will tell if it is something worse.
+      // Another volume, or one without links. If it is something worse, making a copy will fail, too.
       guard error.kind == .exists else { return false }
       isLinked = false
     }
-    // What has the name here is read, not what has it there: another file may have taken that by now.
+    // Verify the file that has the name here, not the one there: another file may have taken that name by now.
     let file: any DiskFile
     do throws(AssetFault) {
       file = try AssetStore.open(digest, byteCount: byteCount, in: folder)
@@ -58,11 +58,12 @@ extension AssetStore {
 
   // MARK: whole directories
 
-  /// Gives a directory of assets the name that belongs to another database file. Where that directory exists already, the
-  /// contents join those that are there, durably, and take the place of what has their names: ours were verified.
-  /// - Returns: the directory, where it took a free name; that name is not durable yet. Nil where it joined another.
-  /// - Parameter owners: whose directory they join; the one that is there loses the rights that ours does not give.
-  /// - Throws: `.notRegular` when `target` is a link: what it leads to is somebody else's. `.foreign` when it is another's.
+  /// Gives a directory of assets the name that belongs to another database file. If that directory exists already, the contents
+  /// are moved into it, durably, and replace what has their names: ours were verified.
+  /// - Returns: the directory, if it took a free name; that name is not durable yet. Nil if its contents went into another
+  ///   directory.
+  /// - Parameter owners: the users whose directory is accepted; it loses the rights that ours does not give.
+  /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user.
   package static func move(
     _ source: String, to target: String, in holder: any DiskFolder, ofKeepers owners: FileOwners
   ) throws(DiskFailure) -> (any DiskFolder)? {
@@ -99,25 +100,25 @@ extension AssetStore {
         try source.removeFolder(name)
       } else {
         try source.rename(name, to: target, name)
-        // Where both were names of one file, the system has done nothing.
+        // If both were names of one file, the rename did nothing.
         if try source.identity(of: name) != nil { try source.remove(name) }
         try target.sync(holding: name)
       }
     }
   }
 
-  /// Removes a directory of assets with all that it holds; nothing to do when there is none. Only what this library makes is
-  /// removed: regular files under names of its own, of the database's owner or this user. No link is followed. A content of
-  /// another user's goes where it has other names: a backup has linked it, and its owner loses nothing.
-  /// - Throws: `.notRegular`, `.exists` or `.foreign` for what lies in it that no database puts there, which it names, or when
-  ///   it is a link. Then everything is as it was.
+  /// Removes a directory of assets with all that it holds, if there is one. Removes only what this library makes: regular files
+  /// with its own kinds of names that belong to the database's owner or to this user. Follows no link. A content of another
+  /// user is removed if it has other names: then a backup has linked it, and its owner loses nothing.
+  /// - Throws: `.notRegular`, `.exists` or `.foreign` when it is a link, or holds something that no database puts there; the
+  ///   failure names that. Then nothing was changed.
   package static func removeAll(
     _ directory: String, on disk: any Disk, ownedBy owners: FileOwners = .ofUser(andOf: nil)
   ) throws(DiskFailure) {
     try removeAll(lastName(of: directory), in: disk.folder(holding: directory), ownedBy: owners)
   }
 
-  /// - Parameter known: if it is another directory that has the name by now, that one stays.
+  /// - Parameter known: if another directory has the name by now, it stays.
   package static func removeAll(
     _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners, ifStill known: (any DiskFolder)? = nil
   ) throws(DiskFailure) {
@@ -146,7 +147,7 @@ extension AssetStore {
       folders.append((entry.name, folder.identity, names))
     }
     for file in files { try root.remove(file, ownedBy: owners) }
-    // Opened again, because so many are not kept open.
+    // Opened again, because not so many folders are kept open.
     for (name, identity, files) in folders {
       let folder = try root.folder(name)
       guard folder.identity == identity else { throw stranger(folder.path) }
@@ -161,7 +162,7 @@ extension AssetStore {
     DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.notEmpty)
   }
 
-  /// Whether contents or copies of them lie in a folder of this name.
+  /// Whether a folder of this name holds contents or copies of them.
   static func isOwnFolder(_ name: String) -> Bool {
     name == stagingName || name.utf8.count == 2 && name.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
   }

@@ -1,4 +1,4 @@
-/// Taking contents in: copy, hash the copy, sync, name, sync the names; all before any frame refers to it.
+/// Ingest of contents: copy, hash the copy, sync, name, sync the names; all before any frame refers to them.
 ///
 ///     ingest (needs no turn)                                      in the turn of the commit
 ///     ──────────────────────────────────────────────────────      ─────────────────────────
@@ -8,21 +8,20 @@
 ///       └─ it is new:             synced, read-only, linked       frame
 ///     names and directories synced                                the second name goes with the hold
 ///
-/// The second name is what makes an ingest and the collector harmless to each other: whatever the collector unlinks in
-/// between, the bytes are still there under a name of ours, synced already, and the commit links them again.
+/// The second name protects an ingest from the collector: whatever the collector unlinks in between, the bytes are still there
+/// under a name of ours, synced already, and the commit links them again.
 ///
-/// Known contents are read before they are taken for what their name says: one that rotted gives its name to the good copy.
-/// That is a rename, so at every moment the name leads to the old bytes or to all of the new ones, which are synced by
-/// then; whoever has the old file open goes on reading it.
+/// A known content is read before it is trusted: if it is corrupt, the good copy takes its name. That is a rename, so at every
+/// moment the name leads to the old bytes or to all of the new ones, which are synced by then. A reader that has the old file
+/// open keeps reading that.
 ///
-/// Needs a file system with hard links. Where the system refuses one to what belongs to another user
-/// (`fs.protected_hardlinks`), what is held is a copy of the content instead.
+/// This needs a file system with hard links. Where the system refuses a link to another user's file (`fs.protected_hardlinks`),
+/// a copy of the content is held instead.
 extension AssetStore {
-  /// Takes a content in. When this returns it is durable under its name, and stays reachable as long as the hold.
+  /// Takes in a content. When this returns, it is durable under its name, and it stays reachable as long as the hold lives.
   /// - Parameters:
-  ///   - byteCount: how many bytes it has; `.changed` when there are more or fewer.
-  ///   - wanted: its digest, where that is known; `.changed` when it is another content. Then no name has been given, or taken
-  ///     away from one that is here.
+  ///   - byteCount: its length; `.changed` when it differs.
+  ///   - wanted: its digest, if known; `.changed` when it is another content. Then no name has changed.
   package func ingest(
     _ input: AssetInput, byteCount: Int, named wanted: AssetDigest? = nil
   ) throws(AssetFault) -> AssetHold {
@@ -39,16 +38,16 @@ extension AssetStore {
       if let wanted, wanted != digest, case .file(let source) = input {
         throw .changed(path: source.path, byteCount: byteCount, found: nil)
       }
-      do throws(DiskFailure) { return try name(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
+      do throws(DiskFailure) { return try giveName(temporary, file, digest, byteCount, in: root) } catch { throw .disk(error) }
     } catch {
       release(temporary)
       throw error
     }
   }
 
-  /// A hold on a content that is here already, made durable: who took it in may have died before doing so. Nil when it is
-  /// not here, or damaged.
-  /// - Parameter verifies: whether all bytes are compared with the name. Without that only the size is.
+  /// A hold on a content that is here already. Makes it durable, because the process that took it in may have died before it
+  /// did. Nil when it is missing or damaged.
+  /// - Parameter verifies: whether the bytes are compared with the digest; otherwise only the size is.
   package func adopt(_ digest: AssetDigest, byteCount: Int, verifies: Bool) throws(DiskFailure) -> AssetHold? {
     try checkSyncs()
     guard let root = try self.root() else { return nil }
@@ -59,7 +58,7 @@ extension AssetStore {
   private func adopt(
     _ digest: AssetDigest, byteCount: Int, verifies: Bool, in root: any DiskFolder
   ) throws(DiskFailure) -> AssetHold? {
-    // Most contents are new; then nothing need be held.
+    // Most contents are new; then there is nothing to hold.
     guard let folder = try root.folderIfAny(digest.folder), try folder.identity(of: digest.name) != nil else { return nil }
     try requireKeeper(folder)
     let suspensionCount = suspensionCount
@@ -94,7 +93,7 @@ extension AssetStore {
         release(temporary)
         return nil
       }
-      // What has the content's name, whatever is held.
+      // Sync the file that has the content's name, whatever is held.
       try sync(file)
       try syncNames(of: digest, in: folder, of: root)
     } catch {
@@ -105,8 +104,8 @@ extension AssetStore {
       store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
   }
 
-  /// Makes the held name a copy of a content that is here, durable and with its rights: a commit may give it the content's name.
-  /// - Returns: false when the bytes are not those that the name says.
+  /// Makes the held name a durable copy of a content that is here, with its rights: a commit may give it the content's name.
+  /// - Returns: false when the bytes do not match the name.
   private func copy(
     _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, to temporary: AssetTemporary, in root: any DiskFolder
   ) throws(DiskFailure) -> Bool {
@@ -125,12 +124,12 @@ extension AssetStore {
     }
   }
 
-  /// Whether a file has the bytes that a name says. What cannot be read does not.
+  /// Whether the bytes of a file match a name. False when it cannot be read.
   private static func holds(_ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int) -> Bool {
     (try? hash(of: file, byteCount: byteCount)) == digest
   }
 
-  /// In the turn of a commit that will refer to a held content: its name is there, durably, when this returns.
+  /// Called in the turn of a commit that will refer to a held content. When this returns, its name is there, durably.
   package func secure(_ hold: AssetHold) throws(DiskFailure) {
     precondition(hold.store === self, "a hold secures contents of its own store")
     try checkSyncs()
@@ -170,7 +169,7 @@ extension AssetStore {
   private var suspensionCount: Int { state.withLock { $0.suspensionCount } }
 
   /// Gives a temporary file its name, or lets it go where the content has one.
-  private func settle(
+  private func giveName(
     _ temporary: AssetTemporary, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, in root: any DiskFolder
   ) throws(DiskFailure) -> AssetHold {
     let suspensionCount = suspensionCount

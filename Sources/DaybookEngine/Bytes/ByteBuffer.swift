@@ -1,8 +1,8 @@
 /// A growing run of bytes in raw memory: what a transaction encodes its results into.
 ///
-/// An array would do, at the price of an exclusivity check and a uniqueness check for every field; a million records a
-/// second notice both. The buffer belongs to one thread at a time (the holder of the turn) and frees its memory with
-/// itself. `removeAll` keeps the capacity up to a limit, so that the next transaction does not allocate.
+/// An array would work, but it checks exclusive access and uniqueness for every field, and at a million records a second both
+/// checks show. The buffer belongs to one thread at a time (the holder of the turn) and frees its memory with itself.
+/// `removeAll` keeps the capacity up to a limit, so that the next transaction does not allocate.
 ///
 /// Its stored properties, like those of the other objects that only the holder of the turn touches, are exempt from the
 /// run-time check of exclusive access: the check was 39 % of the instructions of a put (row: kv-load-random-unsynced).
@@ -18,14 +18,14 @@
 
   deinit { unsafe base.deallocate() }
 
-  /// Memory and fill at once, for a writer of another module: there the properties themselves are checked for exclusive
-  /// access, inlined methods are not (row: record-insert).
+  /// Memory and count together, for a writer in another module: there, access to the properties is checked for exclusivity, and
+  /// inlined methods are not (row: record-insert).
   @inlinable @inline(__always)
   public var extent: (base: UnsafeMutableRawPointer, capacity: Int, count: Int) {
     unsafe (base, capacity, count)
   }
 
-  /// Takes over bytes that were written behind the old end.
+  /// Counts bytes that the caller has written behind the old end.
   @inlinable @inline(__always)
   public func setCount(_ newCount: Int) {
     precondition(newCount >= 0 && newCount <= capacity, "a buffer holds what it has room for")
@@ -120,13 +120,13 @@
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Forgets everything behind `newCount`.
+  /// Drops everything behind `newCount`.
   @inlinable public func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "a buffer is only ever cut back")
     count = newCount
   }
 
-  /// Forgets everything; memory beyond `keeping` bytes goes back to the system.
+  /// Drops everything; memory beyond `keeping` bytes goes back to the system.
   public func removeAll(keeping: Int = 1 << 20) {
     count = 0
     if capacity > keeping {

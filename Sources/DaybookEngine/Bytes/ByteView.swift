@@ -25,7 +25,7 @@
 
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// The bytes as a buffer, for the few callers that speak to C.
+  /// The bytes as a buffer, for the few callers that call C.
   @inlinable public var buffer: UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
@@ -78,7 +78,7 @@
   @inlinable @inline(__always)
   public func prefix(_ byteCount: Int) -> ByteView { slice(0..<byteCount) }
 
-  /// Where a byte stands first; nil when it does not.
+  /// The index of the first such byte; nil when there is none.
   public func firstIndex(of byte: UInt8) -> Int? { (0..<count).first { self[$0] == byte } }
 
   /// A copy of the bytes, for keeping.

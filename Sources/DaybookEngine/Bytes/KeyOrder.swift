@@ -1,7 +1,7 @@
 /// The order of keys: plain byte order, shorter first where one key begins the other.
 ///
-/// Pages compare the first four bytes after their common prefix as one number (the key's *head*), so most
-/// comparisons of a search touch no key at all. What is left comes here, eight bytes at a time.
+/// Pages compare the first four bytes after their common prefix as one number (the key's *head*), so most comparisons of a
+/// search touch no key at all. The remaining bytes are compared here, eight at a time.
 
 /// The first four bytes as a big-endian number, missing bytes as zero. `a < b` implies `head(a) <= head(b)`.
 @inline(__always)

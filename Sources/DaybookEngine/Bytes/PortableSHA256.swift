@@ -1,4 +1,4 @@
-/// SHA-256 in plain Swift, for platforms whose system has none: `SHA256` is this one there, see SHA256+System.swift.
+/// SHA-256 in plain Swift, for platforms whose system has none; there, `SHA256` is this type (SHA256.swift).
 ///
 /// As in FIPS 180-4: blocks of 64 bytes change eight words through 64 rounds, and the end of the message is a byte 0x80,
 /// zeros, and the length in bits. Written out without a library, because the engine depends on none. The digest can be
@@ -8,8 +8,8 @@
 ///     while let piece = … { hash.update(piece) }
 ///     let digest = hash.finish()
 ///
-/// The message schedule is a window of sixteen words that moves on every sixteen rounds; all rounds are written out, so
-/// that neither the window nor the working variables ever move through memory as an array.
+/// The message schedule is a window of sixteen words that advances every sixteen rounds. All rounds are written out, so neither
+/// the window nor the working variables become an array in memory.
 ///
 /// Always true: the result depends on the bytes only, not on how they were cut into pieces. Nothing is allocated before
 /// `finish`.
@@ -25,7 +25,7 @@ package struct PortableSHA256: Sendable {
 
   package init() {}
 
-  /// The digest of bytes that are all there.
+  /// The digest of bytes that are all in memory.
   package static func digest(of bytes: ByteView) -> [UInt8] {
     var hash = PortableSHA256()
     hash.update(bytes)
@@ -51,12 +51,12 @@ package struct PortableSHA256: Sendable {
     restByteCount = bytes.count - position
   }
 
-  /// The digest of the message so far; the hash itself goes on as if nothing had been asked.
+  /// The digest of the message so far. The hash itself does not change, and more bytes may follow.
   package func finish() -> [UInt8] {
     var state = state
     var last = rest
     last.pad(from: restByteCount)
-    // The length takes eight bytes behind the mark; without room for them they go into a block of their own.
+    // The length takes eight bytes behind the mark. Without room for them it goes into a block of its own.
     if restByteCount >= Self.blockByteCount - 8 {
       last.withView { state.add($0) }
       last = Block()

@@ -1,5 +1,5 @@
-/// SHA-256, the digest that names the content of an asset: the system's where it has one, which uses the processor's own
-/// instructions, else the portable one. The same digests, so files go from one to the other.
+/// SHA-256, the digest that names the content of an asset: the system's implementation where it has one, which uses the
+/// processor's own instructions, else the portable one. Both give the same digests, so files may move between platforms.
 
 #if canImport(CryptoKit)
   import CryptoKit
@@ -10,7 +10,7 @@
 
     package init() {}
 
-    /// The digest of bytes that are all there.
+    /// The digest of bytes that are all in memory.
     package static func digest(of bytes: ByteView) -> [UInt8] {
       var hash = SHA256()
       hash.update(bytes)
@@ -23,7 +23,7 @@
       unsafe hash.update(bufferPointer: bytes.buffer)
     }
 
-    /// The digest of the message so far; the hash itself goes on as if nothing had been asked.
+    /// The digest of the message so far. The hash itself does not change, and more bytes may follow.
     package func finish() -> [UInt8] { Array(hash.finalize()) }
   }
 #else

@@ -4,8 +4,8 @@
 ///     128 ..< 16,384           two bytes:  1xxxxxxx 0xxxxxxx
 ///     …                        up to ten bytes for 64 bits
 ///
-/// (LEB128, as in DWARF and Protocol Buffers.) Each number has exactly one spelling: a reader refuses a longer one, so
-/// equal records have equal bytes. Signed numbers go through zigzag first, which keeps small negative ones short.
+/// (LEB128, as in DWARF and Protocol Buffers.) Each number has exactly one encoding: a reader refuses a longer one, so equal
+/// records have equal bytes. Signed numbers go through zigzag first, which keeps small negative ones short.
 
 extension ByteBuffer {
   @inlinable @inline(__always)
@@ -31,8 +31,8 @@ extension ByteBuffer {
 }
 
 extension ByteView {
-  /// The number at an offset, which moves behind it; nil, and the offset stays, when the bytes end too early, go beyond
-  /// 64 bits or spell the number longer than needed.
+  /// The number at an offset; the offset then moves behind it. Nil when the bytes end too early, exceed 64 bits or are longer
+  /// than the number needs; then the offset stays.
   @inlinable @inline(__always)
   public func varint(at offset: inout Int) -> UInt64? {
     if offset >= 0 && offset < count {

@@ -1,8 +1,8 @@
 /// XXH3, the 64-bit hash with a seed: the checksum of frames, pages and record bodies.
 ///
-/// The algorithm is Yann Collet's, whose values are fixed since xxHash 0.8; the tests hold it against the reference
-/// library. Chosen by measurement: for 150 bytes six times as fast as CRC-32C by tables, for a page more than ten
-/// times. And it takes a seed, so that a body copied to another place, or from another file, does not verify there.
+/// The algorithm is Yann Collet's, and its values have been fixed since xxHash 0.8; the tests compare it with the reference
+/// library. It was chosen by measurement: for 150 bytes it is six times as fast as table-driven CRC-32C, for a page more than
+/// ten times. It takes a seed, so a body that was copied to another place, or from another file, does not verify there.
 ///
 /// Always true: the result depends on the bytes and the seed only. Nothing is allocated.
 package enum XXH3 {
@@ -17,8 +17,8 @@ package enum XXH3 {
 
   /// The checksum of the bytes under a seed.
   package static func hash(_ bytes: ByteView, seed: UInt64) -> UInt64 {
-    // Safe: every load below lies within `count` bytes from `input`, as the case distinction by length shows: a class
-    // of lengths reads from the front up to its lower bound, and from the back no further than that.
+    // Safe: every load below lies within `count` bytes from `input`, as the cases by length show: each case reads from the
+    // front up to its lower bound, and from the back no further than that.
     let input = unsafe bytes.base
     let count = bytes.count
     if count > 240 { return unsafe hashLong(input, count, seed) }
@@ -83,7 +83,7 @@ package enum XXH3 {
   @inline(__always)
   private static func hash129to240(_ input: UnsafeRawPointer, _ count: Int, _ seed: UInt64) -> UInt64 {
     var sum = UInt64(count) &* prime64x1
-    // Written out, so that the secret becomes constants of the instructions.
+    // Written out, so that the secret becomes constants in the instructions.
     sum = unsafe sum &+ mix16(input, 0, secretAt: 0, seed)
     sum = unsafe sum &+ mix16(input, 16, secretAt: 16, seed)
     sum = unsafe sum &+ mix16(input, 32, secretAt: 32, seed)
@@ -159,8 +159,8 @@ package enum XXH3 {
     return avalanche(hash)
   }
 
-  /// The same of bytes that are not in memory all at once: `read` gives them piece by piece, in order but for the last 64,
-  /// which may come twice, and at most `pieceByteCount` at a time; nil when it cannot.
+  /// The same for bytes that are not in memory all at once. `read` gives them piece by piece, at most `pieceByteCount` at a
+  /// time, in order, except that the last 64 may be asked for twice. Nil when `read` gives nil.
   static func hash(byteCount count: Int, seed: UInt64, read: (Range<Int>) -> ByteView?) -> UInt64? {
     if count <= pieceByteCount { return read(0..<count).map { hash($0, seed: seed) } }
     let turn = SIMD8(seed, 0 &- seed, seed, 0 &- seed, seed, 0 &- seed, seed, 0 &- seed)
@@ -189,13 +189,13 @@ package enum XXH3 {
   }
   static let pieceByteCount = 4096
 
-  /// The eight sums of the long form. Input goes to the sum of the neighbouring lane; it is summed apart and changes
-  /// lanes once a block, because addition does not mind and a shuffle for each stripe costs.
+  /// The eight sums of the long form. Input belongs to the sum of the neighbouring lane. It is summed apart and changes lanes
+  /// once a block: the order of additions does not matter, and a shuffle for each stripe costs time.
   private struct LaneSums {
     private var products = SIMD8(
       prime32x3, prime64x1, prime64x2, prime64x3, prime64x4, prime32x2, prime64x5, prime32x1)
     private var inputs = SIMD8<UInt64>()
-    // Made once: a debug build makes a vector lane by lane.
+    // Made once, because a debug build makes a vector lane by lane.
     private let lowHalf = SIMD8<UInt64>(repeating: 0xffff_ffff)
     private let halfWidth = SIMD8<UInt64>(repeating: 32)
 

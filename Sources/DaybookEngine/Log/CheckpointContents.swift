@@ -11,7 +11,7 @@
 ///         96     8  root count
 ///        104  24×n  roots: {u64 page, u64 records, u64 pages}
 struct CheckpointContents: Equatable {
-  /// With as many roots as there can be, and one byte: a longer payload shows.
+  /// The largest payload, and one byte more, so that a longer payload is noticed.
   static let maximumByteCount = 104 + RootSet.count * TreeRoot.encodedByteCount + 1
   var freeze: LogPosition
   var pageCount: UInt64
@@ -25,13 +25,13 @@ struct CheckpointContents: Equatable {
     self.roots = roots
   }
 
-  /// Whether a frame may be a checkpoint, as far as its header says. Asked before its payload is summed up: a forged file may
-  /// have many that claim to be as long as all of it.
+  /// Whether a frame may be a checkpoint, according to its header. Asked before the checksum of its payload is computed: a
+  /// forged file may have many frames that claim to be as long as the file.
   static func mayStand(behind header: FrameHeader) -> Bool {
     header.kind == .checkpoint && header.payloadByteCount < UInt64(maximumByteCount)
   }
 
-  /// Reads the payload of the checkpoint frame at `offset`; nil when it says what no checkpoint there can say.
+  /// Reads the payload of the checkpoint frame at `offset`; nil when no checkpoint at that offset can have such a payload.
   init?(_ payload: ByteView, at offset: UInt64) {
     guard payload.count >= 104 else { return nil }
     freeze = LogPosition(freezeOf: payload, at: 48)
@@ -44,7 +44,7 @@ struct CheckpointContents: Equatable {
     for index in 0..<Int(count) {
       roots.append(TreeRoot(payload, at: 104 + index * TreeRoot.encodedByteCount))
     }
-    // Nothing that is computed with these numbers overflows.
+    // Within these limits, no computation overflows.
     guard freeze.offset <= offset, freeze.number > 0, freeze.number < FrameHeader.limit,
       freeze.sequence < FrameHeader.limit, offset < FrameHeader.limit, pageCount < FrameHeader.limit >> 20,
       live < FrameHeader.limit

@@ -1,20 +1,20 @@
-/// How long the log was when the file was last closed: a sector of the first page that each clean close writes anew.
+/// How long the log was when the file was last closed: a sector of the first page that each clean close rewrites.
 ///
 ///     offset  size  field
 ///       2048     8  length: the end of the frames that were durable when this was written
 ///       2056   496  zero
 ///       2552     8  checksum of bytes 2048 ..< 2552
 ///
-/// The next open compares: a log that ends before that has lost what was durable. A sector of its own, left out of the
-/// header's checksum, because a crash may tear it while it is written: what does not hold counts as not there. The length
-/// never names a byte that the write of the sector was to make durable itself, so it holds whatever else a crash took.
-/// Spec: FORMAT.md §2.
+/// The next open compares: a log that ends before this length has lost durable data. A crash may tear the sector while it is
+/// written, so the header's checksum leaves it out, and a sector whose own checksum is wrong counts as missing. The length
+/// covers only bytes that were durable before the sector was written, so it is right whatever else a crash destroyed. Spec:
+/// FORMAT.md §2.
 package enum ClosedLength {
   static let offset = 2048
   static let byteCount = 512
   static let range = offset..<offset + byteCount
 
-  /// The length that a first page tells; nil where none was written, or it does not hold.
+  /// The length in a first page; nil where none was written, or its checksum is wrong.
   package static func read(_ page: ByteView, salt: UInt64) -> UInt64? {
     guard page.count >= range.upperBound else { return nil }
     let sector = page.slice(range)
@@ -22,7 +22,7 @@ package enum ClosedLength {
     return sector.uint64(at: 0)
   }
 
-  /// Something stands there that does not hold: a crash tore it, or it has rotted.
+  /// Whether the sector was written and its checksum is wrong: a crash tore it, or it was damaged later.
   static func isDamaged(_ page: ByteView, salt: UInt64) -> Bool {
     guard page.count >= range.upperBound, read(page, salt: salt) == nil else { return false }
     return page.slice(range).array.contains { $0 != 0 }
@@ -36,7 +36,7 @@ package enum ClosedLength {
     return sector
   }
 
-  /// Puts the checksum of a forged page right, where something stands in the sector.
+  /// Recomputes the checksum of a forged page, where the sector was written.
   static func seal(_ page: ByteBuffer, salt: UInt64) {
     guard isDamaged(page.view, salt: salt) else { return }
     page.set(uint64: checksum(of: page.view.slice(range), salt: salt), at: range.upperBound - 8)

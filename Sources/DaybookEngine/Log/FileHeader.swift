@@ -1,4 +1,4 @@
-/// The first 4096 bytes of a database, written before the file has its name; one sector of them at each close.
+/// The first 4096 bytes of a database, written before the file gets its name. Each close rewrites one sector of them.
 ///
 ///     offset  size  field
 ///          0     8  magic "Daybook\n"
@@ -13,7 +13,7 @@
 ///       2560  1528  zero
 ///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 2560 as zeros
 ///
-/// Every checkpoint frame carries bytes 0 ..< 48 again, so salvage can do without this page. Spec: FORMAT.md §2.
+/// Every checkpoint frame repeats bytes 0 ..< 48, so salvage can do without this page. Spec: FORMAT.md §2.
 package struct FileHeader: Sendable, Equatable {
   package static let byteCount = 4096
   package static let meaningfulByteCount = 48
@@ -26,7 +26,7 @@ package struct FileHeader: Sendable, Equatable {
   package var uuidLow: UInt64
   package var generation: UInt64
   package var salt: UInt64
-  /// The log is no shorter than that, or the file was cut: what the header says, or the last close, whichever is more.
+  /// A shorter log means that the file was cut. The larger of two lengths: the header's, and the one of the last close.
   package var leastByteCount: UInt64 = 0
 
   /// Why the first bytes of a file are not a header.
@@ -39,7 +39,7 @@ package struct FileHeader: Sendable, Equatable {
   }
 
   /// The header of a new database, or of a copy.
-  /// - Parameter addend: how many generations the copy is younger than its original.
+  /// - Parameter addend: how many generations to add for a copy.
   package init(
     random: inout some RandomNumberGenerator, copying original: FileHeader? = nil, generations addend: UInt64 = 0
   ) {
@@ -48,7 +48,7 @@ package struct FileHeader: Sendable, Equatable {
     uuidHigh = random.next()
     uuidLow = random.next()
     generation = 1
-    // A salt of zero would let zeroed bytes pass for salted ones.
+    // With a salt of zero, zeroed bytes could pass for salted ones.
     salt = random.next() | 1
     // RFC 9562: version 4, variant 1.
     uuidHigh = (uuidHigh & ~0xF000) | 0x4000
@@ -71,7 +71,7 @@ package struct FileHeader: Sendable, Equatable {
     }
   }
 
-  /// The checksum of a first page. The sector of the closed length has its own, and is taken as zeros.
+  /// The checksum of a first page. The sector of the closed length has its own checksum, and counts as zeros here.
   static func checksum(of page: ByteView) -> UInt64 {
     let copy = ByteBuffer(capacity: FileHeader.byteCount)
     copy.append(page.prefix(ClosedLength.range.lowerBound))

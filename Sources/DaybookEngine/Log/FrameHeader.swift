@@ -20,7 +20,7 @@
 ///         88     8  checksum of bytes 0 ..< 88, seeded with the salt
 ///
 /// A frame starts at a multiple of eight; up to seven zero bytes fill the gap behind a payload. The header has a checksum of
-/// its own, so a length can be trusted when the payload is corrupt. Zero bytes are never a header. Spec: FORMAT.md §3.
+/// its own, so the length can be trusted even when the payload is corrupt. Zero bytes are never a header. Spec: FORMAT.md §3.
 package struct FrameHeader: Sendable, Equatable {
   package static let byteCount = 96
   static let magic: UInt32 = 0x3166_4244  // "DBf1"
@@ -49,7 +49,7 @@ package struct FrameHeader: Sendable, Equatable {
   package var hasParts = false
   /// Zeros follow up to a multiple of 4096, so that no later write touches a sector of this frame.
   package var fillsSectors = false
-  /// Stands for all commits up to its sequence; only the first commit of a file can be one.
+  /// The commit stands for all commits up to its sequence; only the first commit of a file can be an image.
   package var isImage = false
   package var offset: UInt64
   package var number: UInt64
@@ -77,13 +77,13 @@ package struct FrameHeader: Sendable, Equatable {
     self.olderCheckpoint = olderCheckpoint
   }
 
-  /// No honest number, sequence or length reaches this; sums of those below it cannot overflow.
+  /// No genuine number, sequence or length reaches this; sums of smaller ones cannot overflow.
   static let limit: UInt64 = 1 << 60
-  /// Where an open for writing ends its walk at most, by number and by sequence: so many frames nobody appends in one open. Behind
-  /// the limit they would be written, acknowledged, and never found again.
+  /// An open for writing refuses a log whose numbers reach this, so that no open can append enough frames to reach `limit`.
+  /// Frames beyond `limit` would be written and acknowledged, but never found again.
   static let limitForWriting: UInt64 = limit - 1 << 40
 
-  /// Reads a header that holds: magic, salt, own offset, checksum. Anything else is nil.
+  /// Reads a valid header: magic, salt, own offset and checksum must match. Anything else is nil.
   init?(_ bytes: ByteView, salt: UInt64, offset: UInt64) {
     guard bytes.count >= FrameHeader.byteCount, bytes.uint32(at: 0) == FrameHeader.magic else { return nil }
     let salt = isMutant("ignore-salt") ? bytes.uint64(at: 8) : salt
@@ -105,14 +105,14 @@ package struct FrameHeader: Sendable, Equatable {
     payloadByteCount = bytes.uint64(at: 72)
     payloadChecksum = bytes.uint64(at: 80)
     checksum = bytes.uint64(at: 88)
-    // The checksum keeps accidents out, not inventions; what follows computes with these numbers.
-    // Nobody knows of a frame that it is durable before it is written.
+    // The checksum excludes accidents, not forgeries, and later code computes with these numbers. A frame cannot be known to be
+    // durable before it is written.
     guard number > 0, number < FrameHeader.limit, durableThrough < number, sequence < FrameHeader.limit,
       sequence > 0 || kind != .commit, payloadByteCount < FrameHeader.limit
     else { return nil }
   }
 
-  /// Writes the header into the first 96 bytes of a frame whose payload stands behind it, and seals both.
+  /// Writes the header into the first 96 bytes of a frame that has its payload already, and computes both checksums.
   mutating func seal(into frame: ByteBuffer, salt: UInt64) {
     precondition(frame.count >= FrameHeader.byteCount, "a frame has room for its header")
     let payload = frame.view.dropFirst(FrameHeader.byteCount)

@@ -1,22 +1,21 @@
-/// A place between two frames of a log: what lies before it, and how the frame that starts there has to continue.
+/// A place between two frames of a log: what lies before it, and how the next frame must continue the chain.
 ///
 ///     … │ frame 7 │ frame 8 │ ← offset: the first byte of frame 9; previous: the checksum of frame 8's header
 ///
-/// Where the next frame goes, where a version ends, where replay starts, how far a copy has come: all of them are such
-/// places. One is made at the start of a file, from a checkpoint, or by moving over a frame, and in no other way: its parts
-/// always belong together.
+/// Such places say where the next frame goes, where a version ends, where replay starts, and how far a copy has come. A place
+/// is made only at the start of a file, from a checkpoint, or by moving over a frame; so its parts always belong together.
 struct LogPosition: Equatable, Sendable {
-  /// The first byte behind the frame before.
+  /// The first byte behind the previous frame.
   private(set) var offset: UInt64
   /// The number of the frame that starts here.
   private(set) var number: UInt64
-  /// The header checksum of the frame before: what the next one chains to.
+  /// The header checksum of the previous frame, which the next one repeats.
   private(set) var previous: UInt64
-  /// The last commit before.
+  /// The sequence of the last commit before this place.
   private(set) var sequence: UInt64
-  /// Bytes before that are frames of pages, counted from where this open began to replay.
+  /// Bytes of page frames before this place, counted from where this open began to replay.
   private(set) var pageByteCount: UInt64 = 0
-  /// Where the frame before starts; nil where a checkpoint names a place without telling.
+  /// Where the previous frame starts; nil for a place that comes from a checkpoint, which does not record it.
   private(set) var lastFrameOffset: UInt64?
 
   /// In front of the first frame of a file.
@@ -48,7 +47,7 @@ struct LogPosition: Equatable, Sendable {
     buffer.append(uint64: previous)
   }
 
-  /// Moves behind a frame. Its header may stand behind a damaged stretch that a walk has passed over.
+  /// Moves behind a frame. There may be a damaged stretch in front of it, which a walk has skipped.
   @inline(__always)
   mutating func move(over header: FrameHeader) {
     offset = header.next
@@ -59,15 +58,15 @@ struct LogPosition: Equatable, Sendable {
     lastFrameOffset = header.offset
   }
 
-  /// The offset without the frames of pages before it, which nobody replays or copies.
+  /// The offset without the page frames before it, which nobody replays or copies.
   var commitOffset: UInt64 { offset &- pageByteCount }
 
-  /// Whether the frame before this place is still there, in a log that others may have changed.
+  /// Whether the previous frame is still there, in a log that other processes may have changed.
   func holds(in log: LogReader) throws(DiskFailure) -> Bool {
     guard let lastFrameOffset else { return true }
     let found = log.header(at: lastFrameOffset)
     try log.checkRead()
-    // The zeros that fill the last sector need not be there.
+    // The zeros that fill the last sector may be missing.
     guard let found, found.end <= log.end else { return false }
     return found.checksum == previous
   }

@@ -1,22 +1,22 @@
 /// The end of a log as its writer knows it: where the next frame goes, and what the frames before it say. Belongs to the
 /// holder of the turn.
 ///
-/// It moves in three ways, all of them here: an open sets it behind a plan that has been carried out, a look at what other
-/// processes have written moves it behind theirs, and each frame that is appended moves it by one. Parts of a transaction that
-/// found no room are taken back: then it is put back as a whole to what it was.
+/// It moves in three ways, all of them here. An open sets it to the end of a plan that was carried out, a refresh moves it
+/// behind frames of other processes, and each append moves it by one frame. When a transaction is taken back for want of space,
+/// the whole value is restored.
 struct LogTail {
   private(set) var position: LogPosition
-  /// The checkpoints that frames to come will name: one whose trees this open has read or written, and the one before it.
-  /// Those of other processes are never named: nothing here has looked into them.
+  /// The checkpoints that new frames will name: one whose trees this open has read or written, and the one before it.
+  /// Checkpoints of other processes are never named, because this open has not verified them.
   private(set) var newestCheckpoint: UInt64
   private(set) var olderCheckpoint: UInt64
-  /// The `durableThrough` of the last frame, and the last frame that carries truth.
+  /// The `durableThrough` of the last frame, and the number of the last frame that carries truth.
   private(set) var provenThrough: UInt64
   private(set) var lastTruthNumber: UInt64
   /// The last checkpoint that this open has appended.
   private(set) var lastCheckpointNumber: UInt64 = 0
 
-  /// Behind a plan that has been carried out.
+  /// The end of a plan that was carried out.
   init(_ plan: RecoveryPlan) {
     position = plan.end
     newestCheckpoint = plan.newestCheckpoint
@@ -30,7 +30,7 @@ struct LogTail {
   var sequence: UInt64 { position.sequence }
   var previous: UInt64 { position.previous }
 
-  /// Behind what others have written and handed over.
+  /// Moves behind what other processes have written and handed over.
   mutating func move(to place: LogPosition, provenThrough: UInt64) {
     position = place
     self.provenThrough = provenThrough
@@ -44,7 +44,7 @@ struct LogTail {
     if header.kind == .checkpoint { lastCheckpointNumber = header.number }
   }
 
-  /// From here on frames name this checkpoint: it and its pages are durable.
+  /// From here on, frames name this checkpoint: it and its pages are durable.
   mutating func name(_ checkpoint: FrameHeader) {
     olderCheckpoint = newestCheckpoint
     newestCheckpoint = checkpoint.offset

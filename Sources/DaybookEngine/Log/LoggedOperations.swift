@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The operations of one commit in the log, by their places: what replay, copies and checks go through.
+/// The operations of one commit in the log, by their places, for replay, copies and checks.
 ///
-/// A commit may be larger than memory where the log is not mapped, so its bytes are looked at one operation at a time.
+/// A commit may be larger than memory where the log is not mapped, so its bytes are read one operation at a time.
 @safe struct LoggedOperations {
   let places: [Place]
   let log: LogReader
 
   var count: Int { places.count }
 
-  /// The bytes of an operation; valid until the next are asked for.
+  /// The bytes of an operation; valid until the next call.
   func bytes(_ index: Int) throws(LogFault) -> ByteView { try log.operation(at: places[index]) }
 }
 
@@ -19,7 +19,7 @@ extension LogReader {
     throw unreadable()
   }
 
-  /// Why there were no bytes.
+  /// Why bytes could not be read.
   private func unreadable() -> LogFault {
     do { try checkRead() } catch { return .page(PageFault(error, offset: UInt64(error.offset ?? 0))) }
     return .operation
@@ -42,27 +42,27 @@ extension LogReader {
     }
   }
 
-  /// Loads what a walk over small operations comes to next, all at once. Each length leads to the next operation, so one after
-  /// the other they cost a cache miss each: a seventh of an open.
+  /// Loads the next cache lines of a walk over small operations, all at once. Each length leads to the next operation, so
+  /// without this each line is a cache miss: a seventh of an open.
   private struct LogAhead {
     private static let byteCount: UInt64 = 4096
     private var end: UInt64 = 0
 
-    /// Nothing where the log is not mapped; at most so many bytes behind the operation at `position`.
+    /// Loads at most so many bytes behind the operation at `position`; nothing where the log is not mapped.
     @inline(__always)
     mutating func ask(_ bytes: ByteView, _ position: UInt64, end frameEnd: UInt64) {
       if position < end { return }
       end = min(position + LogAhead.byteCount, frameEnd, UInt64(bytes.count))
       var line = position
       while line < end {
-        // Safe: below the end of the bytes. Atomic, because a load whose result nobody wants would be left out otherwise.
+        // Safe: below the end of the bytes. Atomic, because the compiler would remove a plain load whose result is not used.
         _ = unsafe (bytes.base + Int(line)).assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
         line += 64
       }
     }
   }
 
-  /// The operations of one commit's frames, in order, without those that a savepoint took back.
+  /// The operations of one commit's frames, in order, without those that a rollback to a savepoint took back.
   func operations(of frames: [FrameHeader]) throws(LogFault) -> LoggedOperations {
     var places: [Place] = []
     for frame in frames {

@@ -7,11 +7,12 @@
 ///         13     3  zero
 ///         16     n  payload
 ///
-/// Operations lie end to end in the payloads of part and commit frames. Each can be read by its place alone and checks
-/// itself, so one flipped byte of a record body is never returned as data, whatever the page cache does in the meantime.
+/// Operations lie end to end in the payloads of part and commit frames. Each can be read by its place alone and has a checksum,
+/// so a flipped byte of a record body is never returned as data, wherever it was flipped.
 package enum Operation {
   package static let headerByteCount = 16
-  /// "Forget the operations of this transaction from number k on": a savepoint was rolled back after parts had gone out.
+  /// Takes back the operations of this transaction from number k on: it was rolled back to a savepoint after parts had been
+  /// written.
   static let rollbackKind: UInt8 = 255
 
   @inlinable @inline(__always)

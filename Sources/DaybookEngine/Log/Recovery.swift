@@ -1,17 +1,18 @@
-/// Decides what of a log holds: which checkpoint to start from, which frames to replay, where the log ends, and whether
-/// what does not hold is *torn* (an unacknowledged write that a crash cut) or *corrupt* (acknowledged data, damaged later).
+/// Decides which part of a log is valid: which checkpoint to start from, which frames to replay, where the log ends, and
+/// whether an invalid part is *torn* (an unacknowledged write that a crash cut off) or *corrupt* (acknowledged data that was
+/// damaged later).
 ///
-/// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is stepped over if the
-/// commit sequences on both sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose
-/// `durableThrough` covers it proves that it was acknowledged: corrupt. Without such a frame it is torn. A log that ends before
-/// a length that the file's first page names was cut (`Store/Store+Length.swift`).
+/// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is skipped if the commit sequences on both
+/// sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose `durableThrough` covers it proves
+/// that it was acknowledged: the log is corrupt. Without such a frame it is torn. A log that ends before a length that the
+/// first page names was cut (`Store/Store+Length.swift`).
 ///
-/// Only reads; what it finds is carried out by `Store.open`. The same file always gives the same answer.
+/// This only reads; `Store.open` carries out the plan. The same file always gives the same plan.
 struct RecoveryPlan {
   enum Ending: Equatable {
-    /// Nothing behind the last frame but zeros.
+    /// Only zeros follow the last frame.
     case clean
-    /// Something unfinished stands behind the last frame that holds.
+    /// Something unfinished follows the last valid frame.
     case torn
     /// Acknowledged commits are damaged. Nothing may be written to this file.
     case corrupt(lost: ClosedRange<UInt64>)
@@ -19,7 +20,7 @@ struct RecoveryPlan {
     case cutShort
   }
 
-  /// How far open had to go back for trees that hold.
+  /// How far open had to go back for valid trees.
   enum Basis: Equatable { case newestCheckpoint, olderCheckpoint, log }
 
   var basis: Basis = .log
@@ -29,59 +30,61 @@ struct RecoveryPlan {
   var ending: Ending = .clean
   /// Where replay starts.
   var start = LogPosition.start
-  /// Damaged stretches without truth: from their offset on to the next frame that holds.
+  /// Damaged stretches without truth: each from its offset to the next valid frame.
   var skips: [UInt64: UInt64] = [:]
-  /// Behind the last frame that counts.
+  /// The end of the last frame that counts.
   var end = LogPosition.start
-  /// Behind the last commit that counts; the start when none does. What stands from here to the end shows nothing.
+  /// The end of the last commit that counts; the start when there is none. Frames from here to the end change nothing that
+  /// readers see.
   var lastCommitEnd = LogPosition.start
   var last: FrameHeader?
-  /// The highest frame number that some frame says is durable.
+  /// The highest frame number that any frame declares durable.
   var provenThrough: UInt64 = 0
-  /// Behind the last frame that counts and is proven durable, and behind the last such commit; the start when there is none. As
-  /// the walk met them: beside a writer something else may stand there by now.
+  /// The end of the last frame that counts and is proven durable, and the end of the last such commit; the start when there is
+  /// none. As the walk found them: beside a live writer, they may have changed since.
   var provenEnd = LogPosition.start
   var provenCommitEnd = LogPosition.start
-  /// The first frame that no other proves durable, of any kind. A lost frame without truth loses no data, but were it
-  /// counted as durable, a later frame would claim that what was torn at its place had been acknowledged.
+  /// The first frame, of any kind, that no other frame proves durable. Losing a frame without truth loses no data. But if it
+  /// were counted as durable and then lost, a later frame would claim that what was torn in its place had been acknowledged.
   var firstUnproven: UInt64?
-  /// Commits or checkpoints are among them.
+  /// Whether commits or checkpoints are among the frames that are not proven.
   var hasUnprovenTruth = false
-  /// The header checksum of the frame that says that what is corrupt was durable: the first one behind it.
+  /// The header checksum of the first later frame that declares the corrupt part durable.
   var corruptionProof: UInt64?
-  /// Whole frames stand in the torn part.
+  /// Whether there are whole frames in the torn part.
   var discardsFrames = false
-  /// The checkpoint whose trees serve, and the one that it names as older. Frames to come name these and no others: one
-  /// that was passed on the way has not been looked into.
+  /// The checkpoint whose trees are used, and the one that it names as older. New frames name only these: a checkpoint that the
+  /// walk has merely passed was not verified.
   var newestCheckpoint: UInt64 = 0
   var olderCheckpoint: UInt64 = 0
-  /// A checkpoint stands behind the one whose trees serve; or none serves, and there are some.
+  /// Whether a checkpoint follows the one whose trees are used, or there are checkpoints and none can be used.
   var passesCheckpoint = false
-  /// Bytes that were durable once and are not there any more, at the end of a file that was cut.
+  /// Bytes that were durable and are missing at the end of a file that was cut.
   var missingByteCount: UInt64 = 0
-  /// A note told of a damaged page: the trees are rebuilt from the log.
+  /// A note reports a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }
   var lastSequence: UInt64 { end.sequence }
-  /// How far trees may refer to: the checkpoint's pages were synced before its frame was written, proven or not.
+  /// The end of what trees may refer to: the checkpoint's pages were synced before its frame was written, whether that is
+  /// proven or not.
   var readableEnd: UInt64 { max(end.offset, start.offset, checkpointEnd) }
-  /// The log ends with a note that proves everything before it: who wrote it gave the file lock back.
+  /// The log ends with a note that proves everything before it: its writer has released the file lock.
   var isHandedOver: Bool {
     guard let last, ending == .clean else { return false }
     return last.kind == .note && last.durableThrough + 1 == last.number
   }
 
-  /// Nothing came behind the place that a writer knew, or it ends with such a note or mark: all of it is durable, and whoever
-  /// goes on has nothing to repair.
+  /// Nothing follows the place that a writer knew, or the log ends with such a note or a `closed` frame: all of it is durable,
+  /// and the next writer has nothing to repair.
   var isCleanlyHandedOver: Bool { ending == .clean && (last == nil || isClosed || isHandedOver) }
 
-  /// A plan of a log that a writer goes on with meanwhile.
+  /// A plan for a log to which a live writer may be appending.
   ///
-  /// A commit that was being written when the walk came to it, and a frame behind it that was written since and covers it,
-  /// look like corruption. But a frame that covers another was written when that one was whole: so it holds at a second look, or
-  /// it is corrupt indeed. Both may have been taken back meanwhile (`Store+TakeBack`), and the same have happened to the next
-  /// transaction: so the second look must find the same loss proven by the same frame. While that one stands, what it covers
-  /// stands too, but for what is being taken back right now, which nothing calls corrupt: these are parts.
+  /// A commit that was being written when the walk reached it looks corrupt if a later frame was written since and covers it.
+  /// But a frame that covers another was written after that one was whole. So at a second look the commit is valid, or it is
+  /// really corrupt. In between, both frames may have been taken back (`Store+TakeBack`), and the same may have happened to the
+  /// next transaction. So the second look must find the same loss, proven by the same frame. As long as that frame is there, so
+  /// is what it covers, except for parts that are being taken back right now, and parts are never called corrupt.
   static func besideWriter(_ look: () throws(DiskFailure) -> RecoveryPlan) throws(DiskFailure) -> RecoveryPlan {
     var plan = try look()
     while case .corrupt(let lost) = plan.ending {
@@ -105,7 +108,7 @@ extension LogReader {
     return try plan(from: [(.newestCheckpoint, last.newestCheckpoint), (.olderCheckpoint, last.olderCheckpoint)])
   }
 
-  /// The plan on the first of some checkpoints that holds; on the log alone when none does.
+  /// The plan that uses the first valid one of some checkpoints; the log alone when none is valid.
   func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) throws(DiskFailure) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {
       guard let header = header(at: offset), CheckpointContents.mayStand(behind: header), payloadHolds(header),
@@ -121,7 +124,7 @@ extension LogReader {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents
         walk.plan.checkpointEnd = header.next
-        // What notes before it say is of older trees; those behind it are of these.
+        // Notes before the checkpoint are about older trees; notes behind it are about these.
         walk.plan.tellsOfDamagedPage = false
         walk.plan.passesCheckpoint = false
         walk.plan.newestCheckpoint = header.offset
@@ -140,7 +143,7 @@ extension LogReader {
     return try finish(&walk)
   }
 
-  /// What came behind a place that was reached before.
+  /// The plan for what follows a place that was reached before.
   /// - Parameter provenThrough: the highest frame that is known to be durable.
   func plan(continuing place: LogPosition, provenThrough: UInt64) throws(DiskFailure) -> RecoveryPlan {
     lookAgain()
@@ -148,7 +151,7 @@ extension LogReader {
     return try finish(&walk)
   }
 
-  /// What a walk says when a read failed on the way means nothing.
+  /// Ends a walk. If a read failed on the way, its result means nothing.
   private func finish(_ walk: inout LogWalk) throws(DiskFailure) -> RecoveryPlan {
     walk.advanceToEnd()
     try checkRead()

@@ -1,7 +1,7 @@
 /// The trees that a store keeps by number; the layer above gives them meaning.
 package struct RootSet: Sendable, Equatable {
   package static let count = 8
-  // A tuple: an array of fixed size needs a newer system than the package does.
+  // A tuple, because an array of fixed size would need a newer system than this package requires.
   private var roots: (TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot) = (
     .empty, .empty, .empty, .empty, .empty, .empty, .empty, .empty
   )

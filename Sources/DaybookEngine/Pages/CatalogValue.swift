@@ -11,7 +11,7 @@
 @safe package struct CatalogValue {
   static let headerByteCount = 8
   package let bytes: ByteView
-  /// Where the value stands, for the trees inside it; zero where nobody follows them.
+  /// Where the value lies, for the trees inside it; zero where nobody follows them.
   private let place: UInt64
 
   init(_ bytes: ByteView, place: UInt64 = 0) {

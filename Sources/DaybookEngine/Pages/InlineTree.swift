@@ -1,5 +1,5 @@
-/// A small tree inside the cell of the catalog that its root stands in, so that a hundred thousand small zones do not
-/// take a few pages each.
+/// A small tree inside the catalog cell that holds its root, so that a hundred thousand small zones do not take several pages
+/// each.
 ///
 ///     offset  size  field
 ///          0     2  cell count n
@@ -7,20 +7,20 @@
 ///          4   8×n  slots, as in a page
 ///        ...        cells and prefix, as they stand at the end of a page
 ///
-/// It is one leaf, without the header and the hole in the middle: put back, slots and cells stand where they stood. A
-/// reader gets such a page in memory of its own thread (`ThreadScratch`); a writer gets a dirty page, as with any other
-/// page that it changes. `TreeEditor.encodeCatalogValue` puts small trees into the cell when it is written.
+/// It is one leaf without its header and its free space; when expanded, slots and cells are where they were. A reader gets the
+/// page in memory of its own thread (`ThreadScratch`); a writer gets a dirty page, as for any page that it changes.
+/// `TreeEditor.encodeCatalogValue` puts small trees into the cell when it is written.
 ///
-/// In the file a root names the position within its value; a root in memory the place of the bytes, so that it means
-/// something without its cell:
+/// In the file, a root names the position within its value. In memory, a root names the place of the bytes, so that it is valid
+/// without its cell:
 ///
 ///     bit 62   set: a tree inside a cell (bit 63 is clear)
 ///     bit 61   the place is an address; else an offset in the file. Never set in the file
 ///     48…60    byte count
 ///     0…47     the place; in the file the position within the value
 ///
-/// Always true: an address is one of a page that the version pins, or of a catalog page of the transaction's own, and then
-/// the root is read from the catalog again after anything was put there.
+/// Always true: an address lies in a page that the version pins, or in a catalog page of the transaction itself. In the second
+/// case the root is read from the catalog again after each change there.
 enum InlineTree {
   static let tag: UInt64 = 1 << 62
   static let addressTag: UInt64 = 1 << 61
@@ -36,7 +36,8 @@ enum InlineTree {
     tag | UInt64(byteCount) << 48 | UInt64(position)
   }
 
-  /// What a root of the file says, for a value that stands at `place`. Leads to a fault where it points out of its value.
+  /// Turns a root of the file into a root in memory, for a value at `place`. A root that points outside its value becomes one
+  /// that cannot be read.
   static func resolve(_ reference: UInt64, in value: ByteView, at place: UInt64) -> UInt64 {
     let position = Int(reference & placeMask)
     let byteCount = byteCount(reference)
@@ -68,8 +69,8 @@ enum InlineTree {
     unsafe buffer.append(ByteView(UnsafeRawPointer(page.base) + page.heapStart, count: Page.byteCount - page.heapStart))
   }
 
-  /// Makes `page` the leaf that an image holds; false when the image cannot be one. Cells are not looked at: a page of the
-  /// catalog is checked with its images when it is first touched.
+  /// Expands an image into `page`; false when the image cannot be a leaf. Cells are not checked here: the first use of a
+  /// catalog page checks the page together with its images.
   static func expand(_ image: ByteView, into page: Page) -> Bool {
     guard image.count >= headerByteCount else { return false }
     let cellCount = Int(image.uint16(at: 0))
@@ -88,11 +89,11 @@ enum InlineTree {
     return true
   }
 
-  /// What is wrong with an image; nil when it is a sound leaf of so many records.
+  /// What is wrong with an image; nil when it is a valid leaf of so many records.
   static func fault(in image: ByteView?, count: UInt64) -> PageFault.Reason? {
     guard let image else { return .cell }
     return unsafe withUnsafeTemporaryAllocation(byteCount: Page.byteCount, alignment: 64) { memory in
-      // Safe: a page of memory, which the allocation has an address for.
+      // Safe: the allocation has the size of a page.
       let page = unsafe Page(memory.baseAddress!)
       guard expand(image, into: page) else { return .cell }
       if let reason = page.verifyStructure(isInFile: true) { return reason }

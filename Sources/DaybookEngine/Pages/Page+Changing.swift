@@ -1,7 +1,7 @@
-/// Changing a page in place. Only the editor of a transaction calls this, and only on pages that it made itself.
+/// Changes to a page in place. Only the editor of a transaction makes them, and only on pages that it made itself.
 ///
-/// Cells are added at the low end of the heap; removed ones leave dead bytes that `compact` collects when an insert needs
-/// them. A page is never half changed: each method checks that it fits before it touches a byte.
+/// Cells are added at the low end of the heap; removed ones leave dead bytes that `compact` collects when an insert needs them.
+/// A page is never half changed: each method checks that the change fits before it touches a byte.
 extension Page {
   /// Makes this memory an empty page.
   func initialize(kind: UInt8, level: Int, prefix: ByteView) {
@@ -192,8 +192,8 @@ extension Page {
     setCellCount(count + 1)
   }
 
-  /// Becomes a copy of another page. What lies between its slots and its heap is left out, because nobody reads it:
-  /// a fifth of the copy (row: record-insert).
+  /// Becomes a copy of another page, without the free space between slots and heap, which nobody reads: that saves a fifth of
+  /// the copy (row: record-insert).
   func copy(from source: Page) {
     let slotsEnd = Page.headerByteCount &+ source.cellCount &* Page.slotByteCount
     let heap = min(max(source.heapStart, slotsEnd), Page.byteCount)

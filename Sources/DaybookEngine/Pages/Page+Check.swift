@@ -30,7 +30,7 @@ extension Page {
     } else if cellCount == 0 {
       return .empty
     } else if kind == Kind.catalogLeaf {
-      // A root that looked like an address of memory would be followed there.
+      // A root that looked like an address would be followed into memory.
       for index in 0..<cellCount {
         let value = CatalogValue(value(index))
         for index in 0..<value.rootCount {
@@ -53,7 +53,7 @@ extension Page {
     reference >= UInt64(byteCount) && reference < offset && reference + UInt64(byteCount) <= offset
   }
 
-  /// Layout and order of a page. In memory cells may lie in any order, with dead bytes between them.
+  /// Checks the layout and order of a page. In memory, cells may lie in any order, with dead bytes between them.
   func verifyStructure(isInFile: Bool = false) -> PageFault.Reason? {
     guard kind >= Kind.branch && kind <= Kind.catalogLeaf else { return .kind }
     guard level < TreeLimits.maximumDepth, (level > 0) == isBranch else { return .level }
@@ -98,8 +98,8 @@ extension Page {
     return nil
   }
 
-  /// Whether the last key here sorts before the first of another page. A walk asks it at each new leaf: branches of a forged
-  /// file may lead to one leaf from many places, and a walk that goes back would have no end.
+  /// Whether the last key here sorts before the first key of another page. A walk asks this at each new leaf: in a forged file,
+  /// branches may lead to one leaf from many places, and a walk that goes back would never end.
   func precedes(_ next: Page) -> Bool {
     if cellCount == 0 || next.cellCount == 0 { return true }
     let suffix = suffix(cellCount - 1)
@@ -108,7 +108,7 @@ extension Page {
     let order = compareKeys(prefix.prefix(shared), next.prefix.prefix(shared))
     if order != 0 { return order < 0 }
     if prefixLength == next.prefixLength { return compareKeys(suffix, nextSuffix) < 0 }
-    // One prefix is longer: what it has more stands against the other's suffix.
+    // One prefix is longer: its additional bytes are compared with the other page's suffix.
     if prefixLength < next.prefixLength {
       let rest = next.prefix.dropFirst(shared)
       let count = min(rest.count, suffix.count)

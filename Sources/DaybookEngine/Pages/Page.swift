@@ -23,8 +23,8 @@ import Synchronization
 /// first four bytes of the suffix. A branch child holds the keys from its separator on; the leftmost those before it.
 /// Numbers are little-endian, heads are compared as big-endian numbers. Spec: FORMAT.md.
 ///
-/// This file reads pages; MutablePage.swift changes them. Offsets are masked and lengths clamped, so a page that rots in
-/// memory after it was checked can answer wrongly but never read outside itself.
+/// This file reads pages; Page+Changing.swift changes them. Offsets are masked and lengths clamped, so a page that is corrupted
+/// in memory after its check may give wrong answers but never reads outside itself.
 @safe struct Page {
   static let byteCount = 4096
   static let headerByteCount = 40
@@ -110,7 +110,7 @@ import Synchronization
     return Page.slotByteCount + Page.suffixLength(slot) + tail
   }
 
-  /// Bytes of the capacity that are neither used nor promised to the prefix.
+  /// Bytes of the capacity that neither cells nor the prefix use.
   var freeByteCount: Int {
     heapStart - Page.headerByteCount - cellCount * Page.slotByteCount + deadByteCount
   }
@@ -130,11 +130,11 @@ import Synchronization
     return total
   }
 
-  /// Asks for the lines of the page that a search is likely to read, all at once: header, slots and prefix. One after
-  /// the other, as the halving comes to them, they cost a cache miss each (row: kv-get-own-snapshot).
+  /// Loads the cache lines that a search is likely to read, all at once: header, slots and prefix. One by one, as a binary
+  /// search reaches them, each would be a cache miss (row: kv-get-own-snapshot).
   @inline(__always)
   func touch() {
-    // Safe: offsets inside the page. Atomic, because a load whose result nobody wants would be left out otherwise.
+    // Safe: offsets inside the page. Atomic, because the compiler would remove a plain load whose result is not used.
     var offset = 0
     while offset < 14 * 64 {
       _ = unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
@@ -157,7 +157,7 @@ import Synchronization
     let wanted = keyHead(suffix)
     var lower = 0
     var length = cellCount
-    // Branch-free halving on heads: the compiler makes this a conditional move (row: get hit).
+    // A binary search on heads without branches: the compiler makes this a conditional move (row: get hit).
     while length > 1 {
       let half = length &>> 1
       lower &+= head(lower &+ half &- 1) < wanted ? half : 0
@@ -166,7 +166,7 @@ import Synchronization
     let count = cellCount
     if lower < count && head(lower) < wanted { lower &+= 1 }
     if lower >= count || head(lower) != wanted { return (lower, false) }
-    // Equal heads: whole suffixes decide, by halving inside the run.
+    // Equal heads: compare whole suffixes, by binary search inside the run.
     var upper = count
     while lower < upper {
       let middle = (lower &+ upper) &>> 1

@@ -20,7 +20,7 @@ package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
   package let reason: Reason
   private let cause: Cause?
 
-  /// In a box, so that errors which are thrown on the path of a read stay small.
+  /// Boxed, so that errors thrown on the path of a read stay small.
   private indirect enum Cause: Sendable, Equatable { case disk(DiskFailure) }
 
   package init(offset: UInt64, reason: Reason) {
@@ -29,14 +29,14 @@ package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
     cause = nil
   }
 
-  /// The disk did not give the page, or a part of the log. Says nothing of what is in the file.
+  /// The disk could not read the page, or a part of the log. Says nothing about the content of the file.
   package init(_ failure: DiskFailure, offset: UInt64) {
     self.offset = offset
     reason = .read
     cause = .disk(failure)
   }
 
-  /// Why the disk did not give it, for the reason `read`.
+  /// Why the disk could not read it, for the reason `read`.
   package var failure: DiskFailure? {
     if case .disk(let failure)? = cause { return failure }
     return nil

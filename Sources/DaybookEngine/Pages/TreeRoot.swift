@@ -1,8 +1,8 @@
-/// The root of a tree: a page reference (zero for an empty tree), the number of records in it, and of its pages.
+/// The root of a tree: a page reference (zero for an empty tree), and how many records and pages the tree has.
 package struct TreeRoot: Sendable, Equatable {
   package var reference: UInt64
   package var count: UInt64
-  /// Kept exact by `put` and `remove`, so that a dropped tree need not be walked to know what it took.
+  /// Kept exact by `put` and `remove`, so that nobody has to walk a dropped tree to know its size.
   package var pageCount: UInt64
   package init(reference: UInt64 = 0, count: UInt64 = 0, pageCount: UInt64 = 0) {
     self.reference = reference
@@ -20,24 +20,24 @@ package struct TreeRoot: Sendable, Equatable {
     pageCount = bytes.uint64(at: offset + 16)
   }
 
-  /// No honest tree has more records, or more pages; nor have all trees of a file together.
+  /// No genuine tree has more records or pages, nor do all trees of a file together.
   static let countLimit: UInt64 = 1 << 40
-  /// Whether the counts may be those of a tree: sums of such numbers do not overflow.
+  /// Whether the counts are plausible: sums of such numbers do not overflow.
   var hasSaneCounts: Bool { count < TreeRoot.countLimit && pageCount < TreeRoot.countLimit }
 
-  /// Pages came or went. A forged tree may have fewer than go, or claim as many as there can be.
+  /// Adds or subtracts pages. A forged tree may claim fewer than are removed, or as many as there can be.
   @inline(__always)
   mutating func addPages(_ change: Int) {
     if change != 0 { pageCount = TreeRoot.sum(pageCount, change) }
   }
 
-  /// A record went, of a tree that may claim to have none.
+  /// Subtracts a record; a forged tree may claim to have none.
   @inline(__always)
   mutating func removeOne() {
     if count > 0 { count &-= 1 }
   }
 
-  /// A count and its change, kept within what a count can be.
+  /// A count plus a change, clamped to valid counts.
   static func sum(_ count: UInt64, _ change: Int) -> UInt64 {
     let limit = Int(countLimit)
     return UInt64(min(max(0, Int(clamping: min(count, countLimit)) &+ min(max(change, -limit), limit)), limit))

@@ -1,16 +1,16 @@
-/// Lists of rights, as far as the attributes of a file carry them.
+/// Access control lists, as far as the attributes of a file carry them.
 package enum AccessList {
   package static let posixName = "system.posix_acl_access"
-  /// Of a directory: what is made in it gets this one, whatever mode it is asked for.
+  /// A directory's default list: what is made in the directory gets it, whatever mode the caller asks for.
   package static let posixDefaultName = "system.posix_acl_default"
-  /// Not a name of the system's: Apple's list has calls of its own.
+  /// Our own name for Apple's list, which the system reads and writes with separate calls.
   static let appleName = "daybook.acl"
-  /// The lists that say who may do what with a file itself. No system has both.
+  /// The lists for the file itself. No system has both.
   static let ofFiles = [posixName, appleName]
 
   package static func isName(_ name: String) -> Bool { name.hasPrefix("system.") || name == appleName }
 
-  /// A POSIX list in which whoever may read may enter, too.
+  /// A POSIX list that lets everyone enter who may read.
   ///
   ///     offset  size  field
   ///          0     4  version, 2
@@ -18,7 +18,7 @@ package enum AccessList {
   ///      6+8×n     2  rights: 4 read, 2 write, 1 enter
   ///      8+8×n     4  who
   ///
-  /// Little-endian. A list of another version stays as it is.
+  /// Little-endian. A list of another version is returned as it is.
   static func entering(_ list: [UInt8]) -> [UInt8] {
     guard list.count >= 4, Array(list[..<4]) == [2, 0, 0, 0], list.count % 8 == 4 else { return list }
     var list = list

@@ -4,12 +4,12 @@
 ///     limits, tools that watch          32 GB at once    mapped, too; each file reserves 8 GB, or twice its length
 ///     iOS                              a few GB         files are read with `pread`, unless somebody asks for a mapping
 ///
-/// A reservation costs no memory, but where there are only a few gigabytes, the first file that took what it may ever need
-/// would leave nothing for the second, or for the file of a compaction.
+/// A reservation costs no memory. But where there are only a few gigabytes of addresses, a first file that reserved all it may
+/// ever need would leave none for a second file, or for the file of a compaction.
 ///
 /// Always true: the answers are the same for the life of the process. They decide what is asked for, never what is granted.
 package enum AddressSpace {
-  /// Whether there is so much that files are mapped where nobody says otherwise.
+  /// Whether there is enough for files to be mapped unless options say otherwise.
   package static let isAmple = isPlentiful || isGranted(32 << 30)
 
   private static let isPlentiful = isGranted(1 << 40)
@@ -24,11 +24,11 @@ package enum AddressSpace {
   /// What to reserve for a file of this length.
   static func reservation(forFileOf byteCount: Int) -> Int {
     if isPlentiful { return 1 << 40 }
-    // Twice the length, because a file becomes twice as long as what lives in it before it is compacted.
+    // Twice the length, because a file grows to twice its live bytes before it is compacted.
     let (twice, isTooMuch) = byteCount.multipliedReportingOverflow(by: 2)
     return max(isAmple ? 8 << 30 : 256 << 20, isTooMuch ? byteCount : twice)
   }
 
-  /// What to reserve for a file in memory, of which nobody knows how long it will be.
+  /// What to reserve for a file in memory whose final length is unknown.
   static var reservationForMemory: Int { isPlentiful ? 64 << 30 : isAmple ? 8 << 30 : 256 << 20 }
 }

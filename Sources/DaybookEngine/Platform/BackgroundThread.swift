@@ -25,9 +25,9 @@ package final class BackgroundThread: @unchecked Sendable {
     if !isJoined, process == processID() { thread.detach() }
   }
 
-  /// Waits until the closure has returned. From within the closure it returns at once, because it would wait for ever.
+  /// Waits until the closure has returned. Called from within the closure, it returns at once: it would wait for itself.
   package func join() {
-    // A child after `fork` has none of its parent's threads, and would wait for ever.
+    // A child after `fork` has none of its parent's threads, so it would wait forever.
     guard process == processID(), !thread.isCurrent else { return }
     monitor.withLock {
       guard !isJoined else { return }
@@ -37,7 +37,7 @@ package final class BackgroundThread: @unchecked Sendable {
   }
 }
 
-/// The number of the thread that asks: never 0, and no other thread has it meanwhile.
+/// The number of the calling thread: never 0, and unique among threads that run.
 @inline(__always)
 func currentThreadNumber() -> UInt {
   #if canImport(Glibc)
@@ -48,7 +48,7 @@ func currentThreadNumber() -> UInt {
   #endif
 }
 
-/// A `pthread_t`, which is a number for Glibc and a pointer for Darwin and Musl, as a number.
+/// A `pthread_t` as a number. Glibc has numbers, Darwin and Musl have pointers.
 private struct ThreadNumber: Sendable {
   private let bits: UInt
 
@@ -56,9 +56,9 @@ private struct ThreadNumber: Sendable {
     var attributes = pthread_attr_t()
     guard unsafe pthread_attr_init(&attributes) == 0 else { return nil }
     defer { _ = unsafe pthread_attr_destroy(&attributes) }
-    // A size that the system does not like leaves its default, which is larger.
+    // If the system refuses the size, its default stays, which is larger.
     _ = unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
-    // Safe: the new thread takes this reference over, or it is given back below.
+    // Safe: the new thread takes over this reference; if there is none, it is released below.
     let argument = unsafe Unmanaged.passRetained(start).toOpaque()
     #if canImport(Glibc)
       var thread = pthread_t()

@@ -2,21 +2,21 @@
 ///
 ///     key = file number, block number  ──► shard ──► slot: bytes, how many of them count, whether they passed as a page
 ///
-/// Nobody gets a pointer into it: a hit is copied out and a miss copied in, under the lock of a shard, which is never held
-/// while a disk is asked. So a block may be given up at any moment, whoever reads. Which one: a hand goes round and takes
-/// the first that was not used since it last came by; a block begins as unused, so a walk over a whole file pushes out
-/// little else than itself.
+/// Nobody gets a pointer into it. A hit is copied out and a miss is copied in, under the lock of a shard, which is never held
+/// during a disk call. So a block may be evicted at any moment, whoever reads. Eviction is the clock algorithm: a hand goes
+/// round and takes the first block that was not used since it last passed. A block starts as unused, so a walk over a whole
+/// file evicts little but itself.
 ///
-/// One cache serves all files of a database: during a compaction the old and the new one share the bound.
+/// One cache serves all files of a database: during a compaction, the old and the new file share the bound.
 ///
 /// Always true: the blocks take no more than `byteCount` bytes; a block holds bytes below the verified end of some version
 /// only, and those never change.
 @safe package final class BlockCache: @unchecked Sendable {
   static let blockByteCount = 4096
-  /// Less than this makes no sense, and is taken for this.
+  /// The smallest cache; a smaller request gets this.
   package static let minimumByteCount = 16 * blockByteCount
 
-  /// What the blocks may take.
+  /// The bound for all blocks together.
   package let byteCount: Int
   private let memory: UnsafeMutableRawPointer
   private let shards: [Shard]
@@ -47,7 +47,7 @@
 
   deinit { unsafe RawMemory.release(memory, byteCount: byteCount) }
 
-  /// A number for one more file. No two files ever have the same.
+  /// A number for one more file. No two files ever share one.
   func addFile() -> UInt64 {
     fileCount.withLock { count in
       count += 1
@@ -55,7 +55,7 @@
     }
   }
 
-  /// What the blocks take now.
+  /// What the blocks occupy now.
   package var residentByteCount: Int {
     shards.reduce(0) { $0 + $1.blockCount } * BlockCache.blockByteCount
   }
@@ -70,12 +70,12 @@
 
   private func shard(_ key: Key) -> Shard { shards[Int(key.mixed &>> 32) & (shards.count &- 1)] }
 
-  /// Copies bytes of a block out; false when it is not there, or not as far.
+  /// Copies bytes out of a block; false when the block, or the end of those bytes, is not in the cache.
   func copy(_ key: Key, from start: Int, count: Int, to target: UnsafeMutableRawPointer) -> Bool {
     unsafe shard(key).copy(key, from: start, count: count, to: target) != nil
   }
 
-  /// Copies a whole block out; nil when it is not there, else whether it passed as a page.
+  /// Copies out a whole block; nil when it is not in the cache, else whether it has passed its check as a page.
   func copyPage(_ key: Key, to target: UnsafeMutableRawPointer) -> Bool? {
     unsafe shard(key).copy(key, from: 0, count: BlockCache.blockByteCount, to: target)
   }
@@ -95,7 +95,7 @@
     var key: BlockCache.Key
     var byteCount: Int
     var isPage: Bool
-    /// Since the hand came by.
+    /// Since the hand last passed.
     var isUsed: Bool
   }
 
@@ -131,7 +131,8 @@
     monitor.lock()
     defer { monitor.unlock() }
     if let slot = index[key], let known = slots[slot] {
-      // Somebody else was faster. Bytes below the verified end are the same for everybody; who saw a later end has more.
+      // Another thread was faster. Bytes below the verified end are the same for everyone; a thread that saw a later end has
+      // more of them.
       if known.byteCount > count || known.byteCount == count && known.isPage { return }
       unsafe block(slot).copyMemory(from: bytes, byteCount: count)
       slots[slot] = Slot(key: key, byteCount: count, isPage: isPage || known.isPage, isUsed: known.isUsed)

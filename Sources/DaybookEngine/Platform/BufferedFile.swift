@@ -1,16 +1,16 @@
-/// Reads a file with `pread` through a `BlockCache`, for where mapping is no good: on a volume that may go away, a touch of
-/// a mapped page ends the process; here the call throws.
+/// Reads a file with `pread` through a `BlockCache`, for volumes that may go away: there, touching a mapped page would end the
+/// process; here the call throws.
 ///
-/// Every read names the verified end of the version that it is for, and nothing behind that end is kept: those bytes may
-/// still change. A file that is shorter than its verified end was truncated by somebody: a failed read too.
+/// Every read names the verified end of its version. Nothing behind that end is kept, because those bytes may still change. A
+/// file shorter than its verified end was truncated by someone; that counts as a failed read.
 ///
-/// Always true: what a failed read has left in memory is neither returned nor kept; no lock is held while the disk is asked.
+/// Always true: what a failed read left in memory is neither returned nor kept; no lock is held during a disk call.
 @safe final class BufferedFile: @unchecked Sendable {
   let cache: BlockCache
   private let file: any DiskFile
   private let number: UInt64
 
-  /// Longer reads go past the cache: they would push out what is used, and one call gets them anyway.
+  /// Longer reads bypass the cache: they would evict blocks in use, and one call reads them anyway.
   private static let longestCachedByteCount = 64 << 10
 
   init(_ file: any DiskFile, cache: BlockCache) {
@@ -55,7 +55,7 @@
     }
   }
 
-  /// One call for all blocks from the first that is missing.
+  /// One call reads all blocks from the first missing one on.
   private func readBlocks(_ count: Int, at offset: Int, end: Int, to target: UnsafeMutableRawPointer) throws(DiskFailure) {
     let block = BlockCache.blockByteCount
     let first = offset / block * block
@@ -65,7 +65,7 @@
     buffer.reserve(last - first)
     // Safe: the line above made room; the rest stays within what was read.
     let received = unsafe try file.read(into: buffer.base, count: last - first, at: first)
-    // The file may end before the gap behind its last frame does, and so before the verified end.
+    // The file may end within the gap behind its last frame, and so before the verified end.
     let needed = offset + count - first
     guard received >= needed else {
       throw .endOfFile(file.path, at: first + received, missing: needed - received)
@@ -84,18 +84,18 @@
     guard received == count else { throw .endOfFile(file.path, at: offset + received, missing: count - received) }
   }
 
-  /// Asks the disk again for these bytes the next time.
+  /// Drops these bytes, so that the next read asks the disk.
   func evict(_ count: Int, at offset: Int) {
     let block = BlockCache.blockByteCount
     for index in offset / block...(offset + max(count, 1) - 1) / block { cache.evict(key(index * block)) }
   }
 
-  /// Asks the disk again for everything.
+  /// Drops everything of this file.
   func evict() { cache.evict(file: number) }
 }
 
 extension DiskFailure {
-  /// The file ends where bytes were that had been verified.
+  /// The failure when the file ends before bytes that were verified.
   static func endOfFile(_ path: String, at offset: Int, missing byteCount: Int) -> DiskFailure {
     DiskFailure(.read, path: path, code: ErrorNumber.inputOutput, offset: offset, byteCount: byteCount)
   }

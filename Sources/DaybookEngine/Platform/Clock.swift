@@ -1,6 +1,6 @@
 /// Time and identity of the process, as the system tells them.
 ///
-/// Only the outermost layer calls these; everything below gets its clock handed in.
+/// Only the outermost layer calls these; the layers below are handed a clock.
 
 #if canImport(Darwin)
   import Darwin
@@ -11,12 +11,12 @@
 #endif
 
 package enum SystemClock {
-  /// Nanoseconds since some moment in the past; says nothing about the date.
+  /// Nanoseconds since some fixed moment; unrelated to the date.
   package static func monotonicNanoseconds() -> UInt64 {
     if let simulated = ThreadTime.current { return simulated.monotonicNanoseconds() }
     #if canImport(Darwin)
-      // What Darwin calls monotonic is the date minus the moment of the start, and steps back when the date is set back. This
-      // one counts while the device is awake, as waits with a limit do there.
+      // Darwin's CLOCK_MONOTONIC is the date minus the time of boot, and steps back when the date is set back. This clock
+      // counts while the device is awake, as Darwin's timed waits do.
       let time = read(CLOCK_UPTIME_RAW)
     #else
       let time = read(CLOCK_MONOTONIC)
@@ -24,20 +24,20 @@ package enum SystemClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// The time that has gone by since `monotonicNanoseconds` was `start`.
+  /// The time since `monotonicNanoseconds` was `start`.
   package static func nanoseconds(since start: UInt64) -> UInt64 { nanoseconds(from: start, to: monotonicNanoseconds()) }
 
-  /// The time between two answers of `monotonicNanoseconds`; 0 when the second is before the first. Clocks of virtual machines
-  /// have stepped back, and a difference below zero would end the process.
+  /// The time between two values of `monotonicNanoseconds`; 0 when the second is before the first. Clocks of virtual machines
+  /// have stepped back, and a negative difference would end the process.
   package static func nanoseconds(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end - start : 0 }
 
-  /// The date, as people set it: seconds since 1970 in UTC. May jump either way.
+  /// The date, as the user sets it: seconds since 1970 in UTC. May jump either way.
   package static func secondsSince1970() -> Double {
     let time = read(CLOCK_REALTIME)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
   }
 
-  /// Sleeps at least this long, interrupted by signals or not.
+  /// Sleeps at least this long, even when signals interrupt.
   package static func sleep(nanoseconds: UInt64) {
     if let simulated = ThreadTime.current { return simulated.sleep(nanoseconds: nanoseconds) }
     var request = timespec(nanoseconds: nanoseconds)
@@ -54,10 +54,10 @@ package enum SystemClock {
   }
 }
 
-/// The process that runs now. A child after `fork` has another one.
+/// The number of this process. A child after `fork` has another one.
 package func processID() -> Int32 { getpid() }
 
-/// Whether there is a process with this number; one of somebody else counts.
+/// Whether there is a process with this number, whoever it belongs to.
 package func isProcessAlive(_ process: Int32) -> Bool {
   process > 0 && (kill(process, 0) == 0 || errno == EPERM)
 }

@@ -1,48 +1,48 @@
-/// One directory that is open: all work with names inside it goes through this, and none through a path.
+/// An open directory. Work with names inside it goes through this object, never through a path.
 ///
-/// A path is walked anew by each call, and whoever may write to a directory on the way can put a link there between two
-/// calls. A directory that is open stays the one that it is, whatever becomes of its name. So names below a directory that
-/// others may write to are reached like this:
+/// Each call walks a path anew, and anyone who may write to a directory on the way can put a link there between two calls. An
+/// open directory stays the same one, whatever happens to its name. So names below a directory that others may write to are
+/// reached like this:
 ///
 ///     disk.folder(holding: "/srv/a.daybook")      by its path, through links: the database's own directory
 ///       └─ folder("a.daybook.assets")             itself, never through a link
 ///            └─ folder("3a")
 ///                 └─ open("3a7f…", .readContent)  a regular file, never a link; nobody waits for a pipe
 ///
-/// A name is one component: "", ".", ".." and names with a slash are refused. What is not of the kind that was asked for, a
-/// link above all, is `.notRegular`, and the failure names its path. The directory stays open as long as the object lives.
+/// A name is one component: "", ".", ".." and names with a slash are refused. Anything of another kind than was asked for,
+/// above all a link, is `.notRegular`, and the failure names its path. The directory stays open as long as the object lives.
 ///
 /// Threads: all calls may come from any thread at any time.
 package protocol DiskFolder: AnyObject, Sendable {
-  /// The path by which it was opened; for messages, and for what leaves the library.
+  /// The path by which it was opened, for messages and for paths that leave the library.
   var path: String { get }
-  /// Nil on a disk that knows folders by their paths alone, which has no links.
+  /// Nil on a disk that knows folders only by their paths; such a disk has no links.
   var identity: FileIdentity? { get }
 
   /// Opens a regular file, or makes one in mode `.createNew`.
   func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
-  /// Makes a file that has its attributes before it has any byte, and was never wider; nil: its owner's alone. `.exists`
-  /// when the name is taken.
-  /// - Parameter byteCount: what it will hold at most, if that is known: a disk in memory reserves no more.
+  /// Makes a file that gets its attributes before its first byte and never has wider rights; nil: only its owner may use it.
+  /// `.exists` when the name is taken.
+  /// - Parameter byteCount: the most that it will hold, if known; a disk in memory reserves no more.
   func create(_ name: String, byteCount: Int?, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFile
   /// Opens a directory in this one; `.notFound` when there is none.
   func folder(_ name: String) throws(DiskFailure) -> any DiskFolder
-  /// Makes a directory that has its attributes before it holds anything; nil: its owner's alone. `.exists` when the name
-  /// is taken.
+  /// Makes a directory that gets its attributes before it holds anything; nil: only its owner may use it. `.exists` when the
+  /// name is taken.
   func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder
   /// What it holds, by name.
   func entries() throws(DiskFailure) -> [DirectoryEntry]
-  /// The identity of what has a name, itself and not what it leads to; nil when nothing has it.
+  /// The identity of what has a name, not of what a link leads to; nil when the name is free.
   func identity(of name: String) throws(DiskFailure) -> FileIdentity?
 
-  /// Takes a name away, whatever it names but a directory.
+  /// Removes a name of anything but a directory.
   func remove(_ name: String) throws(DiskFailure)
-  /// Takes the name of a regular file away that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`;
-  /// see also `FileOwners.orOfSecondNames`.
+  /// Removes the name of a regular file that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`; see
+  /// also `FileOwners.orOfSecondNames`.
   func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
   /// Throws what `remove(_:ownedBy:)` would throw, and removes nothing.
   func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
-  /// Removes a directory that holds nothing.
+  /// Removes an empty directory.
   func removeFolder(_ name: String) throws(DiskFailure)
   /// `.foreign` when the directory itself belongs to none of `owners`.
   func requireOwner(among owners: FileOwners) throws(DiskFailure)
@@ -51,19 +51,19 @@ package protocol DiskFolder: AnyObject, Sendable {
   func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
   /// As `Disk.renameWithoutReplacing`.
   func renameWithoutReplacing(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
-  /// Gives what `name` names a second name, itself and not what it leads to; `.exists` when that is taken. Other disks and
-  /// volumes are refused.
+  /// Gives what `name` names a second name, without following a link; `.exists` when that is taken. Another disk or volume is
+  /// refused.
   func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
-  /// Makes `name` a copy of a file that shares its blocks until one of them changes; false where that cannot be. Then
-  /// nothing has been made.
+  /// Makes `name` a copy of a file that shares its blocks until one of the two changes. False, and nothing is made, where that
+  /// is impossible.
   func clone(_ source: any DiskFile, to name: String) throws(DiskFailure) -> Bool
 
   /// Its own attributes.
   func attributes() throws(DiskFailure) -> FileAttributes
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
   /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be
-  /// synced alone: then all of its volume is, by way of what has the name.
-  /// - Parameter name: one of its names; failures tell of it.
+  /// synced by itself; then its whole volume is synced, through the file with the name.
+  /// - Parameter name: one of its names, for failures.
   func sync(holding name: String) throws(DiskFailure)
 }
 

@@ -1,14 +1,14 @@
-/// Who may do what with a file, and what a system keeps beside its bytes: what a copy that takes a file's place has, too.
+/// Who may do what with a file, and what a system keeps beside its bytes. A copy that takes a file's place gets the same.
 ///
-/// A copy is made for its owner alone, gets its attributes, and only then its bytes: nobody reads for a moment what he may
-/// not. Where the system refuses a part (only a superuser gives files away, some volumes know no owners), the rest is
-/// narrowed: a copy may be for fewer people than its original, never for more.
+/// A copy is made for its owner alone, then gets its attributes, and only then its bytes, so nobody can read it early. Where
+/// the system refuses a part (only a superuser gives files away, some volumes know no owners), the other rights are narrowed: a
+/// copy may be open to fewer people than its original, never to more.
 package struct FileAttributes: Hashable, Sendable {
-  /// Rights as `chmod` counts them, without the kind of file.
+  /// Permission bits as in `chmod`, without the kind of file.
   package var mode: UInt32
   package var owner: UInt32
   package var group: UInt32
-  /// Extended attributes by name. Lists of rights are among them (POSIX ACLs on Linux; Apple's under a name of our own).
+  /// Extended attributes by name. Access control lists are among them (POSIX ACLs on Linux; Apple's under a name of our own).
   package var extended: [String: [UInt8]]
 
   package init(mode: UInt32, owner: UInt32 = 0, group: UInt32 = 0, extended: [String: [UInt8]] = [:]) {
@@ -18,7 +18,7 @@ package struct FileAttributes: Hashable, Sendable {
     self.extended = extended
   }
 
-  /// What a new file has, before the process's mask.
+  /// The attributes of a new file, before the process's mask.
   package static let ofNewFile = FileAttributes(mode: 0o644)
   package static let ofNewDirectory = FileAttributes(mode: 0o755)
 
@@ -29,8 +29,8 @@ package struct FileAttributes: Hashable, Sendable {
     return result
   }
 
-  /// The same for a directory of what belongs to this file: whoever may read may enter. Its owner may do everything there, also
-  /// where he may only read the file: an open that may write goes on when that right is taken away.
+  /// The same for a directory of files that belong to this file: everyone who may read may enter. Its owner may do everything
+  /// there even if the file is read-only for him: an open for writing goes on when that right is taken away.
   package var ofDirectory: FileAttributes {
     var result = self
     result.mode |= (mode & 0o444) >> 2 | 0o700
@@ -38,32 +38,32 @@ package struct FileAttributes: Hashable, Sendable {
     return result
   }
 
-  /// The same for content that belongs to this file and never changes: whoever may read this one may read it.
+  /// The same for content that belongs to this file and never changes: everyone who may read this file may read it.
   package var ofContent: FileAttributes {
     var result = self
     result.mode = mode & 0o444 | 0o400
     return result
   }
 
-  /// The same for a file of notes, which all who write keep.
+  /// The same for a file of bookkeeping, which every writer updates.
   package var ofBookkeeping: FileAttributes {
     var result = self
     result.mode = mode & 0o666 | 0o600
     return result
   }
 
-  /// What may be given to a copy that belongs to somebody else than the original, so that nobody has more rights than there.
-  /// - Parameter keepsLists: whether every list of rights can be given to it as well.
+  /// The attributes for a copy whose owner is not the original's, so that nobody gets more rights than on the original.
+  /// - Parameter keepsLists: whether the copy can have every access control list, too.
   package func narrowed(keepsOwner: Bool, keepsGroup: Bool, keepsLists: Bool) -> FileAttributes {
     var result = self
-    // Names that no list holds back any more have what all others have.
+    // Users that a list restricted would now have the rights of all others.
     let losesList = extended.keys.contains { AccessList.isName($0) } && !(keepsLists && keepsGroup)
     if losesList {
       result.extended = extended.filter { !AccessList.isName($0.key) }
       result.mode &= 0o700
     }
     if !keepsGroup {
-      // Members of the one group are among all others now, and some of all others are members of the other one.
+      // Members of the old group now count as others, and some others are members of the new group.
       let both = result.mode >> 3 & result.mode & 0o7
       result.mode = result.mode & ~0o2077 | both << 3 | both
     }
@@ -76,7 +76,7 @@ package struct FileAttributes: Hashable, Sendable {
 }
 
 extension Disk {
-  /// Creates a file that has its attributes before it has any byte. Like `.createNew` else.
+  /// Creates a file that gets its attributes before its first byte. Otherwise like `.createNew`.
   package func create(
     _ path: String, byteCount: Int? = nil, like attributes: FileAttributes
   ) throws(DiskFailure) -> any DiskFile {
@@ -90,7 +90,7 @@ extension Disk {
     return file
   }
 
-  /// Makes a directory that has its attributes before it holds anything; `.exists` when the name is taken.
+  /// Makes a directory that gets its attributes before it holds anything; `.exists` when the name is taken.
   package func makeDirectory(_ path: String, like attributes: FileAttributes) throws(DiskFailure) {
     try makePrivateDirectory(path)
     do { try setAttributes(attributes, of: path) } catch {

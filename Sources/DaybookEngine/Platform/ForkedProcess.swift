@@ -1,12 +1,12 @@
 /// What a child process after `fork` must leave alone: the stores that its parent has open.
 ///
-/// A child has the parent's memory and shares its open descriptions, so its bytes would go into the parent's log, and a lock
-/// that it gives back is given back for both. Threads it has none: whoever waits for one waits for ever. So the child's copy
-/// of every open store is marked as forked in the moment of the fork, before anything else runs there. Nothing has to be
-/// looked at on the path of a read or a commit: a forked store counts as closed and as dead, and says why when it refuses.
+/// A child has the parent's memory and shares its open descriptions. Its bytes would go into the parent's log, and a lock that
+/// it releases is released for both. It has none of the parent's threads, so waiting for one would never end. Therefore the
+/// child's copy of every open store is marked as forked at the moment of the fork, before anything else runs there. The paths
+/// of a read and a commit need no extra test: a forked store counts as closed and as dead, and says why when it refuses.
 ///
-/// Always true: in a child all stores that were open in the parent are forked. (A child made by a bare system call
-/// runs no such code; the doors that write or wait compare the number of the process, too.)
+/// Always true: in a child all stores that were open in the parent are forked. (A child made by a bare system call runs no such
+/// code; so functions that write or wait also compare the process number.)
 
 #if canImport(Darwin)
   import Darwin
@@ -16,16 +16,16 @@
   import Glibc
 #endif
 
-/// What is told of a fork, in the child.
+/// Something that is told of a fork, in the child.
 protocol ForkObserver: AnyObject {
-  /// Takes no lock and waits for nobody: whoever held a lock in the parent does not exist here.
+  /// Takes no lock and waits for nobody: a thread that held a lock in the parent does not exist here.
   func didFork()
 }
 
 @safe enum ForkedProcess {
   /// Held while the process forks, so that the child finds the set whole.
   private static let monitor = Monitor()
-  /// Addresses of those who are told. Guarded by `monitor`.
+  /// The observers, by address. Guarded by `monitor`.
   nonisolated(unsafe) private static var observers: [UInt: @Sendable () -> Void] = [:]
 
   private static let isWatching: Bool = {
@@ -39,10 +39,10 @@ protocol ForkObserver: AnyObject {
       }) == 0
   }()
 
-  /// From here on the observer is told. It calls `forget` before it goes away.
+  /// From here on the observer is told. It calls `remove` before it goes away.
   static func add(_ observer: some ForkObserver & Sendable) {
     precondition(isWatching, "the system has room for three addresses")
-    // Safe: `forget` removes the reference before the object goes away; the monitor guards the set.
+    // Safe: `remove` takes out the reference before the object goes away; the monitor guards the set.
     let reference = unsafe Unmanaged.passUnretained(observer)
     let address = unsafe UInt(bitPattern: reference.toOpaque())
     let told = unsafe reference

@@ -11,7 +11,7 @@ package struct LockTable {
 
   package init() {}
 
-  /// Takes a lock for a description, or changes the strength of the one it holds; false when another is in the way.
+  /// Takes a lock for a description, or changes the strength of the lock it holds; false when another lock is in the way.
   package mutating func take(_ byte: LockByte, _ strength: LockStrength, for description: Int) -> Bool {
     switch (owners[byte], strength) {
     case (nil, .exclusive):

@@ -1,13 +1,13 @@
 /// A value that only one thread at a time can reach.
 ///
-/// Like the standard library's `Mutex`, which on Linux the thread sanitizer cannot see: it would report every value
-/// guarded by one as a race, and hide the true reports among them.
+/// Like the standard library's `Mutex`. The thread sanitizer cannot see that one on Linux: it would report every value that a
+/// `Mutex` guards as a race, and true reports would drown among them.
 package final class Locked<Value>: @unchecked Sendable {
   private let monitor: Monitor
   private var value: Value
 
-  /// - Parameter spansDiskCalls: it is held while the disk is asked, so a scheduler decides about it. Others are held for
-  ///   moments, and never where anybody waits.
+  /// - Parameter spansDiskCalls: the lock is held during disk calls, so a scheduler must decide about it. Other locks are held
+  ///   for moments only, and never while their holder waits.
   package init(_ value: Value, spansDiskCalls: Bool = false) {
     monitor = spansDiskCalls ? Monitor() : Monitor(isScheduled: false)
     self.value = value

@@ -1,7 +1,7 @@
 /// A disk made of memory: the files of `Database.inMemory()`, gone with the disk.
 ///
-/// A file is one large reservation of zeroed memory, so its content never moves while it grows, and a reader looks at
-/// it in place as it would at a mapping. Memory is used only for what was written. Syncing has nothing to do.
+/// A file is one large reservation of zeroed memory, so its content never moves while it grows, and a reader looks at it in
+/// place as it would at a mapping. Memory is used only for what was written. A sync does nothing.
 ///
 /// Always true: a file lives as long as a name or an open description leads to it; one lock guards all of a disk.
 import Synchronization
@@ -10,7 +10,7 @@ package final class MemoryDisk: Disk {
   fileprivate struct State {
     var files: [String: MemoryContent] = [:]
     var directories: Set<String> = []
-    /// Of those that were given any.
+    /// Only of directories that were given some.
     var directoryAttributes: [String: FileAttributes] = [:]
     var inodeCount: UInt64 = 0
     var descriptionCount = 0
@@ -22,12 +22,12 @@ package final class MemoryDisk: Disk {
 
   private static let deviceCount = Atomic<UInt64>(0)
 
-  /// A device number that no other disk in this process has, and no disk of the system either.
+  /// A device number that no other disk in this process has, and no disk of the system.
   package static func newDevice() -> UInt64 {
     1 << 63 | deviceCount.add(1, ordering: .relaxed).newValue
   }
 
-  /// - Parameter maximumFileByteCount: address space for each file; less is taken where the system grants less.
+  /// - Parameter maximumFileByteCount: address space for each file; less where the system grants less.
   package init(maximumFileByteCount: Int = AddressSpace.reservationForMemory) {
     self.maximumFileByteCount = maximumFileByteCount
   }
@@ -36,7 +36,7 @@ package final class MemoryDisk: Disk {
     try open(path, mode, maximum: maximumFileByteCount)
   }
 
-  /// Assets are many; each takes the address space of its own bytes and no more.
+  /// There may be many assets, so each takes address space for its own bytes and no more.
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
     let page = SystemCall.memoryPageByteCount
     return try open(path, .createNew, maximum: max(1, (byteCount + page - 1) / page) * page)
@@ -54,7 +54,7 @@ package final class MemoryDisk: Disk {
     state.withLock { $0.directoryAttributes[path] = FileAttributes(mode: 0o700) }
   }
 
-  /// Numbers that nobody is bound by: whoever reaches a file in memory is this library.
+  /// Attributes without effect: only this library reaches a file in memory.
   package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
     try state.withLock { (state) throws(DiskFailure) in
       if let content = state.files[path] { return content.attributes }
@@ -143,7 +143,7 @@ package final class MemoryDisk: Disk {
 
   package func syncDirectory(holding path: String) throws(DiskFailure) {}
 
-  /// Nothing is shared here: copying memory is what a clone would save.
+  /// Nothing can be shared here: a clone would copy the memory.
   package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool { false }
 
   package func link(_ source: String, to target: String) throws(DiskFailure) {
@@ -202,14 +202,14 @@ package final class MemoryDisk: Disk {
     self.capacity = capacity
   }
 
-  // Safe: the last description and the last name are gone, so nobody reads any more.
+  // Safe: the last description and the last name are gone, so nobody reads.
   deinit { unsafe RawMemory.release(base, byteCount: capacity) }
 }
 
 /// One open description of a file in memory.
 @safe private final class MemoryFile: DiskFile, @unchecked Sendable {
   let path: String
-  /// Kept until the object goes, closed or not, so that `base` never leads into memory of somebody else.
+  /// Kept until this object goes, closed or not, so that `base` never leads into other memory.
   private let content: MemoryContent
   private let disk: MemoryDisk
   private let description: Int
@@ -276,7 +276,7 @@ package final class MemoryDisk: Disk {
 
   func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? { nil }
 
-  /// Whoever reaches a file in memory is this library.
+  /// Does nothing: only this library reaches a file in memory.
   func makeReadOnly() throws(DiskFailure) {}
 
   func linkCount() throws(DiskFailure) -> Int {
@@ -304,7 +304,7 @@ package final class MemoryDisk: Disk {
 
   func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try locked(.lock) { () throws(DiskFailure) in
-      // As the system does: an exclusive lock needs a description that may write.
+      // As in the system, an exclusive lock needs a description that may write.
       if strength == .exclusive { try checkWritable(.lock, byte.rawValue, 1) }
       return content.locks.take(byte, strength, for: description)
     }

@@ -18,8 +18,8 @@
   private static let conditionCount = 2
   private static let everybody = 0
   private static let line = 1
-  /// Made on a thread whose waits a scheduler decides: others like it ask that one here. A flag beside the mutex, so that
-  /// looking costs a branch that always goes the same way.
+  /// Made on a thread whose waits a scheduler decides; such threads ask their scheduler here. A flag beside the mutex, so that
+  /// the test costs one well predicted branch.
   private let isScheduled: Bool
 
   package convenience init() { self.init(isScheduled: ThreadTime.waits != nil) }
@@ -73,7 +73,7 @@
     return try body()
   }
 
-  /// Lets go of the lock until signalled, then holds it again. May return for no reason: look at the state in a loop.
+  /// Releases the lock until signalled, then takes it again. May return without a signal: test the state in a loop.
   package func wait(at number: Int = everybody) {
     if isScheduled, let waits = ThreadTime.waits {
       _ = waits.wait(self, at: number, nanoseconds: nil)
@@ -82,29 +82,29 @@
     _ = unsafe pthread_cond_wait(condition(number), mutex)
   }
 
-  /// The same with a limit; false when the time is over. Counts on the monotonic clock.
+  /// The same with a time limit; false when the time is over. Uses the monotonic clock.
   package func wait(nanoseconds: UInt64) -> Bool {
     if isScheduled, let waits = ThreadTime.waits {
       return waits.wait(self, at: Monitor.everybody, nanoseconds: nanoseconds)
     }
-    // A century is for ever, and no sum below overflows.
+    // A century is long enough, and with it no sum below overflows.
     let limit = min(nanoseconds, 100 * 365 * 86_400 * 1_000_000_000)
     return unsafe Monitor.wait(condition(Monitor.everybody), mutex, nanoseconds: limit) != ETIMEDOUT
   }
 
-  /// The same among waiters of whom only one can go on.
+  /// Waits in the line, where only one can go on at a time.
   package func waitInLine() { wait(at: Monitor.line) }
 
-  /// Wakes one of those who wait in line, and everybody who does not.
+  /// Wakes one waiter in the line, and all who wait outside it.
   package func wakeNext() {
     signal(at: Monitor.line)
     broadcast(at: Monitor.everybody)
   }
 
-  /// Wakes one of those who wait in line.
+  /// Wakes one waiter in the line.
   package func signalLine() { signal(at: Monitor.line) }
 
-  /// Wakes everybody who does not wait in line.
+  /// Wakes all who wait outside the line.
   package func wakeOutsideLine() { broadcast(at: Monitor.everybody) }
 
   /// Wakes one waiter at a condition.
@@ -132,7 +132,7 @@
 
   private static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 {
     #if canImport(Glibc)
-      // Whoever finds it locked looks a few times more before falling asleep.
+      // A thread that finds it locked tries a few times more before it sleeps.
       var attributes = pthread_mutexattr_t()
       _ = unsafe pthread_mutexattr_init(&attributes)
       defer { _ = unsafe pthread_mutexattr_destroy(&attributes) }
@@ -145,7 +145,7 @@
 
   private static func initialize(_ condition: UnsafeMutablePointer<pthread_cond_t>) -> Int32 {
     #if canImport(Darwin)
-      // Darwin cannot choose a condition's clock, but it waits for relative times, which is as good.
+      // Darwin cannot choose a condition's clock, but it can wait for a relative time, which serves as well.
       return unsafe pthread_cond_init(condition, nil)
     #else
       var attributes = pthread_condattr_t()
@@ -170,7 +170,7 @@
   }
 }
 
-/// Lets another thread run that waits for this processor.
+/// Lets another thread run, if one waits for this processor.
 func yieldProcessor() {
   if let waits = ThreadTime.waits { return waits.yield() }
   _ = sched_yield()

@@ -1,4 +1,4 @@
-/// A folder that outputs go into, found or made, and open from then on: a link that takes its name later changes nothing.
+/// A folder for outputs, found or made. It stays open, so a link that takes its name later changes nothing.
 package final class OutputFolder {
   /// Closes with the last reference.
   final class Descriptor {
@@ -10,7 +10,8 @@ package final class OutputFolder {
   let descriptor: Descriptor
   package let path: String
 
-  /// Opens the folder of a path, and makes it, and those above it, where there are none. A link must be ours or root's.
+  /// Opens the folder at a path; makes it, and those above it, where they are missing. A link must belong to this user or to
+  /// root.
   package init(_ path: String, _ rules: OutputRules) throws(OutputFault) {
     self.path = path
     do throws(OutputProblem) {
@@ -36,7 +37,7 @@ package final class OutputFolder {
         do throws(SystemError) { try SystemCall.makeDirectory(in: folder.number, name, rights: mode) } catch {
           guard error.code == ErrorNumber.exists else { throw error }
         }
-        // It got another group than folders of this kind give, or a list of rights: nobody has put anything into it yet.
+        // It got an unexpected group, or an access control list. Narrow it now, while it is still empty.
         let made = try OutputCall.status(of: name, in: folder.number)
         guard let made, made.kind == .folder, made.owner == SystemCall.effectiveUser else { return }
         guard made.group != group || OutputRules.isForFew(mode) else { return }

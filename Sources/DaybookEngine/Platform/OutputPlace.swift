@@ -1,17 +1,18 @@
-/// Where an output goes that a person has named: a file that is put in place when all of it is there, or a pipe or device
-/// that takes the bytes as they come.
+/// Where an output goes that the user has named: a file that is put in place when it is complete, or a pipe or device that
+/// takes the bytes as they come.
 ///
 ///     a free name, a regular file   a new file in the same folder, under a name of its own, that takes the name at the end
 ///     a pipe, a character device    is written to, if it is ours or root's; a pipe must have a reader
 ///     /dev/stdout, /dev/fd/N        what has that number already
 ///     a link                        leads to one of these if it is ours or root's
 ///
-/// Everything else is refused, and so is a part of the database that is being read, by whatever name. A name that was looked
-/// at is not walked again: the folder stays open, the new file is renamed inside it, and afterwards the name must lead to it.
+/// Everything else is refused, and so is any part of the database that is being read, by whatever name. A path is walked only
+/// once: the folder stays open, the new file is renamed inside it, and then the name must lead to that file.
 ///
-/// Always true: what is made is never wider than `OutputRules.attributes`, not even for a moment. Belongs to one thread.
+/// Always true: what is made never has wider rights than `OutputRules.attributes`, not even for a moment. Belongs to one
+/// thread.
 package final class OutputPlace {
-  /// What has the bytes: a file that has no name of its own yet, or what was there already.
+  /// What takes the bytes: a file that does not have its final name yet, or what was there already.
   private enum Target {
     case file(OutputFolder.Descriptor, name: String, temporary: String, identity: FileIdentity)
     case stream
@@ -21,10 +22,10 @@ package final class OutputPlace {
   private let descriptor: Int32
   private var target: Target
   private let rules: OutputRules
-  /// Whether a person sees what is written.
+  /// Whether a person sees the output.
   package let isTerminal: Bool
 
-  /// Prepares the output of a path.
+  /// Prepares the output at a path.
   package init(_ path: String, _ rules: OutputRules) throws(OutputFault) {
     self.path = path
     self.rules = rules
@@ -46,7 +47,7 @@ package final class OutputPlace {
     isTerminal = !isFile && OutputCall.isTerminal(descriptor)
   }
 
-  /// Prepares a file in a folder of outputs. What has the name is never followed, and must be a regular file if it is there.
+  /// Prepares a file in a folder of outputs. A link with the name is not followed; what has the name must be a regular file.
   package init(_ name: String, in folder: OutputFolder, _ rules: OutputRules) throws(OutputFault) {
     path = folder.path + "/" + name
     self.rules = rules
@@ -63,7 +64,7 @@ package final class OutputPlace {
   deinit {
     SystemCall.close(descriptor)
     guard case .file(let folder, _, let temporary, let identity) = target else { return }
-    // Not finished. The name is random, and still ours unless somebody else plays with names here.
+    // Not finished: remove the temporary file. Its name is random; make sure that it is still the same file.
     guard let status = try? OutputCall.status(of: temporary, in: folder.number), status.identity == identity else { return }
     try? SystemCall.unlink(in: folder.number, temporary)
   }
@@ -74,12 +75,12 @@ package final class OutputPlace {
     }
   }
 
-  /// Gives a file its name, in the place of what has it; its bytes are on the disk by then. Does nothing for a pipe or device.
+  /// Syncs the file and gives it its name, replacing what has it. Does nothing for a pipe or device.
   package func finish() throws(OutputFault) {
     guard case .file(let folder, let name, let temporary, let identity) = target else { return }
     do throws(OutputProblem) {
       try OutputProblem.on { () throws(SystemError) in try SystemCall.sync(descriptor, .full) }
-      // A database may have been put there meanwhile.
+      // Someone may have put a database there in the meantime.
       let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: folder.number) }
       if let status { try rules.check(status) }
       try OutputProblem.on { () throws(SystemError) in
@@ -91,7 +92,7 @@ package final class OutputPlace {
     } catch { throw OutputFault(error, path: path) }
   }
 
-  /// What a number leads to, when standard output and its like are written to as they are.
+  /// What a descriptor leads to, for standard output and the like, which are written to as they are.
   package static func identity(ofDescriptor number: Int32) -> FileIdentity? {
     try? OutputCall.status(of: number).identity
   }
@@ -109,7 +110,7 @@ package final class OutputPlace {
       let descriptor = try makeNew(temporary, folder, mode)
       do throws(SystemError) {
         let status = try OutputCall.status(of: descriptor)
-        // It got another group than folders of this kind give.
+        // It got an unexpected group.
         if status.group != group { try OutputCall.setRights(status.mode & 0o700, of: descriptor) }
         return (descriptor, .file(folder, name: name, temporary: temporary, identity: status.identity))
       } catch {
@@ -120,8 +121,8 @@ package final class OutputPlace {
     }
   }
 
-  /// A folder may give what is made in it a list of rights, and then some may read whom the mode leaves out. Such a file was
-  /// open to them for a moment, so another takes its place, which is its owner's alone.
+  /// A folder may give new files an access control list that lets in users whom the mode excludes. Such a file was open to them
+  /// for a moment, so another file takes its place, which only its owner may use.
   private static func makeNew(
     _ name: String, _ folder: OutputFolder.Descriptor, _ mode: UInt32
   ) throws(SystemError) -> Int32 {
@@ -138,7 +139,7 @@ package final class OutputPlace {
     return try SystemCall.open(in: folder.number, name, .createNew, rights: mode & 0o700)
   }
 
-  /// A pipe or a device, if it is ours or root's: another one's would hand the records to that one.
+  /// A pipe or a device, if it belongs to this user or to root: anyone else's would hand the records to that user.
   private static func open(
     _ name: String, _ folder: OutputFolder.Descriptor, _ status: NameStatus?
   ) throws(OutputProblem) -> Int32 {

@@ -1,18 +1,18 @@
-/// What an output must not be, and for whom it may be: made from the database that it tells of.
+/// What an output must not overwrite, and who may read it. Made from the database whose records it holds.
 package struct OutputRules {
-  /// The database's file, by whatever name: the one that is open, and the one that a compaction has put in its place.
+  /// The database's file, under any name: the one that is open, and the one that a compaction has put in its place.
   private let files: Set<FileIdentity>
-  /// The folder that holds it, and its name there: names derived from it belong to the database.
+  /// The folder that holds it, and its name there. Names derived from that name belong to the database.
   private let home: FileIdentity?
   private let name: String
-  /// Nothing below this folder is written.
+  /// The folder of contents; nothing below it is written.
   private let contents: FileIdentity?
   /// Whether a file is one of the contents. Asked only about files with several names: the others are below `contents`.
   private let isContent: (FileIdentity) -> Bool
-  /// Nobody may do more with the output than with a file that has these; nil: as the process's mask says.
+  /// Nobody gets more rights on the output than on a file with these; nil: the process's mask decides.
   private let attributes: FileAttributes?
 
-  /// - Parameter path: of the database, resolved.
+  /// - Parameter path: the path of the database, resolved.
   package init(
     path: String, file: FileIdentity, attributes: FileAttributes?, on disk: any Disk,
     isContent: @escaping (FileIdentity) -> Bool
@@ -26,7 +26,7 @@ package struct OutputRules {
     contents = try disk.identity(of: path + ".assets")
   }
 
-  /// Whether standard output, for example, leads into the database.
+  /// Whether this is the database's file, for example behind standard output.
   package func forbids(_ identity: FileIdentity) -> Bool { files.contains(identity) }
 
   func check(_ present: NameStatus) throws(OutputProblem) {
@@ -41,7 +41,7 @@ package struct OutputRules {
     try check(folder, identity)
   }
 
-  /// A folder must not be, nor lie in, that of the contents.
+  /// Throws when a folder is the folder of contents, or lies in it.
   func check(_ folder: OutputFolder.Descriptor, _ identity: FileIdentity) throws(OutputProblem) {
     guard let contents else { return }
     var (folder, identity) = (folder, identity)
@@ -51,7 +51,7 @@ package struct OutputRules {
         let parent = OutputFolder.Descriptor(try OutputCall.openFolder("..", in: folder.number))
         above = (parent, try OutputCall.status(of: parent.number).identity)
       } catch {
-        // Nobody who may not look up there can have come down from there; only what is below counts.
+        // A user who may not look up there cannot have come down from there; only the folders below matter.
         guard error.code == ErrorNumber.permission else { throw .system(error) }
         return
       }
@@ -70,11 +70,11 @@ package struct OutputRules {
       || rest.hasPrefix(".discarded-")
   }
 
-  /// Whether the group may do something that all others may not: a list of rights, which the group's part of a mode cuts down,
-  /// may then give that to others.
+  /// Whether the group has a right that all others do not have. The group bits of a mode also limit an access control list,
+  /// which could then give that right to others.
   static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
 
-  /// The rights that something made in a folder is asked for, which the process's mask narrows, and the group it will have.
+  /// The mode to ask for when something is made in a folder, before the process's mask, and the group it will have.
   func mode(
     of present: NameStatus?, in folder: OutputFolder.Descriptor, isFolder: Bool
   ) throws(SystemError) -> (mode: UInt32, group: UInt32) {
@@ -92,7 +92,7 @@ package struct OutputRules {
     var mode: UInt32 = 0o666
     if let attributes { mode &= share(attributes) }
     if let present { mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group)) }
-    // Whoever makes it may always write it, and whoever may read what is in a folder may enter it.
+    // Its maker may always write it, and everyone who may read the files of a folder may enter it.
     mode = isMutant("output-rights-not-kept") ? 0o666 : mode | 0o600
     return (isFolder ? mode | (mode & 0o444) >> 2 : mode, group)
   }

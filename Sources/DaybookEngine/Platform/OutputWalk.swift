@@ -1,13 +1,13 @@
-/// The way from a path to a name in an open folder, through links of ours and of root's.
+/// The walk from a path to a name in an open folder, through links of this user and of root.
 struct OutputWalk {
   enum End {
     case name(String, OutputFolder.Descriptor, NameStatus?)
-    /// What has this number already.
+    /// The path names a descriptor that is open already.
     case descriptor(Int32)
   }
 
   let end: End
-  /// As many links as Linux follows.
+  /// As many links as Linux follows in one path.
   private static let maximumLinkCount = 40
 
   /// - Parameter endsInFolder: whether the last name may be `.` or `..`.
@@ -47,7 +47,7 @@ struct OutputWalk {
     throw .system(SystemError(code: ErrorNumber.tooManyLinks))
   }
 
-  /// Whoever this is could do all that we can, or is who we are.
+  /// This process's user, or root, who could do all that we can.
   static func isTrusted(_ owner: UInt32) -> Bool { owner == SystemCall.effectiveUser || owner == 0 }
 
   static func withoutEndingSlashes(_ path: String) -> String {
@@ -56,10 +56,11 @@ struct OutputWalk {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Up to the name: "/" ends in its slash already.
+  /// The bytes in front of the name: "/" ends in its slash already.
   private static func byteCount(ofHolder holder: String) -> Int { holder == "/" ? 1 : holder.utf8.count + 1 }
 
-  /// Opening one of these anew would be another place in the same file, and for a pipe or a socket nothing at all.
+  /// The descriptor that a path names. Opening such a path anew would give another position in the same file, and fail for a
+  /// socket.
   private static func descriptor(named path: String) -> Int32? {
     switch path {
     case "/dev/stdout": return 1

@@ -1,7 +1,7 @@
 /// A folder of a disk that keeps whole paths in a table: it has no links, so a path leads where it led before.
 ///
-/// Each call is one call of the disk (two where a file is made with attributes), so that a simulated disk counts, fails and
-/// forgets them as ever.
+/// Each call is one call of the disk (two where a file is made with attributes), so a simulated disk counts them, fails them
+/// and loses their effects as usual.
 package final class PathFolder: DiskFolder {
   package let path: String
   private let disk: any Disk

@@ -1,4 +1,4 @@
-/// Large runs of zeroed memory straight from the system, costing nothing until they are touched.
+/// Large runs of zeroed memory from the system, which cost nothing until they are touched.
 ///
 /// For what must not move while it grows: the content of a file in memory, the pages of a long transaction.
 
@@ -17,7 +17,7 @@ package enum RawMemory {
     return unsafe SystemCall.mapZeroed(byteCount: byteCount)
   }
 
-  /// The same for much that is used all over, in large pages where the system has any. The length is a multiple of 2 MB.
+  /// The same for memory that is used throughout, in large pages where the system has them. The length is a multiple of 2 MB.
   static func reserveZeroedInLargePages(byteCount: Int) -> UnsafeMutableRawPointer? {
     unsafe SystemCall.mapZeroedInLargePages(byteCount: byteCount)
   }
@@ -63,13 +63,13 @@ package enum RawMemory {
     _ = unsafe memset(target, 0, byteCount)
   }
 
-  /// Whether memory holds nothing but one byte, again and again. The C library's comparison, for the same reason.
+  /// Whether every byte of memory has one value. Uses the C library's comparison, for the same reason.
   static func isFilled(_ memory: UnsafeMutableRawPointer, byteCount: Int, with byte: UInt8) -> Bool {
     // Safe: the caller owns `byteCount` bytes at `memory`; each is compared with the one before it.
     unsafe memory.load(as: UInt8.self) == byte && memcmp(memory, memory + 1, byteCount - 1) == 0
   }
 
-  /// The same with another byte.
+  /// Fills memory with one byte.
   static func fill(_ target: UnsafeMutableRawPointer, byteCount: Int, with byte: UInt8) {
     // Safe: as above.
     _ = unsafe memset(target, Int32(byte), byteCount)

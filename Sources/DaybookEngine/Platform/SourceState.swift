@@ -1,7 +1,7 @@
-/// What a file of somebody else was when it was looked at, to tell whether what is opened later is still the same.
+/// The state of an application's file when it was examined, to tell later whether the file that is opened is still the same.
 ///
-/// Between a look and an opening a name may come to lead elsewhere, and size and time of a file can be given to any other by
-/// whoever owns that one. Which file it is cannot.
+/// In between, the name may come to lead elsewhere. The owner of another file can give it the same size and time, but not the
+/// same identity.
 package struct SourceState: Sendable, Hashable {
   package let identity: FileIdentity
   package let byteCount: Int
@@ -25,9 +25,9 @@ extension SystemDisk {
     }
   }
 
-  /// The state of a file below a folder, by a way without links: whoever may rename things there cannot lead it out.
+  /// The state of a file below a folder, reached without links: someone who may rename things there cannot lead us outside.
   /// - Parameters:
-  ///   - path: the names of folders, and of the file.
+  ///   - path: the names of the folders, then of the file.
   ///   - root: the folder; its own path may lead through links.
   /// - Throws: `.notRegular` when a name on the way is a link, or the last one no regular file.
   package static func sourceState(of path: [String], below root: String) throws(DiskFailure) -> SourceState {
@@ -45,7 +45,7 @@ extension SystemDisk {
     } catch { throw DiskFailure(.status, path: all, code: error.code) }
   }
 
-  /// Opens a file as `openSource` does, if it is still what it was; else nil.
+  /// Opens a file as `openSource` does; nil if it has changed since.
   package static func openSource(_ path: String, ifStill known: SourceState) throws(DiskFailure) -> (any DiskFile)? {
     let file = try openSource(path)
     do {

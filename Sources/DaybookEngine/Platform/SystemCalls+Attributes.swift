@@ -1,7 +1,8 @@
-/// The system's calls for rights, owners and extended attributes of files.
+/// The system's calls for permissions, owners and extended attributes of files.
 ///
-/// Linux has the calls for extended attributes in a header that Swift does not import, so they are looked up by name; a
-/// library without them keeps none. Apple's lists of rights are not among the extended attributes and have their own calls.
+/// Linux declares the calls for extended attributes in a header that Swift does not import, so they are looked up by name;
+/// where the library lacks them, no extended attributes are kept. Apple's access control lists are not extended attributes and
+/// have their own calls.
 
 #if canImport(Darwin)
   import Darwin
@@ -12,7 +13,7 @@
 #endif
 
 extension SystemCall {
-  /// Everything that a copy of the file should have, too.
+  /// Everything that a copy of the file should get.
   static func attributes(_ descriptor: Int32) throws(SystemError) -> FileAttributes {
     var status = stat()
     // Safe: the structure outlives the call.
@@ -22,8 +23,8 @@ extension SystemCall {
       extended: try extendedAttributes(descriptor))
   }
 
-  /// Gives a file its attributes, and less than that where the system refuses a part: see `FileAttributes.narrowed`. A list of
-  /// rights that it has got from its directory goes: the mode would let those in whom that list names.
+  /// Gives a file its attributes, or fewer where the system refuses a part: see `FileAttributes.narrowed`. An access control
+  /// list that it inherited from its directory is removed: with the new mode, it would let in the users that it names.
   static func setAttributes(_ wanted: FileAttributes, of descriptor: Int32) throws(SystemError) {
     var status = stat()
     // Safe: the structure outlives the call; the same for the second look.
@@ -32,13 +33,13 @@ extension SystemCall {
     if status.st_uid != owner || status.st_gid != group {
       if fchown(descriptor, owner, group) != 0 {
         guard isRefusal(errno) else { throw .last }
-        // Everybody may give a file to a group of his own.
+        // A user may give his file to a group that he belongs to.
         if fchown(descriptor, uid_t.max, group) != 0, !isRefusal(errno) { throw .last }
       }
       guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
     }
     let (keepsOwner, keepsGroup) = (status.st_uid == owner, status.st_gid == group)
-    // Lists last but one, because the mode cuts them down, too.
+    // Lists come just before the mode, which limits them, too.
     var keepsLists = true
     let first = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
     for (name, value) in first.extended.sorted(by: { $0.key < $1.key }) where name != AccessList.posixName {
@@ -53,12 +54,12 @@ extension SystemCall {
         if try !removeList(name, of: descriptor) { given.mode &= 0o7700 }
       }
       if status.st_mode & S_IFMT == S_IFDIR, given.extended[AccessList.posixDefaultName] == nil {
-        // If it stays, what is made here loses its own.
+        // If it cannot be removed, each new file here has its list removed instead.
         _ = try removeList(AccessList.posixDefaultName, of: descriptor)
       }
     }
     guard fchmod(descriptor, mode_t(given.mode)) != 0 else { return }
-    // A volume without rights, or a file that is another's by now: it stays as private as it was made.
+    // A volume without permissions, or a file that has another owner by now: it stays as private as it was made.
     guard isRefusal(errno) else { throw .last }
   }
 
@@ -66,13 +67,13 @@ extension SystemCall {
     code == EPERM || code == EACCES || code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP
   }
 
-  /// Whether a file has a list that lets in others than its mode says.
+  /// Whether a file has an access control list that lets in users whom its mode excludes.
   static func hasList(_ descriptor: Int32) throws(SystemError) -> Bool {
     let attributes = try extendedAttributes(descriptor)
     return AccessList.ofFiles.contains { attributes[$0] != nil }
   }
 
-  /// Sums that the system keeps of a file's content, and rights of programs: they belong to the original alone.
+  /// Sums that the system keeps of a file's content, and capabilities of programs: only the original may have them.
   private static let originalsOwn: Set<String> = ["security.ima", "security.evm", "security.capability"]
 
   private static func extendedAttributes(_ descriptor: Int32) throws(SystemError) -> [String: [UInt8]] {
@@ -93,7 +94,7 @@ extension SystemCall {
     return result
   }
 
-  /// Asks for a value whose length may change between the question for it and the one for the bytes.
+  /// Asks for a value whose length may change between the call for the length and the call for the bytes.
   private static func grown(
     _ body: (UnsafeMutableRawPointer?, Int) -> Int
   ) throws(SystemError) -> [UInt8]? {
@@ -145,7 +146,7 @@ extension SystemCall {
       return false
     }
 
-    /// False where it has one that stays. The other lists that this function is asked for are not this system's.
+    /// False where a list cannot be removed. Other lists do not exist on this system.
     private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
       guard name == AccessList.appleName, let present = unsafe acl_get_fd_np(descriptor, ACL_TYPE_EXTENDED) else { return true }
       // Safe: both lists are ours until they are given back.
@@ -182,7 +183,7 @@ extension SystemCall {
       return false
     }
 
-    /// False where it has one that stays.
+    /// False where a list cannot be removed.
     private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
       guard let calls = unsafe attributeCalls, try extendedAttribute(name, descriptor) != nil else { return true }
       // Safe: the name is a C string for the length of the call.

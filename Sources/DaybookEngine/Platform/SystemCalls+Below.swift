@@ -1,7 +1,7 @@
-/// The system's calls for names below a directory that is open.
+/// The system's calls for names in an open directory.
 ///
-/// As in SystemCalls.swift, a function makes one call and decides nothing. None of them goes through a link that has the name;
-/// a name is one component, and anything else is EINVAL.
+/// As in SystemCalls.swift, a function makes one call and decides nothing. None of them follows a link with the name. A name is
+/// one component; anything else is EINVAL.
 
 #if canImport(Darwin)
   import Darwin
@@ -14,7 +14,7 @@
 extension SystemCall {
   static var effectiveUser: UInt32 { UInt32(geteuid()) }
 
-  /// A name that leads out of its directory, or on through another, is none.
+  /// Refuses a name that leads out of its directory, or through another one.
   private static func checkName(_ name: String) throws(SystemError) {
     guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") }) else {
       throw SystemError(code: EINVAL)
@@ -39,7 +39,7 @@ extension SystemCall {
     try openDescriptor(in: folder, name, O_RDONLY | O_DIRECTORY)
   }
 
-  /// A file or a directory, to ask something of its volume.
+  /// Opens a file or a directory, to ask its volume something.
   static func openAnything(in folder: Int32, _ name: String) throws(SystemError) -> Int32 {
     try openDescriptor(in: folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY)
   }
@@ -60,7 +60,7 @@ extension SystemCall {
     try openDescriptor(path, O_RDONLY | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
   }
 
-  /// A directory that may be entered, not listed: names in it can be reached through the descriptor, and nothing else.
+  /// Opens a directory that may be entered but not listed: the descriptor only serves to reach names in it.
   static func enterDirectory(_ path: String, followsLink: Bool) throws(SystemError) -> Int32 {
     #if canImport(Darwin)
       let enters: Int32 = 0x4000_0000  // O_EXEC; with O_DIRECTORY it is O_SEARCH
@@ -82,7 +82,7 @@ extension SystemCall {
 
   /// The names in a directory, but "." and "..".
   static func entries(in folder: Int32) throws(SystemError) -> [DirectoryEntry] {
-    // A description of its own: the place in the list belongs to the description.
+    // A description of its own, because the position in the list belongs to the description.
     let descriptor = unsafe openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw .last }
     return try entries(ofDescriptor: raised(descriptor))
@@ -162,10 +162,10 @@ extension SystemCall {
 
   // MARK: durability
 
-  /// Makes everything on the volume of an open file or directory durable that was written before.
+  /// Makes everything durable that was written before to the volume of an open file or directory.
   static func syncVolume(holding descriptor: Int32) throws(SystemError) {
     #if canImport(Darwin)
-      // The drive is told to keep what it was given, and the journal is written first; no call names one volume.
+      // Darwin has no call for one volume. This one writes the file system's journal and then flushes the drive's cache.
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
       guard fsync(descriptor) == 0 else { throw .last }
     #else

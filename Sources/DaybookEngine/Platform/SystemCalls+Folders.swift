@@ -1,7 +1,7 @@
 /// The system's calls for directories and for copies of whole files: what assets need.
 ///
-/// As in SystemCalls.swift, a function makes one call and decides nothing; where a platform lacks a call, its function says
-/// so by its result, and the caller goes the long way.
+/// As in SystemCalls.swift, a function makes one call and decides nothing; where a platform lacks a call, the result says so,
+/// and the caller does without.
 
 #if canImport(Darwin)
   import Darwin
@@ -16,8 +16,8 @@ extension SystemCall {
   static func link(_ source: String, to target: String) throws(SystemError) {
     try check(source)
     try check(target)
-    // Safe: paths are C strings for the length of the call; the same holds for every path below.
-    // A link itself gets the second name, not what it leads to: Darwin's `link` would follow it.
+    // Safe: paths are C strings for the length of the call; the same holds for every path below. The second name is for a link
+    // itself, not for what it leads to: Darwin's `link` would follow it.
     guard unsafe linkat(AT_FDCWD, source, AT_FDCWD, target, 0) == 0 else { throw .last }
   }
 
@@ -61,7 +61,7 @@ extension SystemCall {
       switch Int32(unsafe entry.pointee.d_type) {
       case Int32(DT_DIR): isDirectory = true
       case Int32(DT_UNKNOWN):
-        // Some file systems do not tell.
+        // Some file systems do not report the kind.
         isDirectory = (try? status(in: descriptor, name).isDirectory) ?? false
       default: isDirectory = false
       }

@@ -1,5 +1,5 @@
-/// The system's calls for outputs that SystemCalls+Below.swift has not: folders on the way of a link, pipes and devices, writing
-/// where a description is.
+/// The system's calls for outputs that SystemCalls+Below.swift does not have: folders on the way to a link's target, pipes and
+/// devices, and writes at the position of a description.
 ///
 /// As in SystemCalls.swift, a function makes one call and decides nothing.
 
@@ -11,20 +11,20 @@
   import Glibc
 #endif
 
-/// What stands under a name, or behind a descriptor.
+/// What a name or a descriptor leads to.
 struct NameStatus {
   enum Kind { case regular, folder, link, pipe, characterDevice, other }
   let kind: Kind
   let identity: FileIdentity
   let owner: UInt32
   let group: UInt32
-  /// Rights, without the kind.
+  /// Permission bits, without the kind.
   let mode: UInt32
   let linkCount: Int
 }
 
 enum OutputCall {
-  /// Opens for nothing but names below, which needs no right to read.
+  /// Opens a folder only to reach names in it, which needs no right to read.
   #if canImport(Darwin)
     private static let onlyNames = O_RDONLY
   #else
@@ -33,12 +33,12 @@ enum OutputCall {
 
   static var group: UInt32 { UInt32(getegid()) }
 
-  /// A folder, also through links.
+  /// Opens a folder, also through links.
   static func openFolder(_ path: String, in folder: Int32? = nil) throws(SystemError) -> Int32 {
     try open(path, in: folder, onlyNames | O_DIRECTORY)
   }
 
-  /// Opens what is there for writing, without waiting for the other end of a pipe. ENXIO when a pipe has none.
+  /// Opens what has the name for writing, without waiting for the other end of a pipe. ENXIO when a pipe has no reader.
   static func openExisting(_ name: String, in folder: Int32) throws(SystemError) -> Int32 {
     try open(name, in: folder, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
   }
@@ -60,14 +60,14 @@ enum OutputCall {
     }
   }
 
-  /// The same open file under another number, so that closing ours does not close theirs.
+  /// The same open file under another number, so that closing ours does not close the original.
   static func duplicate(_ descriptor: Int32) throws(SystemError) -> Int32 {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
     guard copy >= 0 else { throw .last }
     return copy
   }
 
-  /// What stands under a name, itself; nil when it is free. Without a folder it is a path.
+  /// What has a name, without following a link; nil when the name is free. Without a folder the name is a path.
   static func status(of name: String, in folder: Int32? = nil) throws(SystemError) -> NameStatus? {
     try SystemCall.check(name)
     var status = stat()
@@ -83,7 +83,7 @@ enum OutputCall {
     return NameStatus(status)
   }
 
-  /// Where a link leads to, as it says. EILSEQ when that is not UTF-8.
+  /// The target that a link holds. EILSEQ when it is not UTF-8.
   static func target(ofLink name: String, in folder: Int32) throws(SystemError) -> String {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     // Safe: the array has room for as many bytes as the call is told of.
@@ -100,13 +100,13 @@ enum OutputCall {
     guard fchmod(descriptor, mode_t(rights)) == 0 else { throw .last }
   }
 
-  /// From now on writes wait until there is room.
+  /// From now on writes wait for room.
   static func wait(on descriptor: Int32) throws(SystemError) {
     let flags = fcntl(descriptor, F_GETFL)
     guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) >= 0 else { throw .last }
   }
 
-  /// Writes all bytes where the description is.
+  /// Writes all bytes at the position of the description.
   static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
     var first = 0
     while first < bytes.count {

@@ -12,7 +12,7 @@
   import Glibc
 #endif
 
-/// The error numbers that the engine tells apart, and those that a simulated disk hands out.
+/// The error numbers that the engine distinguishes, and those that a simulated disk uses.
 package enum ErrorNumber {
   package static let inputOutput: Int32 = EIO
   package static let noSpace: Int32 = ENOSPC
@@ -51,7 +51,8 @@ extension ErrorNumber {
   package static let unsupported: Int32 = ENOTSUP
   package static let noSuchCommand: Int32 = ENOTTY
 
-  /// Whether a file system that does not know a command of `fcntl` answers so. Two of them are one number on Linux alone.
+  /// Whether a file system that does not know a command of `fcntl` may answer with this. ENOTSUP and EOPNOTSUPP are the same
+  /// number on Linux only.
   package static func meansUnknownCommand(_ code: Int32) -> Bool {
     code == ENOTSUP || code == EOPNOTSUPP || code == EINVAL || code == ENOTTY
   }
@@ -74,7 +75,7 @@ package struct SystemError: Error {
   static var last: SystemError { SystemError(code: errno) }
 }
 
-/// What the engine wants to know of a file that exists.
+/// What the engine needs to know of an existing file.
 struct FileStatus {
   let identity: FileIdentity
   /// How many names lead to it.
@@ -94,7 +95,7 @@ enum SystemCall {
   // MARK: Names
 
   static func open(_ path: String, _ mode: OpenMode, rights: UInt32 = 0o644) throws(SystemError) -> Int32 {
-    // Nobody waits for the other end of a pipe that has the name. To a regular file it means nothing.
+    // O_NONBLOCK: if the name is a pipe, do not wait for its other end. It has no effect on a regular file.
     let flags =
       switch mode {
       case .readOnly: O_RDONLY | O_NONBLOCK | O_NOCTTY
@@ -105,7 +106,7 @@ enum SystemCall {
     return try openDescriptor(path, flags, rights: rights)
   }
 
-  /// Through links, without waiting for the other end of a pipe, and without making a terminal ours.
+  /// Opens through links, without waiting for the other end of a pipe, and without taking a terminal as our own.
   static func openSource(_ path: String) throws(SystemError) -> Int32 {
     try openDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
   }
@@ -122,8 +123,8 @@ enum SystemCall {
     }
   }
 
-  /// The same open file under a number that is not one of the three that programs write to without asking: where standard
-  /// error is closed, a file gets its number, and the next message of anybody goes into the file.
+  /// The same open file under a number above standard error's. Where standard error is closed, a new file would get its number,
+  /// and the next error message of the program would be written into the file.
   static func raised(_ descriptor: Int32) throws(SystemError) -> Int32 {
     if descriptor > STDERR_FILENO || isMutant("standard-descriptor") { return descriptor }
     defer { close(descriptor) }
@@ -132,9 +133,9 @@ enum SystemCall {
     return raised
   }
 
-  /// The absolute path without symbolic links. Where nothing is yet, the directory's with the name, and what a link that
-  /// leads nowhere would lead to: one of ours or root's, because another's owner would choose where something is made; EPERM.
-  /// EILSEQ when it is not UTF-8: repaired, it would be the path of another file.
+  /// The absolute path without symbolic links. If nothing is there yet, the directory's path with the name, or the target of a
+  /// dangling link. The link must belong to this user or to root, else EPERM: its owner would choose where a file is made.
+  /// EILSEQ when the path is not UTF-8: repaired, it would name another file.
   static func resolve(_ path: String) throws(SystemError) -> String {
     var path = path
     for _ in 0..<maximumLinkCount {
@@ -157,10 +158,10 @@ enum SystemCall {
     throw SystemError(code: ELOOP)
   }
 
-  /// As many as Linux follows.
+  /// As many links as Linux follows in one path.
   private static let maximumLinkCount = 40
 
-  /// Nil, and the reason in `errno`, where the path leads nowhere.
+  /// Nil, with the reason in `errno`, when the path leads nowhere.
   private static func canonical(_ path: String) throws(SystemError) -> String? {
     // Safe: the system allocates the path, and it is given back at once.
     guard let bytes = unsafe realpath(path, nil) else { return nil }
@@ -185,7 +186,7 @@ enum SystemCall {
     return text
   }
 
-  /// Where an open file is now; nil where the system does not say. Of a file without a name it says something that is no path.
+  /// Where an open file is now; nil where the system cannot tell. For a file without a name, the answer is not a path.
   static func path(of descriptor: Int32) throws(SystemError) -> String? {
     #if canImport(Darwin)
       var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
@@ -220,14 +221,14 @@ enum SystemCall {
     guard unsafe libraryRename(source, target) == 0 else { throw .last }
   }
 
-  /// How a file gets a name that must not be another's.
+  /// How a file gets a name that must not be taken.
   enum RenameWay: CaseIterable {
-    /// One call of the system, which volumes may not know.
+    /// One system call, which some volumes do not support.
     case atOnce
-    /// A second name, which is never another's; then the first goes. A crash in between leaves both.
+    /// A second name, which `link` makes only if it is free; then the first name is removed. A crash in between leaves both.
     case byLink
-    /// Where there are no second names: an empty file takes the name, and the other one takes its place. A crash in between
-    /// leaves the empty file, and what another program writes into that in this moment is lost.
+    /// Where there are no hard links: an empty file takes the name, and the file replaces it. A crash in between leaves the
+    /// empty file, and anything that another program writes into it in that moment is lost.
     case byClaim
   }
 
@@ -264,7 +265,7 @@ enum SystemCall {
     return true
   }
 
-  /// One call that takes a free name only: zero, or the errno of its failure; nil in a library without it.
+  /// One call that only takes a free name: zero, or the errno of its failure; nil where the library lacks it.
   static func renameNoReplace(
     _ folder: Int32, _ name: UnsafePointer<CChar>, _ target: Int32, _ newName: UnsafePointer<CChar>
   ) -> Int32? {
@@ -290,7 +291,7 @@ enum SystemCall {
 
   // MARK: Bytes
 
-  /// One `pwrite`; returns how many bytes it took. `Transfer` deals with less than all, and with interruptions.
+  /// One `pwrite`; returns how many bytes it wrote. `Transfer` handles short writes and interruptions.
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(SystemError) -> Int {
     let count = min(bytes.count, largestTransferByteCount)
     // Safe: `count` lies within the buffer.
@@ -315,11 +316,11 @@ enum SystemCall {
     }
   }
 
-  /// Not tried again, not even after an interruption: the kernel reports a write-back error once, and a second call
-  /// might return success for bytes that never arrived.
+  /// Never repeated, not even after an interruption: the kernel reports a write-back error once, and a second call might
+  /// succeed for bytes that never reached the disk.
   static func sync(_ descriptor: Int32, _ level: SyncLevel) throws(SystemError) {
     #if canImport(Darwin)
-      // File systems other than APFS and HFS+ may know neither command; `fsync` is then the most there is.
+      // File systems other than APFS and HFS+ may support neither command; then `fsync` is the best there is.
       let command = level == .full ? F_FULLFSYNC : F_BARRIERFSYNC
       if fcntl(descriptor, command) != -1 { return }
       guard ErrorNumber.meansUnknownCommand(errno) else { throw .last }
@@ -333,20 +334,20 @@ enum SystemCall {
   static func syncDirectory(_ descriptor: Int32) throws(SystemError) {
     #if canImport(Darwin)
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
-      // A failed one is not tried again in another way: the second might not hear of what the first was told.
+      // A sync that failed is not repeated with another call: the second might not report what the first did.
       guard ErrorNumber.meansUnknownCommand(errno) else { throw .last }
     #endif
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .last }
   }
 
   static func close(_ descriptor: Int32) {
-    // Not tried again after an interruption: the descriptor is gone then too, and its number may be somebody else's.
+    // Not repeated after an interruption: the descriptor is closed even then, and its number may be in use again.
     _ = libraryClose(descriptor)
   }
 
-  /// Whether the file has no name any more and nobody but this description has it open, so that nobody else can miss what
-  /// it holds. Linux tells by granting a write lease, which is given back at once; a child after `fork` shares our
-  /// description and is not seen. Elsewhere nobody can tell: false.
+  /// Whether the file has no name left and is open only through this description, so that nobody else needs its bytes. Linux
+  /// tells by granting a write lease, which is released at once. A child after `fork` shares our description and is not
+  /// detected. False on other systems, which cannot tell.
   static func isLastOfRemovedFile(_ descriptor: Int32) -> Bool {
     #if canImport(Darwin)
       return false
@@ -355,7 +356,7 @@ enum SystemCall {
       let setSignal: Int32 = 10
       let setLease: Int32 = 1024
       var status = stat()
-      // Safe: the structure outlives the call. Whoever broke the lease would have a signal sent that is ignored by default.
+      // Safe: the structure outlives the call. If someone breaks the lease, the signal that is sent is ignored by default.
       guard unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0,
         fcntl(descriptor, setSignal, SIGURG) == 0, fcntl(descriptor, setLease, Int32(F_WRLCK)) == 0
       else { return false }
@@ -367,7 +368,7 @@ enum SystemCall {
 
   enum LockChange { case take(LockStrength), release }
 
-  /// Changes the lock of one byte for this open description, without waiting; false when another one is in the way.
+  /// Changes the lock of one byte for this open description, without waiting; false when another lock is in the way.
   static func lock(_ descriptor: Int32, _ byte: LockByte, _ change: LockChange) throws(SystemError) -> Bool {
     #if canImport(Darwin)
       let setLock = F_OFD_SETLK
@@ -391,8 +392,8 @@ enum SystemCall {
     }
   }
 
-  /// Whether another open description holds the lock of a byte, of whatever strength. Takes none itself, so nobody who asks for it
-  /// meanwhile is refused.
+  /// Whether another open description holds a lock on a byte, of either strength. Takes no lock itself, so nobody is refused
+  /// because of this call.
   static func isLockedByOthers(_ descriptor: Int32, _ byte: LockByte) throws(SystemError) -> Bool {
     #if canImport(Darwin)
       let getLock = F_OFD_GETLK
@@ -413,7 +414,7 @@ enum SystemCall {
 
   // MARK: Memory
 
-  /// Address space that holds nothing yet and may not be touched; nil when the system refuses that much.
+  /// Address space without memory, which must not be touched yet; nil when the system refuses that much.
   static func reserveAddresses(byteCount: Int) -> UnsafeMutableRawPointer? {
     // Safe: without MAP_FIXED a new mapping replaces no other; the same holds for the next one.
     unsafe succeeded(mmap(nil, byteCount, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0))
@@ -425,21 +426,21 @@ enum SystemCall {
       mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0))
   }
 
-  /// The same in the system's large pages where it has any, which saves most of the misses of its address cache; it begins
-  /// at a multiple of two megabytes, and so must its length.
+  /// The same in large pages where the system has them, which avoids most TLB misses. It begins at a multiple of 2 MB, and its
+  /// length must be one.
   static func mapZeroedInLargePages(byteCount: Int) -> UnsafeMutableRawPointer? {
     let large = 2 << 20
     precondition(byteCount % large == 0, "large pages are whole")
     guard let start = unsafe mapZeroed(byteCount: byteCount + large) else { return nil }
     let front = -Int(bitPattern: start) & (large - 1)
-    // Safe: both ends of the mapping are its own, and what is asked for lies between them.
+    // Safe: both ends belong to the mapping, and the part that is returned lies between them.
     if front > 0 { unsafe unmap(start, byteCount: front) }
     let base = unsafe start + front
     if front < large { unsafe unmap(base + byteCount, byteCount: large - front) }
     #if canImport(Darwin)
       // Darwin decides by itself.
     #else
-      // A request, no more: without large pages it is memory all the same.
+      // Only a hint: without large pages it is still memory.
       _ = unsafe madvise(base, byteCount, MADV_HUGEPAGE)
     #endif
     return unsafe base
@@ -457,7 +458,7 @@ enum SystemCall {
   static func mapFile(
     _ descriptor: Int32, at target: UnsafeMutableRawPointer, byteCount: Int, offset: Int
   ) throws(SystemError) {
-    // Safe: the caller reserved the range, so MAP_FIXED replaces nothing but that reservation.
+    // Safe: the caller reserved the range, so MAP_FIXED replaces only that reservation.
     let mapped = unsafe mmap(target, byteCount, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, off_t(offset))
     guard unsafe succeeded(mapped) != nil else { throw .last }
   }
@@ -469,7 +470,7 @@ enum SystemCall {
 
   static var memoryPageByteCount: Int { Int(sysconf(Int32(_SC_PAGESIZE))) }
 
-  /// `mmap` says "failed" with the address -1.
+  /// `mmap` reports a failure as the address -1.
   private static func succeeded(_ address: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     unsafe Int(bitPattern: address) == -1 ? nil : address
   }

@@ -1,4 +1,4 @@
-/// The operating system's disk: names and directories. What happens inside a file is `SystemFile`'s.
+/// The operating system's disk: names and directories. `SystemFile` does what happens inside a file.
 ///
 /// Relies on a file system whose `rename` is atomic and whose directories can be synced. Every failure becomes a
 /// `DiskFailure` with the operation, the path and the errno.
@@ -18,8 +18,8 @@ package final class SystemDisk: Disk {
     return try SystemDisk.file(descriptor, path, operation)
   }
 
-  /// Opens a file of somebody else, which may be anything by now: through links, and without waiting. What is no regular file
-  /// is not opened, because opening a device may do something already, and `.notRegular`.
+  /// Opens an application's file, which may be anything by now: through links, and without waiting. Only a regular file is
+  /// opened, because opening a device may already have an effect; anything else is `.notRegular`.
   package static func openSource(_ path: String) throws(DiskFailure) -> any DiskFile {
     let descriptor: Int32
     do throws(SystemError) {
@@ -33,7 +33,7 @@ package final class SystemDisk: Disk {
     return try file(descriptor, path, .open)
   }
 
-  /// What is no regular file is refused, whatever it was opened for: a pipe or a device is neither a database nor a content.
+  /// Refuses anything but a regular file: a pipe or a device is neither a database nor a content.
   private static func file(
     _ descriptor: Int32, _ path: String, _ operation: DiskFailure.Operation
   ) throws(DiskFailure) -> any DiskFile {
@@ -163,9 +163,9 @@ package final class SystemDisk: Disk {
   }
 }
 
-/// The directory part of a path: "." for a bare name, "/" for what lies at the root.
+/// The directory part of a path: "." for a bare name, "/" for a name at the root.
 package func directory(holding path: String) -> String {
-  // Bytes, not characters: a slash with a combining mark behind it is one character, and two to the system.
+  // Bytes, not characters: a slash with a combining mark behind it is one character to Swift, and a slash to the system.
   guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }

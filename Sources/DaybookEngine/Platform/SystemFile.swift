@@ -6,10 +6,10 @@
 ///     └──────────────────┴──────────────────┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘
 ///     base                          ↑ the last piece may reach past the end of the file
 ///
-/// Address space is reserved at the first use of `base` or `map`, because a description that only syncs needs none.
+/// Address space is reserved at the first use of `base` or `map`: a description that only syncs needs none.
 ///
-/// Always true: the descriptor is not given back while a call is using it. A `close` beside a `write` waits for nobody;
-/// the last call that leaves closes, so a reused descriptor number can never receive our bytes.
+/// Always true: the descriptor is not closed while a call uses it. `close` does not wait for a `write` under way; the last call
+/// to leave closes. So a descriptor number that was reused can never receive our bytes.
 import Synchronization
 
 @safe package final class SystemFile: DiskFile, @unchecked Sendable {
@@ -21,9 +21,9 @@ import Synchronization
   /// How many calls are using the descriptor, plus `closedBit` once `close` was called.
   private let users = Atomic<Int>(0)
   private let mapping = Locked(Mapping())
-  /// The address of `base`, 0 while nothing is reserved. Written under `mapping`, read without.
+  /// The address of `base`, 0 while nothing is reserved. Written with the lock of `mapping`, read without.
   private let baseAddress = Atomic<UInt>(0)
-  /// How many bytes from `base` are mapped. Written under `mapping`, read without.
+  /// How many bytes from `base` are mapped. Written with the lock of `mapping`, read without.
   private let mappedByteCount = Atomic<Int>(0)
 
   private struct Mapping {
@@ -33,10 +33,10 @@ import Synchronization
 
   private static let closedBit = 1 << 62
   private static let pieceByteCount = 64 << 20
-  /// What is given back at once of a file without a name. Syncs of another file took 45 ms while 600 MB were given back,
-  /// 2 ms with pieces of 4 MB, and 0.3 ms with these (ext4 that tells the drive of free blocks).
+  /// How much of a file without a name is freed at a time. Syncs of another file took 45 ms while 600 MB were freed at once, 2
+  /// ms with pieces of 4 MB, and 0.3 ms with these (ext4 with discard).
   private static let emptiedByteCount = 512 << 10
-  /// Stands for "the system refused"; no mapping starts there.
+  /// Means that the system refused; no mapping starts there.
   private static let refusedAddress: UInt = 1
 
   init(path: String, descriptor: Int32, identity: FileIdentity) {
@@ -47,7 +47,7 @@ import Synchronization
 
   deinit { close() }
 
-  /// Owns the descriptor from here on. What is no regular file is refused, whatever it was opened for: ELOOP.
+  /// Takes over the descriptor. Anything but a regular file is refused with ELOOP.
   static func take(_ descriptor: Int32, _ path: String) throws(SystemError) -> SystemFile {
     do throws(SystemError) {
       let status = try SystemCall.status(descriptor)
@@ -133,7 +133,7 @@ import Synchronization
     }
   }
 
-  /// Makes a name in an open directory a copy that shares the blocks; false where that cannot be.
+  /// Makes a name in an open directory a copy that shares the blocks; false where that is impossible.
   func clone(to folder: Int32, _ name: String, _ target: String) throws(DiskFailure) -> Bool {
     let descriptor = try enter(.read)
     defer { leave() }
@@ -209,18 +209,18 @@ import Synchronization
     }
   }
 
-  /// A length near the largest number, which a file may claim to have, becomes the last whole piece below it.
+  /// The length rounded up to whole pieces. A file may claim a length near the largest number; that is rounded down.
   static func wholePieces(_ byteCount: Int) -> Int {
     let largest = Int.max / pieceByteCount * pieceByteCount
     return byteCount > largest ? largest : (byteCount + pieceByteCount - 1) / pieceByteCount * pieceByteCount
   }
 
-  /// Reserves once; a refusal is final too, because `base` must not change.
+  /// Reserves once. A refusal is final, too, because `base` must not change.
   private func reserve(_ mapping: inout Mapping) -> UInt {
     let known = baseAddress.load(ordering: .relaxed)
     if known != 0 { return known }
     var address = SystemFile.refusedAddress
-    // After the descriptor was given back, nobody would give back a new reservation.
+    // After the descriptor is closed, nobody would release a new reservation.
     if !mapping.isGivenBack {
       let known = try? SystemCall.status(descriptor.load(ordering: .relaxed)).byteCount
       let least = SystemFile.wholePieces(max(1, known ?? 1))
@@ -262,9 +262,9 @@ import Synchronization
   }
 
   package func unlock(_ byte: LockByte) {
-    // A child after `fork` shares the description: it would give back the lock of its parent.
+    // A child after `fork` shares the description: it would release its parent's lock.
     guard process == processID() else { return }
-    // A closed description has no locks left, and giving back a lock that is held does not fail.
+    // A closed description has no locks left, and releasing a lock that is held does not fail.
     guard let descriptor = try? enter(.lock) else { return }
     defer { leave() }
     _ = try? SystemCall.lock(descriptor, byte, .release)
@@ -282,7 +282,7 @@ import Synchronization
     close()
   }
 
-  /// Cuts the file off from behind. What fails here, `close` does all at once.
+  /// Truncates the file piece by piece. If that fails, `close` frees the rest at once.
   private func empty(_ goesOn: () -> Bool) {
     guard let descriptor = try? enter(.truncate) else { return }
     defer { leave() }
@@ -294,7 +294,7 @@ import Synchronization
     }
   }
 
-  /// The descriptor, which stays open until `leave`.
+  /// The descriptor. It stays open until `leave`.
   private func enter(_ operation: DiskFailure.Operation) throws(DiskFailure) -> Int32 {
     let users = users.add(1, ordering: .acquiringAndReleasing).newValue
     if users & SystemFile.closedBit != 0 {
@@ -308,12 +308,12 @@ import Synchronization
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == SystemFile.closedBit { giveBack() }
   }
 
-  /// Runs when the file is closed and no call is under way; a late call that was refused may run it again.
+  /// Runs when the file is closed and no call is under way. A late call that is refused may run it again.
   private func giveBack() {
     let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard descriptor >= 0 else { return }
     unmap()
-    // A child after `fork` may carry the description on, and its locks with it: closing alone would not give them back.
+    // A child after `fork` may keep the description alive, and its locks with it: closing alone would not release them.
     if hasLocked.load(ordering: .relaxed), process == processID() {
       for byte in [LockByte.writer, .readers, .waiting] { _ = try? SystemCall.lock(descriptor, byte, .release) }
     }
@@ -325,7 +325,7 @@ import Synchronization
       mapping.isGivenBack = true
       guard mapping.reservedByteCount > 0 else { return }
       let address = baseAddress.load(ordering: .relaxed)
-      // Safe: reserved by us with this size. Whoever closes a file has ended all reads through `base`.
+      // Safe: reserved here with this size. The caller of `close` has ended all reads through `base`.
       let base = unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
       unsafe SystemCall.unmap(base, byteCount: mapping.reservedByteCount)
       mapping.reservedByteCount = 0

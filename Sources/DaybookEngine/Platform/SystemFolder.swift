@@ -1,12 +1,12 @@
 /// A directory of the operating system, by its descriptor: see `DiskFolder`.
 ///
-/// Always true: the descriptor is open as long as the object lives, and nothing else closes it; so no call can reach into a
+/// Always true: the descriptor stays open as long as the object lives, and nothing else closes it. So no call can reach another
 /// directory that got the same number later.
 package final class SystemFolder: DiskFolder {
   package let path: String
   private let descriptor: Int32
   private let status: FileStatus
-  /// Entered only, without the right to list it.
+  /// Opened only to reach names in it, without the right to list it.
   private let isEntered: Bool
 
   package var identity: FileIdentity? { status.identity }
@@ -29,7 +29,7 @@ package final class SystemFolder: DiskFolder {
         let descriptor = try SystemCall.openDirectory(path, followsLink: followsLink)
         return try take(descriptor, path)
       } catch {
-        // Names in it can be reached all the same.
+        // It may not be listed, but names in it can still be reached.
         guard ErrorNumber.kind(of: error.code) == .permission else { throw error }
         let descriptor = try SystemCall.enterDirectory(path, followsLink: followsLink)
         return try take(descriptor, path, isEntered: true)
@@ -37,7 +37,7 @@ package final class SystemFolder: DiskFolder {
     } catch { throw DiskFailure(.open, path: path, code: error.code) }
   }
 
-  /// Owns the descriptor from here on.
+  /// Takes over the descriptor.
   private static func take(
     _ descriptor: Int32, _ path: String, isEntered: Bool = false
   ) throws(SystemError) -> SystemFolder {
@@ -54,7 +54,7 @@ package final class SystemFolder: DiskFolder {
   package func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
     if mode == .createNew { return try make(name, rights: 0o644) }
     return try perform(.open, name) { () throws(SystemError) in
-      // Before it is opened: opening a device may do something already.
+      // Check before opening: opening a device may already have an effect.
       guard try SystemCall.status(in: descriptor, name).isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
       return try SystemFile.take(SystemCall.open(in: descriptor, name, mode), place(name))
     }
@@ -90,7 +90,7 @@ package final class SystemFolder: DiskFolder {
     try perform(.makeDirectory, name) { () throws(SystemError) in
       try SystemCall.makeDirectory(in: descriptor, name, rights: 0o700)
       let folder = try SystemFolder.take(SystemCall.openDirectory(in: descriptor, name), place(name))
-      // Whoever may write here may have put another in its place. (Some volumes give what a user makes to another.)
+      // Someone who may write here may have replaced it. (On some volumes, what a user makes belongs to another user.)
       if folder.status.owner != SystemCall.effectiveUser, try !SystemCall.entries(in: folder.descriptor).isEmpty {
         throw SystemError(code: ErrorNumber.tooManyLinks)
       }
@@ -124,7 +124,8 @@ package final class SystemFolder: DiskFolder {
     try perform(.remove, name) { () throws(SystemError) in try SystemCall.unlink(in: descriptor, name) }
   }
 
-  /// Between the look and the removal another file may take the name: of somebody who may take names away here anyway.
+  /// Between the check and the removal another file may take the name. Only someone who may remove names here anyway can do
+  /// that.
   package func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
     try checkRemovable(name, ownedBy: owners)
     try remove(name)
@@ -197,7 +198,7 @@ package final class SystemFolder: DiskFolder {
 
   private func syncVolume(holding name: String) throws(DiskFailure) {
     let holder: Int32
-    // No failed sync: nothing was tried.
+    // This is not a failed sync: none was tried.
     do { holder = try SystemCall.openAnything(in: descriptor, name) } catch {
       throw DiskFailure(.open, path: place(name), code: error.code)
     }

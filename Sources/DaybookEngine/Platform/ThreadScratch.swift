@@ -1,12 +1,11 @@
-/// Memory of the present thread for what it reads from a file with `pread`, or puts together from parts: pages in one ring,
-/// operations in another.
+/// Memory of a thread for what it reads with `pread` or builds from parts: pages in one ring, operations in another.
 ///
 ///     pages       ┌────┬────┬────┬╌╌╌╌┬────┐   a page stays as it is until its thread has asked for `pageCount` more
 ///     operations  ┌────┬────┬────┬────┐        an operation, until its thread has asked for `operationCount` more
 ///
-/// A cache that hands out its own blocks has to know who still looks at them. Handing out a copy in memory of the reader's
-/// thread costs less than it saves: no count for each page, no grace period, nothing that a long walk could hold on to.
-/// Who keeps a page longer than a few calls (a cursor, a walk that goes down by recursion) copies it into `PageCopies`.
+/// A cache that hands out its own blocks must know who still uses them. A copy in the reader's own memory costs less than that:
+/// it needs no count for each page and no grace period, and a long walk holds nothing back. Whoever needs a page for more than
+/// a few calls (a cursor, a recursive walk) copies it into `PageCopies`.
 ///
 /// Always true: only its own thread sees it; it is freed when the thread ends.
 
@@ -20,7 +19,7 @@
 
 @safe final class ThreadScratch {
   static let pageByteCount = 4096
-  /// The most that anybody looks at together are two pages of a descent and two of a merge. The suite runs with four.
+  /// At most four pages are in use at once: two of a descent and two of a merge. The suite runs with four.
   static let pageCount = TestSetting.isBuffered ? 4 : 16
   static let operationCount = 4
 
@@ -28,7 +27,7 @@
   private var nextPageIndex = 0
   private var operations: [ByteBuffer] = []
   private var nextOperationIndex = 0
-  /// For a few blocks that are read together.
+  /// Holds a few blocks that are read together.
   let blocks = ByteBuffer(capacity: 16 << 10)
 
   private init() {
@@ -38,23 +37,23 @@
 
   deinit { unsafe pages.deallocate() }
 
-  /// Room for one page. What was in it belongs to nobody any more.
+  /// Room for one page. Its former content is no longer in use.
   func nextPage() -> UnsafeMutableRawPointer {
     // Safe: the index stays below the number of pages that there is room for.
     let page = unsafe pages + nextPageIndex * ThreadScratch.pageByteCount
     nextPageIndex = nextPageIndex + 1 == ThreadScratch.pageCount ? 0 : nextPageIndex + 1
-    // A page that somebody has kept too long must not look like one.
+    // A page that was kept too long must not look valid.
     if TestSetting.isBuffered { unsafe RawMemory.fill(page, byteCount: ThreadScratch.pageByteCount, with: 0xA5) }
     return unsafe page
   }
 
-  /// A page to work in while another is put together; never part of an answer.
+  /// A page to work in while another is built; never returned to a reader.
   var workPage: UnsafeMutableRawPointer {
     // Safe: there is room for one page more than the ring has.
     unsafe pages + ThreadScratch.pageCount * ThreadScratch.pageByteCount
   }
 
-  /// An empty buffer for one operation. One that was very long does not stay with the thread for ever.
+  /// An empty buffer for one operation. The thread does not keep a very long one.
   func nextOperation() -> ByteBuffer {
     let buffer = operations[nextOperationIndex]
     nextOperationIndex = (nextOperationIndex + 1) % ThreadScratch.operationCount

@@ -1,6 +1,6 @@
-/// Moves all bytes of a request through calls that may take fewer than asked for, or be interrupted by a signal.
+/// Moves all bytes of a request through calls that may move fewer bytes than asked for, or be interrupted by a signal.
 ///
-/// One loop for the system's files and the simulated ones, so that the simulation tests the loop that runs.
+/// The system's files and the simulated ones share this loop, so the simulation tests the real one.
 package enum Transfer {
   package struct Failure: Error {
     package let code: Int32
@@ -8,8 +8,9 @@ package enum Transfer {
     package let doneByteCount: Int
   }
 
-  /// Calls `call` with the number of bytes moved so far, until all are; it returns how many more it moved. Zero is the end of
-  /// the file for a read; a disk that takes nothing of a write and complains of nothing would keep us here for ever.
+  /// Calls `call` with the number of bytes moved so far, until all are moved; `call` returns how many more it moved. For a
+  /// read, zero means the end of the file. A write that moves nothing and reports no error ends the loop, too, which would not
+  /// end otherwise.
   /// - Returns: how many bytes were moved.
   @discardableResult
   package static func all(

@@ -1,10 +1,10 @@
 /// Visits the pages of a version that are not in the file yet, children before parents.
 ///
-/// A checkpoint writes them in small frames between commits, so the walk stops after any page and goes on later: its
-/// place is an explicit stack. The version stays pinned meanwhile, so no page it visits changes or goes away. Leaves of
-/// a catalog hold the roots of other trees, which are children like any others.
+/// A checkpoint writes them in small frames between commits, so the walk can stop after any page and continue later: its
+/// position is an explicit stack. The version stays pinned in the meantime, so no page that it visits changes or goes away.
+/// Catalog leaves hold the roots of other trees, which count as children.
 ///
-/// Always true: when a page is handed out, every page below it has its file offset.
+/// Always true: when a page is returned, every page below it has its file offset.
 struct CheckpointWalk {
   private struct Step {
     var reference: UInt64
@@ -84,9 +84,9 @@ extension Page {
 }
 
 extension TreeEditor {
-  /// Writes the image of a dirty page, or of a leaf with its delta, for the file at `offset`: cells in slot order without holes, zeros in the free space
-  /// (memory that the page never used, and records that it has removed, are nobody's business), children by file offset,
-  /// checksum sealed.
+  /// Writes the image of a dirty page, or of a leaf with its delta, for the file at `offset`: cells in slot order without
+  /// holes, children by file offset, the checksum set. Free space is zeroed, so that neither unused memory nor removed records
+  /// get into the file.
   func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) throws(PageFault) {
     if LeafDelta.isDelta(reference) {
       try source.merge(reference, into: target, end: end, scratch: scratch)
@@ -102,15 +102,15 @@ extension TreeEditor {
     DirtyPage(reference).fileOffset = offset
   }
 
-  /// Zeros, which fail every check, in the place of a leaf that cannot be written.
+  /// Writes zeros, which fail every check, in the place of a leaf that cannot be written.
   func encodeDamage(_ reference: UInt64, into target: Page, offset: UInt64) {
     // Safe: the caller's page of memory.
     unsafe RawMemory.zero(target.base, byteCount: Page.byteCount)
     DirtyPage(reference).fileOffset = offset
   }
 
-  /// After a checkpoint: the tree with references to file offsets wherever a page has been written. Branches that are newer
-  /// than the checkpoint are copied, because published pages never change.
+  /// After a checkpoint: the tree with file offsets for all pages that were written. Branches newer than the checkpoint are
+  /// copied, because published pages never change.
   package func exchangeWritten(_ reference: UInt64) throws(PageFault) -> UInt64 {
     guard reference & PageSource.memoryTag != 0 else { return reference }
     let meta = DirtyPage(reference)
@@ -134,11 +134,11 @@ extension TreeEditor {
     return copy
   }
 
-  /// Retires pages that are in the file now, unless a newer version has replaced them already.
+  /// Retires the memory of pages that are in the file now, unless a newer version has replaced them already.
   func retireWritten(_ references: [UInt64]) {
     for reference in references where !DirtyPage(reference).isRetired {
       retire(reference)
-      // The page left memory, not its tree.
+      // The page leaves memory but stays in its tree.
       pageBalanceCorrection()
     }
   }

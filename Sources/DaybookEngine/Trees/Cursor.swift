@@ -2,12 +2,12 @@ import Synchronization
 
 /// Walks a tree in key order, both ways.
 ///
-/// A cursor stands on a record, before the first, or behind the last. It reads one version; a transaction that changes the
-/// tree makes a new cursor afterwards. The leaf under the cursor is kept apart from the path of branches above it, so that
-/// a step inside a leaf is an addition and a comparison (row: scan).
+/// A cursor is on a record, before the first, or behind the last. It reads one version; a transaction that changes the tree
+/// makes a new cursor afterwards. The leaf under the cursor is kept apart from the path of branches above it, so a step inside
+/// a leaf is one addition and one comparison (row: scan).
 ///
-/// Where the file is not mapped, leaf and path are copies of the cursor's own: a walk may go on for hours, and holds nothing
-/// of the cache. So a cursor is not copied while it stands anywhere.
+/// Where the file is not mapped, leaf and path are the cursor's own copies: a walk may last for hours and holds nothing of the
+/// cache. So do not copy a cursor while it is on a record.
 ///
 /// Always true while `isValid`: `index` names a cell of `leaf`, and `path` leads from the root to it.
 package struct Cursor {
@@ -19,11 +19,11 @@ package struct Cursor {
   private let reader: TreeReader
   private let root: TreeRoot
   private var path: [Step] = []
-  /// Nil where the file is mapped, the tree has pages of its own, and no leaf with a delta has come.
+  /// Nil as long as all pages can be read in place: the file is mapped, the root is not inline, and no leaf had a delta yet.
   private var copies: PageCopies?
   private let keepsCopies: Bool
   private var leaf: Page
-  /// Of the page that was got last: that of the leaf, while the cursor stands on one.
+  /// The reference of the page that was read last: the leaf, while the cursor is on a record.
   private var reference: UInt64 = 0
   private var leafCellCount = 0
   private var index = 0
@@ -95,11 +95,11 @@ package struct Cursor {
     return leaf.value(index)
   }
 
-  /// Asks for the bytes of the log that the next records lie in, several at a time, so that a walk over bodies in another
-  /// order than that of the log waits for many cache misses at once instead of for one after the other. In groups: a load
-  /// a step is no help, because each of them holds up what comes after it (row: kv-scan-arrival-order).
+  /// Loads the log bytes of the next records, several at a time. A walk over bodies that lie in another order in the log then
+  /// waits for many cache misses at once, not for one after another. One load at each step does not help, because each holds up
+  /// the work behind it (row: kv-scan-arrival-order).
   ///
-  /// - Parameter placeStart: where in a value the place stands.
+  /// - Parameter placeStart: the offset of the place in a value.
   @inline(__always)
   package func touchAhead(placeAt placeStart: Int) {
     if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(placeStart) }
@@ -113,8 +113,8 @@ package struct Cursor {
     for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, placeStart) }
   }
 
-  /// Whether the group lies in the log as it lies here: the processor fetches such bytes by itself, and asking for them
-  /// costs more than it brings (row: record-changes-since-1000).
+  /// Whether the group has the same order in the log: then the processor prefetches by itself, and loads ahead cost more than
+  /// they save (row: record-changes-since-1000).
   private func isGroupSequential(_ placeStart: Int) -> Bool {
     let first = leaf.value(index)
     let last = leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1)
@@ -133,8 +133,8 @@ package struct Cursor {
     guard offset < end, end <= reader.end else { return }
     var line = offset & ~63
     while line < end {
-      // Safe: the range lies below the verified end, which is mapped. Atomic, because a load whose result nobody wants
-      // would be left out otherwise.
+      // Safe: the range lies below the verified end, which is mapped. Atomic, because the compiler would remove a plain load
+      // whose result is not used.
       _ = unsafe (reader.source.base + Int(line)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
         .load(ordering: .relaxed)
       line &+= 64
@@ -144,7 +144,8 @@ package struct Cursor {
   /// Whether values here begin with the roots of other trees.
   var isInCatalog: Bool { leaf.kind == Page.Kind.catalogLeaf }
 
-  /// The value under the cursor as a catalog's. Throws where the tree is none: the roots in such a value have not been checked.
+  /// The value under the cursor as a value of a catalog. Throws where the tree is not a catalog: then nothing has checked the
+  /// roots in the value.
   package var catalogValue: CatalogValue {
     get throws(PageFault) {
       if !isInCatalog { throw PageFault(offset: root.reference, reason: .kind) }
@@ -165,7 +166,7 @@ package struct Cursor {
     leaf.appendKey(index, to: buffer)
   }
 
-  /// The order of the key under the cursor against another key.
+  /// Compares the key under the cursor with another key.
   package func compareKey(with other: ByteView) -> Int {
     precondition(isValid, "a key is compared where a cursor stands on a record")
     let prefix = leaf.prefix
@@ -185,7 +186,7 @@ package struct Cursor {
     return reference == 0 ? nil : try reader.source.rootPage(reference, end: reader.end)
   }
 
-  /// The page for longer than a few calls; the leaf is number 0, the root 1.
+  /// The page, kept for more than a few calls; the leaf is number 0, the root 1.
   @inline(__always)
   private func kept(_ page: Page, as number: Int) -> Page {
     keepsCopies ? copies.map { $0.keep(page, as: number) } ?? page : page

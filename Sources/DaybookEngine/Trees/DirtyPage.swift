@@ -1,4 +1,4 @@
-/// What stands in front of a dirty page or a delta.
+/// The header in front of a dirty page or a delta.
 @safe struct DirtyPage {
   private let base: UnsafeMutableRawPointer
 
@@ -10,7 +10,7 @@
       - DirtyPages.headerByteCount
   }
 
-  /// Only of a page, never of a delta.
+  /// The page; a delta has none.
   var page: Page { unsafe Page(base + DirtyPages.headerByteCount) }
   var birth: UInt64 {
     get { unsafe base.load(as: UInt64.self) }
@@ -30,14 +30,14 @@
   }
   static let poisonedBirth = UInt64(DirtyPages.poison) &* 0x0101_0101_0101_0101
 
-  /// Fills the memory with a pattern. The flag says what does most harm: nobody has retired it.
+  /// Fills the memory with a pattern. It reads as "not retired", the answer that would do most harm.
   func poison(byteCount: Int) {
-    // Safe: the page or delta with what stands in front of it, as `DirtyPages` made it; the same holds below.
+    // Safe: the page or delta with its header, as `DirtyPages` made it; the same holds below.
     unsafe RawMemory.fill(base, byteCount: byteCount, with: DirtyPages.poison)
     isRetired = false
   }
 
-  /// Whether the pattern is whole. It may be used again after that.
+  /// Whether the pattern is intact; then the memory may be used again.
   func isPoisoned(byteCount: Int) -> Bool {
     if isRetired { return false }
     unsafe base.storeBytes(of: DirtyPage.poisonedBirth, toByteOffset: 24, as: UInt64.self)

@@ -1,7 +1,7 @@
-/// Memory for pages that are not in the file yet, and for deltas of leaves that are.
+/// Memory for pages that are not in the file yet, and for deltas of leaves that are in the file.
 ///
-/// A dirty page is raw memory, not an object: reference counting on the path of a read costs more than the read. In
-/// front of each page or delta stand 64 bytes about it:
+/// A dirty page is raw memory, not an object: reference counting would cost more than the read itself. A header of 64 bytes
+/// precedes each page or delta:
 ///
 ///     offset  size  field
 ///          0     8  birth: the version that first holds the page
@@ -10,23 +10,22 @@
 ///         24     8  1 when some version has replaced it, else 0
 ///         32     8  where the edit that made it has it in its list
 ///
-/// They come from slabs of a megabyte, each for one size; freed ones go onto a list for their size. A reference is the
-/// address with `PageSource.memoryTag`; of a delta it has the number of its size in the low bits. Only the holder of the turn
-/// allocates and frees.
+/// They come from slabs of a megabyte, each for one size; freed ones go to a list for their size. A reference is the address
+/// with `PageSource.memoryTag`; for a delta, the low bits hold its size class. Only the holder of the turn allocates and frees.
 ///
-/// In tests freed memory is *poisoned*: filled with a pattern, and kept aside until a few hundred others have been freed. An
-/// address that has outlived its page then leads to nothing that looks like one, and who writes there, or frees it again, is
-/// stopped. Elsewhere that is one test of a flag for each page that is freed.
+/// In tests, freed memory is *poisoned*: filled with a pattern and kept aside until a few hundred others have been freed. A
+/// stale address then leads to nothing that looks like a page, and a write there, or a second free, is detected. Otherwise this
+/// costs one test of a flag for each page that is freed.
 @safe final class DirtyPages {
   static let headerByteCount = 64
-  /// What freed memory is filled with where mistakes are to show.
+  /// The pattern of poisoned memory.
   static let poison: UInt8 = 0xDB
   private static let stride = headerByteCount + Page.byteCount
-  /// What one page takes of memory.
+  /// The memory that one page takes.
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
-  /// Free memory of one size that makes it worth looking whether another size can have it.
+  /// With this much free memory of one size, empty slabs are looked for that another size can use.
   private static let recycledByteCount = 16 << 20
 
   @safe @exclusivity(unchecked) private var slabs = PageSlabs()
@@ -46,12 +45,12 @@
 
   init(poisons: Bool) { self.poisons = poisons }
 
-  /// What has been taken from the system, in use or not.
+  /// All memory taken from the system, in use or not.
   var reservedByteCount: Int { slabs.reservedByteCount }
 
   deinit { releaseAll() }
 
-  /// A page of uninitialised memory; the tagged reference to it. Throws where the system has no more memory.
+  /// Allocates a page of uninitialised memory and returns its tagged reference. Throws when the system has no more memory.
   func allocate(birth: UInt64, mark: UInt64) throws(DiskFailure) -> UInt64 {
     if free.isEmpty { try addSlab() }
     let reference = free.removeLast()
@@ -60,7 +59,7 @@
     return reference
   }
 
-  /// Memory for a delta, uninitialised.
+  /// Allocates uninitialised memory for a delta.
   func allocateDelta(classNumber: Int, birth: UInt64, mark: UInt64) throws(DiskFailure) -> UInt64 {
     if freeDeltas[classNumber].isEmpty { try addSlab(classNumber: classNumber) }
     let reference = freeDeltas[classNumber].removeLast()
@@ -69,7 +68,7 @@
     return reference
   }
 
-  /// What a page or delta takes of memory; zero for a page of the file.
+  /// The memory of a page or delta; zero for a page of the file.
   static func byteCount(of reference: UInt64) -> Int {
     if reference & PageSource.memoryTag == 0 { return 0 }
     let number = Int(reference & LeafDelta.classMask)
@@ -85,7 +84,7 @@
     meta.isRetired = false
   }
 
-  /// Gives all memory back; no page may be looked at any more.
+  /// Releases all memory; no page may be used any more.
   func releaseAll() {
     endPoison(leaving: 0)
     slabs.releaseAll()
@@ -114,7 +113,7 @@
     endPoison(leaving: DirtyPages.poisonedCount)
   }
 
-  /// Lets the oldest poisoned memory be used again.
+  /// Makes the oldest poisoned memory available again.
   private func endPoison(leaving count: Int) {
     while poisoned.count - poisonedStart > count {
       let reference = poisoned[poisonedStart]
@@ -143,8 +142,7 @@
     return unsafe slab
   }
 
-  /// Takes slabs that have nothing in use any more away from sizes with much free memory: what a load needs as pages, updates
-  /// need as deltas.
+  /// Takes empty slabs away from sizes with much free memory: a load needs pages, and updates after it need deltas.
   private func recycle(atLeast byteCount: Int) {
     if free.count * DirtyPages.stride >= byteCount {
       slabs.collectEmpty(from: &free, countPerSlab: DirtyPages.pagesPerSlab)
@@ -157,8 +155,9 @@
     }
   }
 
-  /// Memory that nothing uses, where that is more than `byteCount`: its holder gives it back with `PageSlabs.release` when no
-  /// lock is held. A load may have used three times what the work after it does, and a compaction needs memory of its own.
+  /// Detaches unused memory if there is more than `byteCount` of it; the caller returns it with `PageSlabs.release` when it
+  /// holds no lock. A load may have needed three times the memory of the work after it, and a compaction needs memory of its
+  /// own.
   func detachUnused(moreThan byteCount: Int) -> [UInt] {
     guard reservedByteCount - usedByteCount > byteCount else { return [] }
     endPoison(leaving: 0)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A few changes to a leaf of the file, kept beside it in memory: a random update of a large database takes a few hundred
-/// bytes and copies as many, not a page of 4096 (rows: kv-update-100-unsynced, record-insert).
+/// A few changes to a leaf of the file, kept beside it in memory. A random update of a large database then takes and copies a
+/// few hundred bytes instead of a page of 4096 (rows: kv-update-100-unsynced, record-insert).
 ///
 ///     offset  size  field
 ///          0     8  the leaf: its offset in the file
@@ -15,31 +15,31 @@ import Synchronization
 ///        ...        free
 ///        ...        cells, growing downwards: {u16 value length, suffix, value}
 ///
-/// An entry with an odd order, 2 × i + 1, changes cell i of the leaf, whose suffix it repeats only if the value has
-/// another length; one with an even order, 2 × i, is a new cell before cell i.
+/// An entry with an odd order, 2 × i + 1, changes cell i of the leaf; it repeats the suffix only if the value has another
+/// length. An entry with an even order, 2 × i, is a new cell before cell i.
 ///
-/// It is never in the file: a checkpoint writes the merged page. Memory and references are those of `DirtyPages`, where
-/// the low bits of a reference say how large it is.
+/// A delta is never in the file: a checkpoint writes the merged page. Its memory and references come from `DirtyPages`; the low
+/// bits of a reference say how large it is.
 ///
-/// Always true: leaf and entries together fit into one page, in whatever order they are merged, and at least a quarter of
-/// a page of the leaf's own cells is left; a leaf that does not fulfil that becomes a page in memory.
+/// Always true: leaf and entries together fit into one page, in whatever order they are merged, and the leaf's own remaining
+/// cells fill at least a quarter of a page. Otherwise the leaf becomes a page in memory.
 @safe struct LeafDelta {
   static let headerByteCount = 24
   static let entryByteCount = 8
-  /// The largest class: where a delta would be larger, a page is not much more.
+  /// The largest class. A larger delta would not be much smaller than a page.
   static let classCount = 3
   static let classMask: UInt64 = 63
 
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
 
-  /// Whether a reference leads to one. A clean page's has no low bits, an address of a page neither.
+  /// Whether a reference leads to a delta. References to clean pages and addresses of pages have no low bits set.
   @inline(__always)
   static func isDelta(_ reference: UInt64) -> Bool {
     reference & classMask != 0 && reference & PageSource.memoryTag != 0
   }
 
-  /// What one of a class takes of memory, with what stands in front of it: 256, 512 or 1024 bytes.
+  /// The memory of a delta of this class, header included: 256, 512 or 1024 bytes.
   static func stride(ofClass number: Int) -> Int { 128 << number }
 
   /// The smallest class with room for so many bytes of entries and cells; nil when there is none.
@@ -83,15 +83,15 @@ import Synchronization
     get { field(14) }
     nonmutating set { set(newValue, at: 14) }
   }
-  /// How much smaller the cells of the leaf are that are left.
+  /// By how much the remaining cells of the leaf have shrunk.
   var removedByteCount: Int {
     get { field(16) }
     nonmutating set { set(newValue, at: 16) }
   }
   private var entriesEnd: Int { LeafDelta.headerByteCount + entryCount * LeafDelta.entryByteCount }
-  /// Room for one more entry with its cell, without moving any.
+  /// The room for another entry and its cell, without moving anything.
   var freeByteCount: Int { heapStart - entriesEnd }
-  /// What all entries and cells take.
+  /// The bytes of all entries and cells.
   var usedByteCount: Int { entryCount * LeafDelta.entryByteCount + capacity - heapStart - deadByteCount }
 
   @inline(__always)
@@ -119,7 +119,7 @@ import Synchronization
 
   private func cellByteCount(_ index: Int) -> Int { isRemoved(index) ? 0 : 2 + suffix(index).count + value(index).count }
 
-  /// Asks for all lines of the delta at once, as `Page.touch` does (row: kv-update-100-unsynced).
+  /// Loads all cache lines of the delta at once, as `Page.touch` does (row: kv-update-100-unsynced).
   @inline(__always)
   func touch() {
     var offset = 0
@@ -134,10 +134,10 @@ import Synchronization
 
   /// Where a key stands in a leaf and its delta.
   struct Position {
-    /// The cell of the leaf, or the one that a new key would come before.
+    /// The cell of the leaf, or the cell in front of which a new key belongs.
     var cell: Int
     var isInLeaf: Bool
-    /// The entry, or the one that a new entry would come before.
+    /// The entry, or the entry in front of which a new one belongs.
     var entry: Int
     var hasEntry: Bool
     @inline(__always) var order: Int { cell &* 2 &+ (isInLeaf ? 1 : 0) }
@@ -165,7 +165,7 @@ import Synchronization
       position.hasEntry = true
       return position
     }
-    // New cells between the same two of the leaf, in key order. A key that does not share the prefix is not among them.
+    // Search the new cells between the same two cells of the leaf, in key order. A key without the prefix is not among them.
     guard let wanted = LeafDelta.suffix(of: key, in: leaf) else { return position }
     while position.entry < count, self.order(position.entry) == order {
       let comparison = compareKeys(suffix(position.entry), wanted)
@@ -178,7 +178,7 @@ import Synchronization
     return position
   }
 
-  /// What follows the leaf's prefix in a key; nil when the key does not begin with it.
+  /// The part of a key behind the leaf's prefix; nil when the key does not begin with it.
   static func suffix(of key: ByteView, in leaf: Page) -> ByteView? {
     let prefix = leaf.prefix
     guard key.count >= prefix.count, prefix.count == 0 || compareKeys(key.prefix(prefix.count), prefix) == 0 else {
@@ -189,7 +189,7 @@ import Synchronization
 
   // MARK: changing
 
-  /// Puts an entry before `index`; the caller has measured that it fits. Nil as a value removes the cell of the leaf.
+  /// Inserts an entry before `index`; the caller has checked that it fits. A nil value removes the cell of the leaf.
   func insert(at index: Int, order: Int, suffix: ByteView, value: ByteView?) {
     let count = entryCount
     var cell = heapStart
@@ -217,7 +217,7 @@ import Synchronization
     set(entryCount - 1, at: 8)
   }
 
-  /// Puts a value of equal length in place of the present one.
+  /// Overwrites a value with one of equal length.
   func overwriteValue(at index: Int, with value: ByteView) {
     let present = self.value(index)
     precondition(present.count == value.count, "only a value of the same length fits in place")
@@ -225,8 +225,7 @@ import Synchronization
     unsafe UnsafeMutableRawPointer(mutating: present.base).copyMemory(from: value.base, byteCount: value.count)
   }
 
-  /// Becomes a copy of another delta without one of its entries. Where there is no room otherwise, its dead bytes stay
-  /// behind.
+  /// Becomes a copy of another delta without one of its entries. Dead bytes are left out only if the room is needed.
   func copy(from other: LeafDelta, leavingOut skipped: Int?, needed: Int) {
     let free = other.freeByteCount + (skipped == nil ? 0 : LeafDelta.entryByteCount)
     if capacity == other.capacity && free >= needed {
@@ -249,7 +248,7 @@ import Synchronization
     }
   }
 
-  /// How many entries and cells would be left without one entry.
+  /// The bytes of all entries and cells but one.
   func usedByteCount(leavingOut index: Int?) -> Int {
     guard let index else { return usedByteCount }
     return usedByteCount - LeafDelta.entryByteCount - cellByteCount(index)
@@ -257,7 +256,7 @@ import Synchronization
 
   // MARK: merging
 
-  /// Makes a copy of the leaf what the two are together. From behind, so that the numbers of cells in front stay true.
+  /// Applies the delta to a copy of the leaf. It goes backwards, so that the numbers of the cells in front stay valid.
   func merge(into page: Page, scratch: Page) {
     for index in (0..<entryCount).reversed() {
       let order = order(index)

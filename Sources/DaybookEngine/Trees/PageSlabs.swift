@@ -1,11 +1,12 @@
-/// Slabs of a megabyte of which `DirtyPages` cuts pages and deltas, and how the system gets them back.
+/// Slabs of a megabyte that `DirtyPages` divides into pages and deltas, and how they go back to the system.
 ///
 ///     system ── a slab alone (the first few), or blocks of eight ──► taken ──► nothing in use ──► empty ──► taken again
 ///                                                                                                   │
 ///                                                          all eight of a block ──► the system ◄────┘
 ///
-/// From the system itself: an allocator would keep what a compaction used. A small store takes a megabyte at a time; a
-/// large one takes large pages, because it uses them in no order (rows: kv-load-random-unsynced, record-insert).
+/// They come from the system itself, because an allocator would keep what a compaction used. A small store takes a megabyte at
+/// a time. A large one takes large pages of the system, because it accesses its memory at random (rows:
+/// kv-load-random-unsynced, record-insert).
 @safe struct PageSlabs {
   static let byteCount = 1 << 20
   private static let blockByteCount = 8 << 20
@@ -16,16 +17,16 @@
   private var blocks = unsafe [UnsafeMutableRawPointer]()
   /// How many slabs of the newest block have been taken.
   private var cutCount = PageSlabs.slabsPerBlock
-  /// Parts of blocks that have nothing in use.
+  /// Slabs of blocks with nothing in use.
   private var empty = unsafe [UnsafeMutableRawPointer]()
 
-  /// What has been taken from the system, in use or not.
+  /// All memory taken from the system, in use or not.
   var reservedByteCount: Int {
     unsafe (singles.count + blocks.count * PageSlabs.slabsPerBlock - (PageSlabs.slabsPerBlock - cutCount)) * PageSlabs.byteCount
   }
   var hasEmpty: Bool { unsafe !empty.isEmpty }
 
-  /// A slab with nothing in use; nil where the system has no more memory.
+  /// A slab with nothing in use; nil when the system has no more memory.
   mutating func take() -> UnsafeMutableRawPointer? {
     if let slab = unsafe empty.popLast() { return unsafe slab }
     if unsafe singles.count < PageSlabs.singleCount {
@@ -43,12 +44,12 @@
     return unsafe blocks[blocks.count - 1] + (cutCount - 1) * PageSlabs.byteCount
   }
 
-  /// Takes the slabs out of a list of free references that have all of their `countPerSlab` references in it. The list
-  /// keeps its order. Costs a few nanoseconds a reference.
+  /// Removes from a list of free references all those of slabs with nothing in use, that is, with all `countPerSlab` references
+  /// in the list. The list keeps its order. Costs a few nanoseconds a reference.
   mutating func collectEmpty(from free: inout [UInt64], countPerSlab: Int) {
     var counts = SlabCounts(slabCount: reservedByteCount / PageSlabs.byteCount)
     for reference in free { counts.add(PageSlabs.start(of: reference)) }
-    // A slab alone need not begin at a multiple of its size, and stays what it is.
+    // A single slab need not begin at a multiple of its size, so it cannot be recycled.
     for index in unsafe singles.indices {
       let start = unsafe UInt64(UInt(bitPattern: singles[index]))
       counts.remove(PageSlabs.start(of: start))
@@ -62,8 +63,8 @@
     for start in starts.sorted() { unsafe empty.append(UnsafeMutableRawPointer(bitPattern: UInt(start))!) }
   }
 
-  /// Parts with the blocks whose slabs are all empty. Nothing refers to them any more: whoever has them gives them back with
-  /// `release`, with no lock held.
+  /// Detaches the blocks whose slabs are all empty. Nothing refers to them any more; the caller returns them with `release`
+  /// when it holds no lock.
   mutating func detachEmptyBlocks() -> [UInt] {
     let emptyStarts = unsafe Set(empty.map { UInt(bitPattern: $0) })
     func isEmpty(_ block: UInt, _ count: Int) -> Bool {
@@ -93,7 +94,7 @@
     }
   }
 
-  /// Gives everything back; nothing of it may be looked at any more.
+  /// Releases everything; none of it may be used any more.
   mutating func releaseAll() {
     while let slab = unsafe singles.popLast() { unsafe RawMemory.release(slab, byteCount: PageSlabs.byteCount) }
     while let block = unsafe blocks.popLast() { unsafe RawMemory.release(block, byteCount: PageSlabs.blockByteCount) }
@@ -101,13 +102,13 @@
     cutCount = PageSlabs.slabsPerBlock
   }
 
-  /// Where the slab begins that a reference, with its tag and its size, lies in.
+  /// The start of the slab that a reference, with its tag and its size class, lies in.
   private static func start(of reference: UInt64) -> UInt64 {
     reference & ~(PageSource.memoryTag | UInt64(byteCount - 1))
   }
 }
 
-/// How many references lie in each slab: a small table with linear probing, because it is asked for each of a million
+/// Counts the references in each slab. A small table with linear probing, because it is asked about each of a million
 /// references while writers wait.
 private struct SlabCounts {
   private var entries: [(start: UInt64, count: Int)]
@@ -122,7 +123,7 @@ private struct SlabCounts {
   }
 
   private func index(of start: UInt64) -> Int {
-    // Neighbours have neighbouring places.
+    // Neighbouring slabs get neighbouring slots.
     var index = Int(truncatingIfNeeded: start >> 20) & mask
     while entries[index].start != start && entries[index].start != 0 { index = (index + 1) & mask }
     return index

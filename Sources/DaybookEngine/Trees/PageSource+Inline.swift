@@ -1,6 +1,6 @@
 extension PageSource {
-  /// The page behind a root, which may stand inside a cell of the catalog. A child of a page never does: a number in a page
-  /// that rotted must not be taken for an address.
+  /// The page behind a root, which may be inside a cell of the catalog. A child of a page never is: a number in a corrupt page
+  /// must not be taken for an address.
   @inline(__always)
   func rootPage(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
     if InlineTree.isInline(reference) { return try inlinePage(reference, end) }
@@ -14,7 +14,7 @@ extension PageSource {
     let place = reference & (1 << 48 - 1)
     let image: ByteView
     if reference & InlineTree.addressTag != 0 {
-      // Safe: such references are made from values in pages only (`CatalogValue`), and stay within their value.
+      // Safe: such references are only made from values in pages (`CatalogValue`), and stay within their value.
       image = unsafe ByteView(UnsafeRawPointer(bitPattern: UInt(place))!, count: byteCount)
     } else {
       let offset = place & ~UInt64(Page.byteCount - 1)

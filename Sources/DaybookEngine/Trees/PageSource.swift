@@ -2,16 +2,16 @@ import Synchronization
 
 /// Where pages come from: a reference is a file offset, or the tagged address of a page or a delta that is only in memory.
 ///
-/// A page of the file is checked when it is first touched in this process (checksum, layout, order); one bit per 4096
-/// bytes of file remembers it. After that, a reference costs a bit test. No reference is followed beyond the end that the
-/// reader's snapshot knows to be verified, because a touch past the end of a mapped file kills the process. A leaf with a
-/// delta (`LeafDelta`) is put together in memory of the thread, but for single lookups, which look at the two.
+/// A page of the file is checked at its first use in this process (checksum, layout, order); one bit per 4096 bytes of file
+/// remembers that. After that, a reference costs a bit test. No reference is followed beyond the verified end of the reader's
+/// version, because a touch past the end of a mapped file kills the process. A leaf with a delta (`LeafDelta`) is merged in
+/// memory of the thread; single lookups search leaf and delta instead.
 ///
-/// A file that is not mapped is read through a `BufferedFile`: then no offset has a bit, every page of the file is got by
-/// `pageElsewhere`, as a copy in memory of the thread, and it stays only until the thread has asked for a few more
-/// (`ThreadScratch`). It is checked when it comes into the cache.
+/// A file that is not mapped is read through a `BufferedFile`. Then no offset has a bit. `pageElsewhere` returns every page of
+/// the file as a copy in memory of the thread, valid only until the thread has asked for a few more (`ThreadScratch`). A page
+/// is checked when it enters the cache.
 ///
-/// Always true: `base` never moves; a set bit means that the page at that offset held when it was checked.
+/// Always true: `base` never moves; a set bit means that the page at that offset passed its check.
 @safe package final class PageSource: @unchecked Sendable {
   static let memoryTag: UInt64 = 1 << 63
 
@@ -24,7 +24,7 @@ import Synchronization
   private let verifiedByteCount: Int
   /// One more than the number of the last page that `verified` has a bit for.
   private let pageLimit: UInt64
-  /// The first page that failed its check: the next open for writing is told of it.
+  /// The first page that failed its check; a note tells the next open for writing.
   package let firstFault = Mutex<PageFault?>(nil)
 
   package init(base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40) throws(DiskFailure) {
@@ -56,7 +56,7 @@ import Synchronization
     guard let memory = unsafe RawMemory.reserveZeroed(byteCount: verifiedByteCount) else {
       throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: verifiedByteCount)
     }
-    // Safe: zeroed memory; nobody looks at either, because no page has a bit.
+    // Safe: zeroed memory; nobody reads it, because no page has a bit.
     unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 1)
     unsafe base = UnsafeRawPointer(memory)
     pageLimit = 0
@@ -65,7 +65,7 @@ import Synchronization
   deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(verified), byteCount: verifiedByteCount) }
 
   /// The page behind a reference.
-  /// - Parameter end: the first byte behind what the snapshot may read.
+  /// - Parameter end: the verified end of the reader's version.
   @inline(__always)
   func page(_ reference: UInt64, end: UInt64) throws(PageFault) -> Page {
     if reference & PageSource.memoryTag != 0 {
@@ -74,8 +74,8 @@ import Synchronization
       // reaches it is pinned.
       return unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!)
     }
-    // The page's number; where the reference is no multiple of 4096, its low bits make the number huge. Without that, a
-    // page could hide behind the bit of the one that it overlaps.
+    // The page's number. If the reference is not a multiple of 4096, its low bits make the number huge; otherwise a page could
+    // pass by the bit of a page that it overlaps.
     let number = reference &>> 12 | reference &<< 52
     guard number < pageLimit, reference &+ UInt64(Page.byteCount) <= end else {
       return try pageElsewhere(reference, end)
@@ -88,7 +88,7 @@ import Synchronization
     return page
   }
 
-  /// Asks for what a search in a leaf, and a copy of it, will read. Checks nothing and returns nothing.
+  /// Loads what a search in a leaf, and a copy of it, will read. Checks nothing and returns nothing.
   func touch(_ leaf: UInt64, end: UInt64) {
     var reference = leaf
     if LeafDelta.isDelta(reference) {
@@ -110,7 +110,7 @@ import Synchronization
     unsafe verified[index >> 6].bitwiseOr(1 << UInt64(index & 63), ordering: .relaxed)
   }
 
-  /// A page that has no bit: of a file that is not mapped, or of none.
+  /// A page without a bit: in a file that is not mapped, or beyond the file.
   @inline(never)
   private func pageElsewhere(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
     guard let buffered, reference & 4095 == 0, reference < end, reference &+ UInt64(Page.byteCount) <= end else {
@@ -129,8 +129,8 @@ import Synchronization
     return page
   }
 
-  /// Makes `target` a copy of a page of the file, and checks the copy (130 ns): bytes may have rotted since the page was first
-  /// touched, and whoever copies it is about to make another page of it. What is not mapped is a copy in memory already.
+  /// Makes `target` a copy of a page of the file and checks the copy (130 ns): the bytes may have been corrupted since the
+  /// first check, and the caller is about to write a new page from them. A page of a file that is not mapped is a copy already.
   func copyPage(_ page: Page, _ reference: UInt64, to target: Page) throws(PageFault) {
     // Safe: both are whole pages.
     unsafe target.base.copyMemory(from: page.base, byteCount: Page.byteCount)
@@ -143,7 +143,7 @@ import Synchronization
     return fault
   }
 
-  /// Forgets what was checked, so that a full check looks at every page again.
+  /// Clears all bits, so that a full check reads every page again.
   func clearChecks(below end: UInt64) {
     buffered?.evict()
     let words = min(Int(end / UInt64(Page.byteCount)) / 64 + 1, verifiedByteCount / 8)

@@ -1,13 +1,14 @@
-/// Changing a leaf of the file without copying it: what changes is noted in a `LeafDelta` beside it.
+/// Changes to a leaf of the file without copying it: they are kept in a `LeafDelta` beside it.
 ///
 ///     branch (in memory) ──► delta ──► leaf of the file
 ///
-/// Only children of a branch have one, never roots, and never leaves of a catalog, whose values a checkpoint has to
-/// follow. What does not fit, or would leave the leaf nearly empty, is done to a page in memory as ever: `writable` merges.
+/// Only children of a branch have deltas, never roots, and never leaves of a catalog, whose values a checkpoint must follow. A
+/// change that does not fit, or would leave the leaf nearly empty, is made in a page in memory as usual: `writable` merges leaf
+/// and delta.
 ///
-/// The path ends with the branch above the leaf, on the way in; a change that was made adds the leaf's step to it.
+/// On entry, the path ends with the branch above the leaf; a change adds the leaf's step to it.
 extension TreeEditor {
-  /// The leaf that may be changed by a delta, and its delta; nil where there is a page in memory, or what should be no leaf.
+  /// The leaf that a delta may change, and its delta; nil if it is a page in memory, or not a leaf.
   private func leafForDelta() throws(PageFault) -> (page: Page, reference: UInt64, delta: LeafDelta?)? {
     let parent = path[path.count &- 1]
     let reference = parent.page.child(parent.child)
@@ -20,7 +21,8 @@ extension TreeEditor {
     return page.kind == Page.Kind.leaf && page.level == 0 ? (page, reference, delta) : nil
   }
 
-  /// Puts a value under a key of the leaf at the end of the path; whether the key is new, or nil when it takes a page.
+  /// Puts a value under a key of the leaf at the end of the path. Returns whether the key is new, or nil when the change needs
+  /// a page.
   func putInDelta(_ key: ByteView, _ value: ByteView, old: ByteBuffer?) throws(PageFault) -> Bool? {
     guard let (leaf, reference, delta) = try leafForDelta() else { return nil }
     let position = delta?.position(of: key, in: leaf) ?? LeafDelta.position(of: key, in: leaf)
@@ -63,13 +65,13 @@ extension TreeEditor {
     return present == nil
   }
 
-  /// Removes a key that is there from the leaf at the end of the path; false when it takes a page.
+  /// Removes an existing key from the leaf at the end of the path; false when the change needs a page.
   func removeInDelta(_ key: ByteView, old: ByteBuffer?) throws(PageFault) -> Bool {
     guard let (leaf, reference, delta) = try leafForDelta() else { return false }
     let position = delta?.position(of: key, in: leaf) ?? LeafDelta.position(of: key, in: leaf)
     let index = position.entry
     let removed = position.isInLeaf ? leaf.cellByteCount(position.cell) : 0
-    // Without the prefix, which says nothing about how many cells there are.
+    // Without the prefix, which does not depend on the number of cells.
     let remaining = leaf.usedByteCount - leaf.prefixLength - (delta?.removedByteCount ?? 0) - removed
     guard remaining >= TreeEditor.minimumUsedByteCount else { return false }
     let oldCount = old?.count ?? 0
@@ -136,11 +138,11 @@ extension TreeReader {
 }
 
 extension PageSource {
-  /// A leaf and its delta as one page, in memory of the present thread.
+  /// The merged page of a leaf and its delta, in memory of the present thread.
   @inline(never)
   func mergedPage(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
     let scratch = ThreadScratch.current
-    // A page of a file that is not mapped is such a copy already.
+    // A page of a file that is not mapped is already a copy.
     if isBuffered {
       let copy = try page(LeafDelta(reference).leaf, end: end)
       LeafDelta(reference).merge(into: copy, scratch: unsafe Page(scratch.workPage))
@@ -151,8 +153,7 @@ extension PageSource {
     return target
   }
 
-  /// Makes `target` what a leaf and its delta are together. The copy of the leaf is checked: cells are about to move, and
-  /// what comes of it may be sealed with a new checksum.
+  /// Merges a leaf and its delta into `target`. The copy of the leaf is checked, because the result may get a new checksum.
   func merge(_ reference: UInt64, into target: Page, end: UInt64, scratch: Page) throws(PageFault) {
     let delta = LeafDelta(reference)
     let leaf = try page(delta.leaf, end: end)

@@ -1,6 +1,5 @@
 extension TreeEditor {
-  /// Writes the value of a catalog cell, with trees that are small enough inside it: the smallest first, as long as
-  /// there is room.
+  /// Writes the value of a catalog cell, with small trees inside it: the smallest first, as long as there is room.
   /// - Returns: whether a tree is inside now. Its pages in memory are gone, and its root has to be read again.
   package func encodeCatalogValue(
     roots: [TreeRoot], ownerBytes: ByteView, keyByteCount: Int, into buffer: ByteBuffer
@@ -56,12 +55,13 @@ extension TreeEditor {
     }
   }
 
-  /// A tree that was inside a cell and has no room there any more.
+  /// Moves a tree out of a cell in which it has no room any more.
   private func expanded(_ root: TreeRoot) throws(PageFault) -> TreeRoot {
     TreeRoot(reference: try writableRoot(root.reference), count: root.count, pageCount: 1)
   }
 
-  /// What a tree would take inside a cell; nil when it is no single leaf, or one of the file, which stays where it is.
+  /// The bytes that a tree would take inside a cell; nil when it is not a single leaf, or a leaf of the file, which stays
+  /// there.
   private func inlineByteCount(_ root: TreeRoot) -> Int? {
     if InlineTree.isInline(root.reference) { return InlineTree.byteCount(root.reference) }
     guard root.reference & PageSource.memoryTag != 0 else { return nil }

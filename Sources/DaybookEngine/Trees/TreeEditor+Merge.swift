@@ -1,12 +1,13 @@
-/// Keeping pages filled when records go: empty pages leave the tree, pages less than a quarter full join a neighbour.
+/// Keeps pages filled when records are removed: empty pages leave the tree, and pages less than a quarter full are merged with
+/// a neighbour.
 ///
-/// Ranges go at once: whole subtrees between the two edges of the range are dropped without being read, only the pages
-/// along both edges are changed, and joined with their neighbours if little is left in them.
+/// Ranges are removed at once: whole subtrees between the two edges of the range are dropped without being read. Only the pages
+/// along both edges are changed, and merged with their neighbours if little is left in them.
 extension TreeEditor {
   static let minimumUsedByteCount = Page.capacity / 4
   private static let mergedByteCountLimit = Page.capacity * 9 / 10
 
-  /// Repairs the path after a removal from its leaf.
+  /// Rebalances the path after a removal from its leaf.
   func rebalance(_ root: inout TreeRoot) throws(PageFault) {
     var depth = path.count - 1
     while depth > 0 {
@@ -29,7 +30,7 @@ extension TreeEditor {
     page.cellCount == 0 && (!page.isBranch || page.leftmostChild == 0)
   }
 
-  /// Takes a child out of a branch; a branch may be left with none.
+  /// Removes a child of a branch, perhaps its last.
   private func removeChild(_ child: Int, of page: Page) {
     if child >= 0 {
       page.remove(at: child)
@@ -41,13 +42,13 @@ extension TreeEditor {
     }
   }
 
-  /// A root without records is no root; a root with one child gives way to it.
+  /// Drops a root without records; replaces a root with one child by that child.
   func shrinkRoot(_ root: inout TreeRoot) throws(PageFault) {
     while root.reference != 0 {
       let page = try page(root.reference)
       if isChildless(page) {
         retire(root.reference)
-        // Its page count falls with the balance of the edit.
+        // Its page count falls with the edit's balance.
         root.reference = 0
         root.count = 0
       } else if page.isBranch && page.cellCount == 0 {
@@ -61,7 +62,7 @@ extension TreeEditor {
     }
   }
 
-  /// Joins the page at `depth` with the one right or left of it, if both fit into one.
+  /// Merges the page at `depth` with its right or left neighbour, if both fit into one page.
   private func mergeWithNeighbour(at depth: Int) throws(PageFault) -> Bool {
     let parent = path[depth - 1]
     if parent.child + 1 < parent.page.cellCount, try merge(parent, left: parent.child) { return true }
@@ -69,13 +70,13 @@ extension TreeEditor {
     return false
   }
 
-  /// Joins children `left` and `left + 1` of a branch into one page.
+  /// Merges children `left` and `left + 1` of a branch into one page.
   private func merge(_ parent: Step, left: Int) throws(PageFault) -> Bool {
     let leftPage = try pageToTakeFrom(parent.page.child(left))
     let rightPage = try pageToTakeFrom(parent.page.child(left + 1))
     separator.truncate(to: 0)
     parent.page.appendKey(left + 1, to: separator)
-    // The way down came past one of the two only.
+    // The descent has checked only one of the two.
     guard leftPage.level + 1 == parent.page.level, rightPage.level == leftPage.level else {
       throw fault(parent.reference, .level)
     }
@@ -131,7 +132,7 @@ extension TreeEditor {
   // MARK: ranges
 
   /// Removes every key in `lower ..< upper` (nil bounds are open); returns how many there were.
-  /// - Complexity: pages along both edges of the range; what lies between is not read, so the root's page count is only an
+  /// - Complexity: pages along both edges of the range. What lies between is not read, so the root's page count is only an
   ///   upper bound afterwards.
   @discardableResult
   package func removeRange(
@@ -152,7 +153,7 @@ extension TreeEditor {
     return before &- root.count
   }
 
-  /// Joins what a range has left nearly empty along one of its edges with what is next to it.
+  /// Merges pages that a range has left nearly empty along one of its edges with their neighbours.
   private func rebalance(_ edge: ByteView, _ root: inout TreeRoot) throws(PageFault) {
     if root.reference == 0 { return }
     _ = try descendForWriting(edge, in: &root)
@@ -178,7 +179,7 @@ extension TreeEditor {
     let first = lower == nil ? -1 : page.childIndex(for: lower!)
     let last = upper == nil ? page.cellCount - 1 : page.childIndex(for: upper!)
     guard first <= last else { return finishRange(page, reference) }
-    // From the right, so that the numbers of the children still to visit stay true.
+    // From the right, so that the numbers of the children still to visit stay valid.
     for child in (first...last).reversed() {
       let isEdge = (child == first && lower != nil) || (child == last && upper != nil)
       var kept = TreeRoot.empty

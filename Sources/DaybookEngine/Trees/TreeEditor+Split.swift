@@ -1,26 +1,26 @@
 /// Splitting full pages.
 ///
-/// A page splits in the middle by bytes, except at the right edge of the tree: there the left page stays full and the new
-/// cell starts a page of its own, so ascending inserts fill their pages. The separator between two leaves is the shortest
-/// key that separates them. New pages take as prefix what the separators on both sides of them share, because every key
-/// that can ever come between these separators shares it too.
+/// A page splits in the middle by bytes, except at the right edge of the tree: there the left page stays full and the new cell
+/// starts a page of its own, so ascending inserts fill their pages. The separator between two leaves is the shortest key that
+/// separates them. The prefix of a new page is what the separators on both sides of it share: every key that can ever come
+/// between them shares that, too.
 ///
-/// The last page has no separator to its right, so it learns its prefix only when it is full: then it takes what its keys
-/// share, and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
+/// The last page has no separator to its right, so it gets its prefix only when it is full: then it takes what its keys share,
+/// and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
 ///
-/// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such
-/// a key sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key
-/// starts a page of its own. And when such a page splits, the
-/// separators around a half may share less than the cells do: a half that would not fit keeps the prefix it had.
+/// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such a key
+/// sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key starts a
+/// page of its own. When such a page splits, the separators around a half may share less than its cells do; a half that would
+/// not fit then keeps its old prefix.
 extension TreeEditor {
-  /// The page on the right that a split made, and what both sides hold.
+  /// The new right page of a split, and how many records each side holds.
   struct SplitResult {
     var right: UInt64
     var leftCount: UInt64
     var rightCount: UInt64
   }
 
-  /// Makes room for a leaf cell that does not fit, and carries the split up as far as it goes.
+  /// Splits a leaf for a cell that does not fit, and carries the split up as far as necessary.
   func splitLeaf(
     at index: Int, key: ByteView, value: ByteView, sharesPrefix: Bool, root: inout TreeRoot
   ) throws(PageFault) {
@@ -54,8 +54,8 @@ extension TreeEditor {
   /// The keys before and after the page at `depth` that its ancestors hold; empty where the tree is open.
   /// No separator is the empty key: it would separate nothing.
   ///
-  /// Throws when the page's keys do not lie between them. Each page may be sound and their tree still be forged: then
-  /// halves would not fit, or lose bytes of keys.
+  /// Throws when the page's keys do not lie between them. Each page may be valid and the tree still be forged; then halves
+  /// would not fit, or would lose bytes of keys.
   private func readFences(above depth: Int) throws(PageFault) {
     lowerFence.truncate(to: 0)
     upperFence.truncate(to: 0)
@@ -86,7 +86,7 @@ extension TreeEditor {
     if !isBetween { throw fault(path[depth].reference, .order) }
   }
 
-  /// How many of the cells, the new one included, go left so that both sides are about equally full.
+  /// How many of the cells, the new one included, go to the left, so that both sides are about equally full.
   private func leafSplitPoint(_ page: Page, _ index: Int, _ keyCount: Int, _ valueCount: Int) -> Int {
     let count = page.cellCount
     let added = Page.slotByteCount + 2 + keyCount - page.prefixLength + valueCount
@@ -100,7 +100,7 @@ extension TreeEditor {
     return count
   }
 
-  /// The shortest key above everything left of the split and not above anything right of it.
+  /// The shortest key above all keys left of the split and not above any key right of it.
   private func makeSeparator(_ old: Page, _ leftCellCount: Int, _ index: Int, _ key: ByteView) {
     fullKey.truncate(to: 0)
     separator.truncate(to: 0)
@@ -119,7 +119,7 @@ extension TreeEditor {
     separator.truncate(to: commonPrefixLength(fullKey.view, separator.view) + 1)
   }
 
-  /// Fills a page with some of the cells in `scratch` and the new one, by their numbers in the joint order.
+  /// Fills a page with some of the cells in `scratch` and the new one, by their numbers in the combined order.
   private func rebuildLeaf(
     _ page: Page, _ cells: Range<Int>, _ index: Int, _ key: ByteView, _ value: ByteView,
     between lower: ByteView, _ upper: ByteView
@@ -139,14 +139,15 @@ extension TreeEditor {
     }
   }
 
-  /// The prefix for a page made of some cells of `scratch` and perhaps the new one, of `addedByteCount` behind the present
-  /// prefix: what the separators share, or the present prefix where it is longer and the cells would not fit without it.
+  /// The prefix for a page made of some cells of `scratch` and perhaps the new one, which has `addedByteCount` behind the
+  /// present prefix. It is what the separators share, or the present prefix if that is longer and the cells would not fit
+  /// without it.
   private func splitPrefix(
     _ cells: Range<Int>, at added: Int, _ addedByteCount: Int, between lower: ByteView, _ upper: ByteView
   ) -> ByteView {
     let shared = commonPrefixLength(lower, upper)
     let growth = scratch.prefixLength - shared
-    // Every cell gives up as many bytes as the prefix gains.
+    // Every cell loses as many bytes as the prefix gains.
     if growth <= 0 { return upper.prefix(shared) }
     var needed = shared + cells.count * growth
     for cell in cells {
@@ -157,8 +158,8 @@ extension TreeEditor {
     return needed <= Page.capacity ? upper.prefix(shared) : scratch.prefix
   }
 
-  /// Gives a page the prefix that its keys share with `key`, which comes before or after all of them; false, and nothing
-  /// changes, when that is the prefix it has, or a cell with the whole of `key` would not fit then.
+  /// Gives a page the prefix that its keys share with `key`, which comes before or after all of them. False, and nothing
+  /// changes, when the page has that prefix already, or a cell with all of `key` would not fit then.
   private func refit(_ page: Page, _ key: ByteView, _ cellByteCount: Int) -> Bool {
     let count = page.cellCount
     fullKey.truncate(to: 0)
@@ -198,7 +199,8 @@ extension TreeEditor {
     _ = lonely.insert(at: 0, suffix: key, value: value, scratch: secondScratch)
   }
 
-  /// Tells the parent about a split, splitting it in turn where it is full; `separator` holds the key between.
+  /// Adds the new page of a split to the parent, splitting the parent in turn if it is full; `separator` holds the key between
+  /// the halves.
   private func carryUp(_ result: SplitResult, from depth: Int, root: inout TreeRoot) throws(PageFault) {
     var result = result
     var depth = depth
@@ -232,8 +234,8 @@ extension TreeEditor {
     root.reference = reference
   }
 
-  /// Splits the branch at `depth` while it takes one more child; `separator` goes in as that child's key and comes out as
-  /// the key between the two halves. Nil when another prefix made room.
+  /// Splits the branch at `depth` and adds a child. On entry, `separator` is that child's key; on return, the key between the
+  /// two halves. Nil when a new prefix made room without a split.
   private func splitBranch(
     at depth: Int, _ position: Int, _ added: SplitResult, sharesPrefix: Bool
   ) throws(PageFault) -> SplitResult? {
@@ -265,7 +267,7 @@ extension TreeEditor {
       }
       return SplitResult(right: rightReference, leftCount: page.recordCount, rightCount: right.recordCount)
     }
-    // `middle` is the number, in the joint order, of the cell whose key moves up.
+    // `middle` is the number, in the combined order, of the cell whose key moves up.
     let middle = isRightEdge ? max(count - 1, 1) : branchSplitPoint(page, position)
     scratch.copy(from: page)
     fullKey.truncate(to: 0)

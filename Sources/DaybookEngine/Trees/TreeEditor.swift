@@ -1,31 +1,31 @@
 /// Changes trees, copy on write.
 ///
-/// A page that a published version may hold is never changed: the editor copies it, with every page on the way from the
-/// root, and retires the original. Pages that this very edit made are changed in place. `mark` tells the two apart: it
-/// grows at the start of a transaction and of each savepoint, so that rolling back finds every older page untouched.
+/// A page that a published version may hold is never changed: the editor copies it, and every page on the way from the root,
+/// and retires the originals. Pages that this edit made itself are changed in place. `mark` distinguishes the two: it grows at
+/// the start of a transaction and of each savepoint, so a rollback finds every older page unchanged.
 ///
-/// One thread at a time: the holder of the turn. A fault while pages are changed leaves the trees of this transaction
-/// unusable; the transaction must be rolled back (`isFaulty` says so).
+/// One thread at a time: the holder of the turn. After a fault while pages are changed, the trees of this transaction are
+/// unusable, and it must be rolled back (`isFaulty`).
 @safe package final class TreeEditor {
-  /// A page that some version replaced; it may be freed when no version in `birth ..< death` is pinned.
+  /// A page that a version has replaced; it may be freed when no version in `birth ..< death` is pinned.
   struct Retired {
     var reference: UInt64
     var birth: UInt64
     var death: UInt64
-    /// The whole tree below goes with it: what dropping a zone retires.
+    /// The whole tree below is retired with it, as when a zone is dropped.
     var isWholeTree = false
   }
 
   struct Step {
     var page: Page
     var reference: UInt64
-    /// Which child the way down takes; -1 is the leftmost.
+    /// The child that the descent takes; -1 is the leftmost.
     var child: Int
   }
 
   let source: PageSource
   let pages: DirtyPages
-  /// Two pages of memory to work in, and the way down of the present operation.
+  /// Two pages of memory to work in, and the path of the present operation.
   let scratch: Page
   let secondScratch: Page
   private let scratchMemory: UnsafeMutableRawPointer
@@ -38,13 +38,13 @@
   /// The version that new pages are born in.
   @safe @exclusivity(unchecked) package var version: UInt64 = 1
   @safe @exclusivity(unchecked) private(set) var mark: UInt64 = 1
-  /// What this transaction may read of the file.
+  /// The end of what this transaction may read of the file.
   @safe @exclusivity(unchecked) package var end: UInt64 = 0
   @safe @exclusivity(unchecked) private(set) var created: [UInt64] = []
-  /// What they take of memory.
+  /// The memory of the pages that this edit made.
   @safe @exclusivity(unchecked) private(set) var createdByteCount = 0
   @safe @exclusivity(unchecked) private(set) var retired: [Retired] = []
-  /// Pages of live trees that came minus pages that went, since the last commit.
+  /// Pages that live trees gained, less those that they lost, since the last commit.
   @safe @exclusivity(unchecked) private(set) package var pageBalance = 0
   @safe @exclusivity(unchecked) package var isFaulty = false
 
@@ -63,7 +63,7 @@
 
   // MARK: transactions and savepoints
 
-  /// Where a savepoint stands, for going back to it.
+  /// A savepoint, for rolling back to it.
   package struct Savepoint {
     let createdCount: Int
     let createdByteCount: Int
@@ -79,9 +79,9 @@
       pageBalance: pageBalance)
   }
 
-  /// Undoes everything since a savepoint; the caller puts back the roots that it kept.
+  /// Undoes everything since a savepoint; the caller restores the roots that it kept.
   package func rollBack(to savepoint: Savepoint) {
-    // Before any is freed: this edit may have retired what it has made.
+    // Before any page is freed: this edit may have retired pages that it made itself.
     for retirement in retired[savepoint.retiredCount...]
     where retirement.reference & PageSource.memoryTag != 0 && !retirement.isWholeTree {
       DirtyPage(retirement.reference).isRetired = false
@@ -95,7 +95,7 @@
     isFaulty = false
   }
 
-  /// Ends the transaction: its pages belong to `version` now. Returns what older versions may still need.
+  /// Ends the transaction: its pages now belong to `version`. Returns the pages that older versions may still need.
   func finishEdit() -> [Retired] {
     created.removeAll(keepingCapacity: true)
     createdByteCount = 0
@@ -130,7 +130,7 @@
     return reference
   }
 
-  /// Stands for the page that it is merged to.
+  /// A delta counts as the page that it will be merged into.
   func allocateDelta(classNumber: Int) throws(PageFault) -> UInt64 {
     let reference: UInt64
     do { reference = try pages.allocateDelta(classNumber: classNumber, birth: version, mark: mark) } catch {
@@ -167,7 +167,7 @@
     return copy
   }
 
-  /// Copies a page of the file and checks the copy: what is made of it is sealed with a checksum of its own.
+  /// Copies a page of the file and checks the copy, because the page that is made from it gets a checksum of its own.
   private func copyFromFile(_ page: Page, _ reference: UInt64, to target: Page) throws(PageFault) {
     do { try source.copyPage(page, reference, to: target) } catch {
       isFaulty = true
@@ -175,7 +175,8 @@
     }
   }
 
-  /// A page whose cells are about to move into another: of the file a checked copy, in memory of this thread.
+  /// A page whose cells are about to move to another page. For a page of the file this is a checked copy, in memory of this
+  /// thread.
   func pageToTakeFrom(_ reference: UInt64) throws(PageFault) -> Page {
     let original = try page(reference)
     if reference & PageSource.memoryTag != 0 || source.isBuffered { return original }
@@ -206,13 +207,13 @@
     retired.append(Retired(reference: reference, birth: meta.birth, death: version))
   }
 
-  /// Frees a page or a delta at once where nobody but this edit has seen it, and retires it elsewhere. Small trees come and go
-  /// with each zone that a transaction looks at, and deltas grow: they would fill the memory until it ends.
+  /// Frees a page or a delta at once if only this edit has seen it, and retires it otherwise. Small trees come and go with each
+  /// zone that a transaction reads, and deltas grow: without this they would fill the memory until the transaction ends.
   func discard(_ reference: UInt64) {
     guard reference & PageSource.memoryTag != 0, DirtyPage(reference).mark >= mark else { return retire(reference) }
     let index = DirtyPage(reference).createdIndex
     precondition(created[index] == reference, "an edit knows what it has made")
-    // The last one was made since the last savepoint, too, so none of an older part of the list moves.
+    // The last page was also made since the last savepoint, so the older part of the list does not move.
     let last = created.removeLast()
     if last != reference {
       created[index] = last
@@ -223,10 +224,10 @@
     pageBalance -= 1
   }
 
-  /// For a page that leaves memory while its tree keeps it.
+  /// Called for a page that leaves memory while its tree keeps it.
   func pageBalanceCorrection() { pageBalance += 1 }
 
-  /// Lets go of a whole tree without walking it.
+  /// Retires a whole tree without walking it.
   package func drop(_ root: TreeRoot) {
     // A forged file may have many roots that claim much.
     pageBalance = max(pageBalance &- Int(clamping: min(root.pageCount, TreeRoot.countLimit)), -Int(TreeRoot.countLimit))
@@ -237,11 +238,11 @@
 
   // MARK: put
 
-  /// Puts a value under a key; true when the key is new. Neither may lie in a page of this transaction: pages move their
-  /// cells while they make room.
-  /// - Parameter old: takes the bytes of the value that is replaced; a caller that wants them saves a second descent.
-  /// - Complexity: one page a level is copied at its first change in a transaction, of a leaf of the file only what changes;
-  ///   after that about 300 ns.
+  /// Puts a value under a key; true when the key is new. Neither may lie in a page of this transaction: a page may move its
+  /// cells to make room.
+  /// - Parameter old: receives the bytes of the value that is replaced, which saves the caller a second descent.
+  /// - Complexity: the first change in a transaction copies one page a level, and of a leaf of the file only what changes;
+  ///   after that, about 300 ns.
   @discardableResult
   package func put(
     _ key: ByteView, _ value: ByteView, in root: inout TreeRoot, asCatalog: Bool = false, old: ByteBuffer? = nil
@@ -270,7 +271,7 @@
       return isNew
     }
     let leaf = isBelowBranch ? try descendToLeaf() : path[path.count &- 1].page
-    // A checkpoint follows the roots that a catalog's leaves hold, and takes other values for bytes.
+    // A checkpoint follows the roots in leaves of a catalog, and no other values.
     guard (leaf.kind == Page.Kind.catalogLeaf) == asCatalog else {
       throw fault(path[path.count - 1].reference, .kind)
     }
@@ -299,8 +300,8 @@
     return !isFound
   }
 
-  /// Loads what a change under `key` will read of its leaf, so that it is there when the change comes. Changes nothing, and
-  /// looks at nothing that is not sound.
+  /// Loads the bytes of a leaf that a change under `key` will read, so that they are cached when the change comes. Changes
+  /// nothing, and stops at any page that is not valid.
   package func touchLeaf(of key: ByteView, in root: TreeRoot) {
     if source.isBuffered { return }
     var reference = root.reference
@@ -317,8 +318,8 @@
     try descendToLastBranch(key, in: &root) ? try descendToLeaf() : path[path.count &- 1].page
   }
 
-  /// Makes every branch from the root to the leaf of `key` writable, and leaves the leaf as it is. False where the root is
-  /// the leaf, which is writable then.
+  /// Makes every branch from the root to the leaf of `key` writable, but not the leaf. False if the root is the leaf; then it
+  /// is writable.
   func descendToLastBranch(_ key: ByteView, in root: inout TreeRoot) throws(PageFault) -> Bool {
     path.removeAll(keepingCapacity: true)
     root.reference = try writableRoot(root.reference)
@@ -343,7 +344,7 @@
     return false
   }
 
-  /// Makes the leaf writable to which `descendToLastBranch` has come.
+  /// Makes the leaf writable that `descendToLastBranch` has reached.
   func descendToLeaf() throws(PageFault) -> Page {
     let parent = path[path.count &- 1]
     let original = parent.page.child(parent.child)
@@ -355,7 +356,7 @@
     return page
   }
 
-  /// Adds to the count of each child on the path.
+  /// Adds to the record count of each child on the path.
   @inline(__always)
   func addToCounts(_ change: Int) {
     var depth = path.count &- 2
@@ -371,7 +372,7 @@
   // MARK: remove
 
   /// Removes a key; false when the tree does not hold it, and then nothing is copied.
-  /// - Parameter old: takes the bytes of the value that goes.
+  /// - Parameter old: receives the bytes of the value that is removed.
   @discardableResult
   package func remove(
     _ key: ByteView, from root: inout TreeRoot, old: ByteBuffer? = nil

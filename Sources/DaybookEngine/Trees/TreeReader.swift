@@ -1,6 +1,6 @@
 /// Looks things up in the trees of one version.
 ///
-/// Valid as long as the snapshot or the transaction that it came from.
+/// Valid as long as the snapshot or transaction that it came from.
 @safe package struct TreeReader: Sendable {
   package let source: PageSource
   /// The first byte behind what this version may read.
@@ -33,7 +33,7 @@
     return isFound ? page.value(index) : nil
   }
 
-  /// The value of a key in a catalog. Throws where the tree is none: the roots in such a value have not been checked.
+  /// The value of a key in a catalog. Throws where the tree is not a catalog: then nothing has checked the roots in the value.
   package func catalogValue(_ key: ByteView, in root: TreeRoot) throws(PageFault) -> CatalogValue? {
     if root.reference == 0 { return nil }
     var reference = root.reference
@@ -53,8 +53,8 @@
     return isFound ? catalogValue(page.value(index), on: page, reference) : nil
   }
 
-  /// A value that stands on a page with this reference. Where the file is not mapped, the page may be a copy that goes
-  /// soon, and the trees inside the value are found by its place in the file, or in the page that was copied.
+  /// A catalog value on the page with this reference. Where the file is not mapped, the page may be a copy that is soon
+  /// overwritten; then the trees inside the value are found by its place in the file, or in the page that was copied.
   @inline(__always)
   func catalogValue(_ value: ByteView, on page: Page, _ reference: UInt64) -> CatalogValue {
     guard source.isBuffered else { return unsafe CatalogValue(value, place: InlineTree.place(ofAddress: value.base)) }

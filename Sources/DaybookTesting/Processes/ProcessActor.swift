@@ -65,7 +65,7 @@ final class ProcessActor: @unchecked Sendable {
       open = nil
       if run.isPowerOut {
         leave()
-        run.scheduler.park(index)
+        run.scheduler.standBy(index)
         process.revive()
       } else if disk.isDead {
         leave()

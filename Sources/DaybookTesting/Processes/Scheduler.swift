@@ -96,7 +96,7 @@ package final class Scheduler: @unchecked Sendable {
   var wantsLookBefore: ((SimulatedCall?) -> Bool)?
   /// Everybody stands still before the call that asked.
   var look: (() -> Void)?
-  /// All who have not ended rest.
+  /// All actors that have not ended stand by.
   var changeWorld: (() -> Void)?
 
   private struct Point: Hashable {
@@ -271,8 +271,8 @@ package final class Scheduler: @unchecked Sendable {
     places[actor].life = .ready
   }
 
-  /// Until all others rest too, or have ended.
-  func park(_ actor: Int) {
+  /// Stands by until all others do, too, or have ended.
+  func standBy(_ actor: Int) {
     places[actor].life = .resting
     next = (actor + 1) % places.count
     park(actor)

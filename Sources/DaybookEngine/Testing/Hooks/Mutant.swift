@@ -1,10 +1,11 @@
-/// Mistakes on purpose, to see that some test notices them: tests that never fail prove nothing.
+/// Deliberate mistakes, to show that some test notices each: tests that never fail prove nothing.
 ///
-/// `if !isMutant("skip-commit-sync") { try file.sync(…) }` is the plain line in every build but one. `Scripts/mutants.sh`
-/// builds the tests with the condition MUTANTS, sets DAYBOOK_MUTANT to one name after the other, and says which
-/// test failed. One condition for all, because a build for each would take hours, and ladders of `#if` would bury the code.
+/// In every normal build, `if !isMutant("skip-commit-sync") { try file.sync(…) }` is just the call. `Scripts/mutants.sh` builds
+/// the tests once with the condition MUTANTS, sets DAYBOOK_MUTANT to one name after the other, and reports which test failed. A
+/// build for each mistake would take hours, and many `#if` would bury the code.
 ///
-/// Always true: without MUTANTS this is `false` at compile time, and neither a name nor a branch is left in a release build.
+/// Always true: without MUTANTS this is `false` at compile time, and a release build contains neither the names nor the
+/// branches.
 #if MUTANTS
   #if canImport(Darwin)
     import Darwin

@@ -1,9 +1,9 @@
-/// How the whole test suite runs on another way of reading: `DAYBOOK_ACCESS=buffered swift test`, and without poison in
-/// freed memory: `DAYBOOK_MEMORY=plain swift test`.
+/// Settings for the whole test suite: `DAYBOOK_ACCESS=buffered swift test` reads files with `pread`, and `DAYBOOK_MEMORY=plain
+/// swift test` does not poison freed memory.
 ///
-/// The first changes what options say before anybody sets them, and makes ring, cache and windows so small that pages
-/// leave while somebody might still look at them. Only debug builds look at these variables: they are for the suite, which
-/// makes its options in hundreds of places.
+/// The first changes the default of the options, and makes ring, cache and windows so small that pages are evicted while a
+/// reader might still use them. Only debug builds read these variables. They exist because the suite makes its options in
+/// hundreds of places.
 ///
 /// Always true: in a release build this is `false` at compile time.
 #if DEBUG

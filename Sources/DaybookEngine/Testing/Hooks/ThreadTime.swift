@@ -9,7 +9,7 @@ import Synchronization
 #endif
 
 extension SystemClock {
-  /// From here on the present thread asks `time`, until it ends.
+  /// From here on, the present thread takes its time from `time`.
   package static func simulate(_ time: any SimulatedTime) { ThreadTime.set(time) }
 }
 
@@ -28,7 +28,7 @@ extension SystemClock {
 
   /// The time of the present thread; nil for the system's.
   static var current: (any SimulatedTime)? { isUsed.load(ordering: .relaxed) ? known?.time : nil }
-  /// Who decides about the waits of the present thread; nil for the system.
+  /// The scheduler that decides about the waits of the present thread; nil for the system.
   static var waits: (any ScheduledWaits)? { isUsed.load(ordering: .relaxed) ? known?.waits : nil }
 
   fileprivate static func set(_ time: any SimulatedTime) {
