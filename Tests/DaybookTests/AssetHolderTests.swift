@@ -255,7 +255,7 @@ struct AssetHolderTests {
     try database.expectClean()
   }
 
-  @Test("a crash while a good copy takes the place of a corrupt one leaves either, and the acknowledged save reads the good one")
+  @Test("a crash while a good copy replaces a corrupt one leaves either, and the acknowledged save reads the good one")
   func rottedCrash() throws {
     let content = AssetBench.content(1, byteCount: 1500)
     let disk = SimulatedDisk(seed: 5)

@@ -140,7 +140,8 @@ extension AssetStore {
     try requireKeeper(folder)
     let name = hold.digest.name
     if try hasDurableName(hold, in: folder) || isMutant("skip-asset-relink") { return }
-    // Known until a sync has worked: a folder that cannot be opened now may be next time, and then the name is there.
+    // Remembered until a sync has succeeded: a folder that cannot be opened now may be opened next time, and then the name is
+    // there already.
     state.withLock { _ = $0.unsyncedNames.insert(hold.digest) }
     if try folder.identity(of: name) == nil {
       do { try hold.temporary.folder.link(hold.temporary.name, to: folder, name) } catch {
@@ -148,16 +149,17 @@ extension AssetStore {
       }
     }
     try syncNames(of: hold.digest, in: folder, of: root)
-    // Another ingest that made the name, and whose own sync of it failed, has been told of what ours was not.
+    // If another ingest made the name and its sync failed, only that ingest was told.
     try checkSyncs()
-    // Only a turn puts a name back, and this is one: nobody else has done so meanwhile.
+    // A name is only restored within a turn, and this is one: nobody else has restored it in the meantime.
     state.withLock { _ = $0.unsyncedNames.remove(hold.digest) }
   }
 
-  /// Whether a content's name is known to be durable, beyond that it is there: another ingest may just have made it.
+  /// Whether a content's name is known to be durable. That it exists does not suffice: another ingest may just have made it.
   ///
-  /// It is where it leads to the hold's own file: that name was synced before there was a hold, or again by the `secure` that
-  /// put it back, whose failed sync would be known here. But not of another process that had the turn meanwhile.
+  /// It is durable if it leads to the hold's own file: that name was synced before the hold existed, or again by the `secure`
+  /// that restored it, whose failed sync would be known here. This does not hold for what another process did that had the turn
+  /// in the meantime.
   private func hasDurableName(_ hold: AssetHold, in folder: any DiskFolder) throws(DiskFailure) -> Bool {
     guard !takesTurns, hold.suspensionCount == suspensionCount,
       !state.withLock({ $0.unsyncedNames.contains(hold.digest) }),
@@ -168,7 +170,7 @@ extension AssetStore {
 
   private var suspensionCount: Int { state.withLock { $0.suspensionCount } }
 
-  /// Gives a temporary file its name, or lets it go where the content has one.
+  /// Gives a temporary file its final name, or releases it if the content has one already.
   private func giveName(
     _ temporary: AssetTemporary, _ file: any DiskFile, _ digest: AssetDigest, _ byteCount: Int, in root: any DiskFolder
   ) throws(DiskFailure) -> AssetHold {
@@ -186,7 +188,7 @@ extension AssetStore {
         release(temporary)
         return hold
       }
-      // What has the name is damaged: ours takes its place.
+      // The file that has the name is damaged: ours replaces it.
       let second = try newTemporary(in: root)
       do throws(DiskFailure) {
         try root.link(temporary.name, to: root, second.name)
@@ -202,15 +204,15 @@ extension AssetStore {
       store: self, digest: digest, byteCount: byteCount, temporary: temporary, suspensionCount: suspensionCount)
   }
 
-  /// Copies a content into a new file and hashes what was written, not what was read: a source that changes meanwhile cannot
-  /// give a file another name than its bytes have.
+  /// Copies a content into a new file and hashes what was written, not what was read: a source that changes in the meantime
+  /// cannot give a file a name that does not match its bytes.
   package static func copy(
     _ input: AssetInput, byteCount: Int, to name: String, in folder: any DiskFolder
   ) throws(AssetFault) -> (file: any DiskFile, digest: AssetDigest) {
     let file: any DiskFile
     var isCloned = false
     do throws(DiskFailure) {
-      // Before room is made for it: what a caller says of a size may be anything.
+      // Before making room: a size from a caller may be anything.
       if case .file(let source) = input {
         let found = try source.byteCount()
         guard found == byteCount else { throw DiskFailure(.status, path: source.path, kind: .other, code: 0, byteCount: found) }
@@ -242,7 +244,7 @@ extension AssetStore {
         piece.count = try unsafe file.read(into: piece.base, count: piece.capacity, at: offset)
         if piece.count == 0 { break }
         offset += piece.count
-        // A clone may be of any size by now; more than was announced is wrong whatever it is.
+        // A clone may have any size by now; more bytes than announced are an error, whatever they are.
         if offset > byteCount { break }
         hash.update(piece.view)
       }

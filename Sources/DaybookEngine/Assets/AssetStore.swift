@@ -7,20 +7,20 @@
 ///       holder-9c1f…           says that who holds such names lives, see `AssetHolder`
 ///       unreferenced           when the collector first saw names that nothing refers to
 ///
-/// Whoever may read the database's file may read all this, and nobody else: contents have its rights without those to
-/// write, and what is not finished is its maker's alone.
+/// Exactly those users may read all this who may read the database's file: contents have its rights without those to write, and
+/// only its maker may use what is not finished.
 ///
-/// The store knows bytes and names; what is referred to is the record layer's to say. Ingest: `AssetStore+Ingest`. Going
-/// away: `AssetStore+Collect`.
+/// The store knows bytes and names; the record layer knows which contents are in use. Ingest: `AssetStore+Ingest`. Removal:
+/// `AssetStore+Collect`.
 ///
-/// Always true: a file under its digest's name holds all its bytes, durably, before its name does; a name is durable before
-/// the frame that refers to it is written. Nothing here is tied to the log's file but by its path. The directory is opened
-/// for each piece of work, never through a link, and everything in it is reached from there (`DiskFolder`): whatever takes
-/// the names meanwhile, no work goes on in another directory than it began in.
+/// Always true: the bytes of a content are durable before its name is, and a name is durable before the frame that refers to it
+/// is written. Only the path ties this to the log's file. The directory is opened for each piece of work, never through a link,
+/// and everything in it is reached from there (`DiskFolder`): even if names are replaced in the meantime, work ends in the
+/// directory in which it began.
 package final class AssetStore: Sendable {
   /// `<file>.assets`.
   package let directory: String
-  /// The database's file, whose rights everything here has, too.
+  /// The database's file, which gives everything here its rights.
   let database: String
   package let disk: any Disk
   let random: @Sendable () -> UInt64
@@ -30,37 +30,37 @@ package final class AssetStore: Sendable {
   private let process = processID()
 
   struct State {
-    /// Those that stand for this store, with the names that they hold: of ingests that have not ended, and of copies that
-    /// were handed out. One, unless somebody has put another directory in the place of the first.
+    /// The holders of this store, with the names that they hold: of ingests under way, and of copies that were handed out.
+    /// There is one, unless someone has replaced the directory.
     var holders: [(holder: AssetHolder, names: Set<String>)] = []
-    /// How many there have been.
+    /// How many names there have been.
     var nameCount: UInt64 = 0
-    /// No locks now; the database is suspended.
+    /// The database is suspended and holds no locks.
     var isSuspended = false
-    /// How often it has been, and how often it has been resumed.
+    /// How often it was suspended, plus how often it was resumed.
     var suspensionCount = 0
-    /// Its database was closed.
+    /// The database was closed.
     var isClosed = false
-    /// Directories that were found, and whose owners and rights were looked at.
+    /// Directories whose owners and rights have been checked.
     var knownDirectories: [String: KnownDirectory] = [:]
-    /// Asks for rights and owner of the database's file that is open, if one is.
+    /// Returns rights and owner of the open database file, if one is open.
     var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
-    /// Directories whose own name is known to be durable, each with what had the name then: anybody may remove one, and
+    /// Directories whose own name is known to be durable, each with its identity at that time: someone may remove one, and
     /// another process make it again.
     var durableDirectories: [String: FileIdentity] = [:]
-    /// How often one was made here.
+    /// How often this store made a directory.
     var madeDirectoryCount = 0
-    /// Contents that have their name again, and no sync of it has worked so far.
+    /// Contents whose name was restored, without a successful sync so far.
     var unsyncedNames: Set<AssetDigest> = []
-    /// While a collection runs: what transactions have referred to since it began.
+    /// While a collection runs: the contents that transactions have referred to since it began.
     var rescued: Set<AssetDigest>?
-    /// A sync failed: what it should have made durable may never be, whatever a second sync says.
+    /// A sync failed: what it should have made durable may never become so, even if a second sync succeeds.
     var syncFailure: DiskFailure?
   }
 
   struct KnownDirectory {
     let identity: FileIdentity?
-    /// Whose it may be. Asked each time: file systems give the number of what was removed to what is made next.
+    /// The users who may own it. Asked each time: file systems give the inode number of a removed file to the next new one.
     let owners: FileOwners
   }
 
@@ -86,7 +86,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// A child after `fork` has copies of everything that holds names, and must not take them from its parent.
+  /// A child after `fork` has copies of everything that holds names, and must not release them for its parent.
   package var isForked: Bool { processID() != process }
 
   /// Where a content is, or would be.
@@ -94,7 +94,7 @@ package final class AssetStore: Sendable {
 
   // MARK: reading
 
-  /// Opens a content for reading, and sees that it has the right size.
+  /// Opens a content for reading and checks its size.
   package func open(_ digest: AssetDigest, byteCount: Int) throws(AssetFault) -> any DiskFile {
     let path = path(of: digest)
     let folder: any DiskFolder
@@ -105,7 +105,7 @@ package final class AssetStore: Sendable {
     return try AssetStore.open(digest, byteCount: byteCount, in: folder)
   }
 
-  /// The same in a folder that is open.
+  /// The same in an open folder.
   static func open(_ digest: AssetDigest, byteCount: Int, in folder: any DiskFolder) throws(AssetFault) -> any DiskFile {
     let path = folder.place(digest.name)
     do throws(DiskFailure) {
@@ -126,8 +126,8 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Calls `body` with all bytes of a content, piece by piece, and then sees whether they were what the name says: only when
-  /// this returns are they.
+  /// Calls `body` with all bytes of a content, piece by piece, and then compares them with the name. Only when this returns are
+  /// they known to match.
   /// - Throws: `.missing`, `.changed`, `.disk`; what `body` throws ends the reading.
   package func read<Failure: Error>(
     _ digest: AssetDigest, byteCount: Int, _ body: (ByteView) throws(Failure) -> Void
@@ -138,7 +138,7 @@ package final class AssetStore: Sendable {
     try AssetStore.read(file, digest, byteCount: byteCount, body)
   }
 
-  /// The same of a file that is open.
+  /// The same for an open file.
   package static func read<Failure: Error>(
     _ file: any DiskFile, _ digest: AssetDigest, byteCount: Int, _ body: (ByteView) throws(Failure) -> Void
   ) throws(AssetReading<Failure>) {
@@ -173,12 +173,12 @@ package final class AssetStore: Sendable {
 
   // MARK: names
 
-  /// A name in the directory that nobody has, known to be in use from now on, in other processes too.
+  /// A new name in the directory. From now on it is in use, and other processes can see that.
   func newTemporary(in root: any DiskFolder) throws(DiskFailure) -> AssetTemporary {
     try newName(AssetStore.temporaryPrefix, in: root, holderIn: root)
   }
 
-  /// The same for a copy that is handed out, in the staging folder.
+  /// The same in the staging folder, for a copy that is handed out.
   package func newStagedCopy(_ digest: AssetDigest) throws(DiskFailure) -> AssetTemporary {
     let root = try makeRoot()
     return try newName("\(digest.name)-", in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
@@ -202,20 +202,20 @@ package final class AssetStore: Sendable {
       let holder = state.holders[index].holder
       let name = "\(beginning)\(holder.id)-\(AssetHolder.digits(state.nameCount))"
       state.holders[index].names.insert(name)
-      // The same directory, opened once for all that is held in it: descriptors are few.
+      // The same directory, opened once for all names in it: descriptors are scarce.
       let isInRoot = folder === root && !isMutant("folder-for-each-hold")
       return AssetTemporary(holder: holder, folder: isInRoot ? holder.folder : folder, name: name)
     }
   }
 
-  /// Takes a temporary name away. A name that stays is a leftover; the collector removes it.
+  /// Removes a temporary name. If that fails, the name is a leftover, which the collector removes.
   package func release(_ temporary: AssetTemporary) {
     if isForked { return }
     try? temporary.folder.remove(temporary.name)
     drop(temporary)
   }
 
-  /// A temporary name is nobody's any more. With the last one goes the holder.
+  /// Gives up a temporary name without removing it. The holder goes with its last name.
   func drop(_ temporary: AssetTemporary) {
     state.withLock { state in
       guard let index = state.holders.firstIndex(where: { $0.holder === temporary.holder }) else { return }
@@ -226,7 +226,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Gives the holder's lock back while the process may be frozen.
+  /// Releases the holder's lock while the system may suspend the process.
   package func suspend() {
     state.withLock { state in
       guard !state.isSuspended else { return }
@@ -240,13 +240,13 @@ package final class AssetStore: Sendable {
     state.withLock { state in
       guard state.isSuspended else { return }
       state.isSuspended = false
-      // What was prepared meanwhile was prepared beside others, too.
+      // What was prepared while suspended was prepared beside other processes, too.
       state.suspensionCount += 1
       for (holder, _) in state.holders { holder.resume() }
     }
   }
 
-  /// The database is closed: no lock is kept, and copies that were handed out are leftovers.
+  /// The database is closed: locks are released, and copies that were handed out become leftovers.
   package func close() {
     if isForked { return }
     state.withLock { state in
@@ -261,8 +261,8 @@ package final class AssetStore: Sendable {
 
   // MARK: rights
 
-  /// From now on rights and owners are those of the file that is open: another one may take its name at any time.
-  /// - Parameter rights: nil when it is closed.
+  /// From now on, rights and owners come from the open file, because another file may take its name at any time.
+  /// - Parameter rights: returns nil when the file is closed.
   package func takeRights(from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?) {
     state.withLock { $0.rights = rights }
   }
@@ -282,15 +282,14 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// A finished content, or a copy of one: nobody may change it, and whoever may read the database may read it.
+  /// Protects a finished content, or a copy of one: nobody may change it, and everyone may read it who may read the database.
   package func protect(_ file: any DiskFile) throws(DiskFailure) {
     if let attributes = try attributes() { try file.setAttributes(attributes.ofContent) } else { try file.makeReadOnly() }
   }
 
   // MARK: directories
 
-  /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
-  /// somebody else's.
+  /// The directory as it is now; nil when there is none. `.notRegular` when its name is a link.
   func root() throws(DiskFailure) -> (any DiskFolder)? {
     do { return try disk.folder(at: directory) } catch {
       guard error.kind == .notFound else { throw error }
@@ -298,14 +297,13 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// The same, made where there is none.
+  /// The same, made if there is none.
   func makeRoot() throws(DiskFailure) -> any DiskFolder {
     try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
   }
 
-  /// Sees, before contents are put into a directory that is there, that it belongs to somebody who may keep them
-  /// (`FileOwners.ofKeepers`); else it is left alone, `.foreign`. It loses, once for each open, the rights that the database's
-  /// file does not give.
+  /// Checks, before contents are put into an existing directory, that its owner may keep them (`FileOwners.ofKeepers`);
+  /// otherwise it is left alone, `.foreign`. Once for each open, it loses the rights that the database's file does not give.
   func requireKeeper(_ folder: any DiskFolder) throws(DiskFailure) {
     if let known = state.withLock({ $0.knownDirectories[folder.path] }), known.identity == folder.identity,
       (try? folder.requireOwner(among: known.owners)) != nil
@@ -326,11 +324,11 @@ package final class AssetStore: Sendable {
     if let mode { try close(folder, to: mode) }
   }
 
-  /// Opens a directory, and makes it where there is none: for those who may read the database, and nobody else. `.foreign` when
-  /// it is none that contents may be put into.
+  /// Opens a directory, and makes it if there is none, with access only for those who may read the database. `.foreign` when
+  /// contents may not be put into it.
   func makeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
     let path = holder.place(name)
-    // Somebody may make it, or take it away, between the two calls.
+    // Someone may make or remove it between the two calls.
     var attempts = 10
     while true {
       if let folder = try holder.folderIfAny(name) {
@@ -338,7 +336,7 @@ package final class AssetStore: Sendable {
         return folder
       }
       let attributes = try attributes()
-      // Before it is there: file systems give the number of what was removed to what is made next.
+      // Before it is made: file systems give the inode number of a removed file to the next new one.
       state.withLock { state in
         if !isMutant("trust-remade-directory") { state.durableDirectories[path] = nil }
         state.madeDirectoryCount += 1
@@ -346,7 +344,7 @@ package final class AssetStore: Sendable {
       do throws(DiskFailure) {
         let folder = try holder.makeFolder(name, like: attributes?.ofDirectory)
         let owners = FileOwners.ofKeepers(of: attributes)
-        // Whoever may write here may have put another in its place.
+        // Someone who may write here may have replaced it.
         try folder.requireOwner(among: owners)
         state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }
         return folder
@@ -364,9 +362,9 @@ package final class AssetStore: Sendable {
     try folder.setAttributes(attributes)
   }
 
-  /// Makes a content's name survive power loss, with the directories above it. Theirs once for each open, and again where they
-  /// were made anew: whoever made them may have died before syncing.
-  /// - Throws: `.notFound` when another directory has taken the name of one: nothing leads to the content any more.
+  /// Makes a content's name survive power loss, and the directories above it. The directories are synced once for each open,
+  /// and again if they were made anew: the process that made them may have died before it synced.
+  /// - Throws: `.notFound` when another directory has taken the name of one of these: then no path leads to the content.
   func syncNames(of digest: AssetDigest, in folder: any DiskFolder, of root: any DiskFolder) throws(DiskFailure) {
     if isMutant("skip-asset-directory-sync") { return }
     do throws(DiskFailure) {
@@ -391,7 +389,7 @@ package final class AssetStore: Sendable {
     }
     if let known, known == identity || isMutant("trust-remade-directory") { return }
     try holder.sync(holding: name)
-    // Not where another thread has made one since: the sync may have been of what was there before.
+    // Not if another thread has made one since: the sync may have been of the former directory.
     state.withLock { if $0.madeDirectoryCount == count { $0.durableDirectories[path] = identity } }
   }
 
@@ -403,7 +401,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// A failed sync is final, as for the log: until the database is opened again nothing is taken in any more.
+  /// A failed sync is final, as for the log: until the database is opened again, no content is taken in.
   private func remember(_ failure: DiskFailure) { state.withLock { $0.syncFailure = $0.syncFailure ?? failure } }
 
   func checkSyncs() throws(DiskFailure) {

@@ -1,6 +1,6 @@
-/// A name among the contents that somebody holds: an ingest that has not ended, or a copy that was handed out.
+/// A name among the contents that is in use: of an ingest under way, or of a copy that was handed out.
 ///
-/// As many are held as a transaction has contents, so those of an ingest share the folder that their holder has open.
+/// A transaction may hold many of them, so those of its ingests share the folder that their holder has open.
 package struct AssetTemporary: Sendable {
   let holder: AssetHolder
   package let folder: any DiskFolder

@@ -9,8 +9,8 @@ package enum Transfer {
   }
 
   /// Calls `call` with the number of bytes moved so far, until all are moved; `call` returns how many more it moved. For a
-  /// read, zero means the end of the file. A write that moves nothing and reports no error ends the loop, too, which would not
-  /// end otherwise.
+  /// read, zero means the end of the file (`endsAtZero`). A write that moves nothing and reports no error counts as failed;
+  /// otherwise the loop would never end.
   /// - Returns: how many bytes were moved.
   @discardableResult
   package static func all(

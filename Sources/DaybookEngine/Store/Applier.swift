@@ -1,23 +1,23 @@
-/// Turns operations into tree changes: the only code that does, for live commits and replay alike.
+/// Turns operations into changes of trees, for live commits and for replay. No other code does that.
 ///
-/// It reads the trees and the operation only: no clock, limit, policy or locale. The layer above implements it.
+/// It depends only on the trees and the operation: not on a clock, limit, policy or locale. The layer above implements it.
 package protocol Applier: AnyObject, Sendable {
   /// Applies one operation of commit `sequence`; `ordinal` counts the operations of the commit from zero.
   func apply(
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault)
-  /// The same for an operation that is in the log already, at once or with others later, in whatever order comes to the
-  /// same trees; the caller ends with `flush`. What must not be, throws here or there.
+  /// The same for an operation that is in the log already. It may be applied at once or later with others, in any order that
+  /// gives the same trees; the caller ends with `flush`. An invalid operation throws here or there.
   func replay(
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault)
-  /// Puts what `apply` and `replay` have kept for themselves into the trees.
+  /// Puts everything that `apply` and `replay` have kept back into the trees.
   func flush(_ changes: StoreTransaction) throws(LogFault)
-  /// Puts a part of what `apply` has kept into the trees; true when there is more. Between parts pages may be written.
+  /// Puts a part of what `apply` has kept back into the trees; true when there is more. Between parts, pages may be written.
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool
-  /// Puts roots that `apply` keeps open into the trees and lets go of them: pages of this transaction are about to move
-  /// into the file. What it has gathered besides, it keeps.
+  /// Puts roots that `apply` keeps open into the trees and drops them, because pages of this transaction are about to move into
+  /// the file. It keeps what else it has gathered.
   func letGo(_ changes: StoreTransaction) throws(LogFault)
-  /// Forgets what `apply` has kept for itself: the transaction went back.
+  /// Drops everything that `apply` has kept back: the transaction was rolled back.
   func reset()
 }

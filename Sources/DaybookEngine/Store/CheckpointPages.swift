@@ -1,21 +1,20 @@
-/// The pages that a checkpoint writes: their version, pinned, and which of them have a place in the file by now.
+/// The pages that a checkpoint writes: their version, pinned, and which of them already have a place in the file.
 ///
 ///     pin ─► next, into a frame; next, into a frame … ─► exchanged: the file has them, their memory is retired ─► unpin
 ///                                                    └─► given up: each forgets its place                     ─► unpin
 ///
-/// Addresses of pages that others may free stand nowhere but here, and this value pins what keeps them. However it ends,
-/// it lets go of the addresses first and then of the pin: nothing of a checkpoint that failed is left for the next.
+/// Only this value holds addresses of pages that others may free, and it pins the version that keeps them. However it ends, it
+/// drops the addresses first and then the pin, so a failed checkpoint leaves nothing behind for the next.
 ///
-/// Belongs to the one checkpoint that is under way, or to the one transaction that spills its own pages, which nobody frees
-/// but itself.
+/// Belongs to the one checkpoint under way, or to a transaction that spills its own pages, which only that transaction frees.
 struct CheckpointPages: ~Copyable {
   private let slots: ReaderSlots?
   private let slot: Int
   private var walk: CheckpointWalk
-  /// Pages that have their place in the file, children first.
+  /// Pages that have a place in the file, children first.
   private(set) var written: [UInt64] = []
 
-  /// Those of a version that a slot pins. The slot is given back with this value.
+  /// The pages of a version that a slot pins. The slot is released with this value.
   init(of version: StateRecord, pinnedBy slot: Int, in slots: ReaderSlots) {
     walk = CheckpointWalk(roots: version.roots.array)
     self.slot = slot
@@ -27,7 +26,7 @@ struct CheckpointPages: ~Copyable {
     }
   }
 
-  /// Those of a transaction, for itself.
+  /// The pages of a transaction, for itself.
   init(own roots: RootSet) {
     walk = CheckpointWalk(roots: roots.array)
     slots = nil
@@ -42,16 +41,16 @@ struct CheckpointPages: ~Copyable {
   /// The next page to write; nil when all are written. The caller writes it and calls `didWrite` before asking again.
   mutating func next() -> UInt64? { walk.next() }
 
-  /// The page that was handed out last has its place.
+  /// The page that was returned last has its place in the file.
   mutating func didWrite(_ reference: UInt64) { written.append(reference) }
 
-  /// Pages from there on did not get into the file. The walk has passed them: there is no going on after that.
+  /// Pages from `index` on did not get into the file. The walk has passed them, so the checkpoint cannot continue.
   mutating func takeBack(from index: Int) {
     CheckpointPages.clearPlaces(of: written[index...])
     written.removeSubrange(index...)
   }
 
-  /// The trees refer to the places of these pages now.
+  /// The trees now refer to the places of these pages in the file.
   mutating func exchanged() { written.removeAll() }
 
   private static func clearPlaces(of references: ArraySlice<UInt64>) {

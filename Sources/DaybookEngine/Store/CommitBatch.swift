@@ -1,11 +1,11 @@
-/// Commits that a compaction copies as they are: each is written at once, and their effects go into the trees together, in
-/// the order of keys, as replay does it.
+/// Commits that a compaction copies unchanged. Each is written at once; their effects go into the trees together, in the order
+/// of keys, as in replay.
 ///
 ///     copied commits    frame  frame  frame  frame …        in the order of the log, written one by one
 ///     trees                                     └─ flush    one edit, one version: the newest commit's
 ///
-/// One transaction from the first commit to `flush`: until then a checkpoint sees the trees and the log as they were before
-/// the batch. For operations that need not look at the trees while they are copied. Applied one by one, random updates of ten
+/// One transaction lasts from the first commit to `flush`; until then, a checkpoint sees the trees and the log as they were
+/// before the batch. This is for operations whose copy does not depend on the trees. Applied one by one, random updates of ten
 /// million keys took 2.3 µs each, and commits waited for that (`daybook-bench large-keys`).
 ///
 /// Belongs to the thread that copies, which holds the turn of the store in the making.
@@ -22,10 +22,10 @@
     operationLimit = max(1, target.options.checkpointMemoryByteCount / 512)
   }
 
-  /// No commit waits to be applied.
+  /// Whether no commit waits to be applied.
   var isFlushed: Bool { transaction == nil }
 
-  /// Copies a commit with its operations as they are. Returns its sequence.
+  /// Copies a commit with its operations unchanged. Returns its sequence.
   package func append(_ commit: CommitReader) throws(StoreError) -> UInt64 {
     let transaction = try open()
     for index in 0..<commit.count {
@@ -64,7 +64,7 @@
     _ = target.finish(transaction, with: last)
   }
 
-  /// Gives up what has not been flushed; the file in the making is thrown away then.
+  /// Gives up what has not been flushed; the caller then discards the unfinished file.
   func abandon() {
     guard let transaction else { return }
     self.transaction = nil

@@ -1,5 +1,5 @@
-/// One commit of a log that is being copied. Each operation is verified in the copy that is handed out: a checksum that
-/// the new file computes is never put on bytes that have changed meanwhile.
+/// One commit of a log that is being copied. Each operation is verified in the copy that the caller gets, so the new file never
+/// computes a checksum over bytes that have changed in the meantime.
 @safe package struct CommitReader {
   let store: Store
   let end: UInt64
@@ -17,7 +17,7 @@
   package var sequence: UInt64 { header.sequence }
   package var isImage: Bool { header.isImage }
   package var count: Int { places.count }
-  /// What it takes of the log, about: its frame, or the operations in its parts.
+  /// About how much of the log it takes: its frame, or the operations in its parts.
   var byteCount: UInt64 { max(header.next - header.offset, places.reduce(0) { $0 + UInt64($1.byteCount) }) }
 
   /// Kind and payload of an operation; the payload is valid until the next call.

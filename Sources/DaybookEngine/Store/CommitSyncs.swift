@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether others sync commits, seen from work in the background that syncs pieces of its own.
+/// Whether commits are being synced, for background work that syncs its own writes piece by piece.
 struct CommitSyncs {
   final class Count: Sendable {
     private let value = Atomic<Int>(0)
@@ -10,7 +10,7 @@ struct CommitSyncs {
 
   private let syncs: Count
   private var count: Int
-  /// Somebody had at the last look.
+  /// Whether a commit had been synced at the last look.
   private(set) var wereSeen = false
 
   init(_ store: Store) {
@@ -18,7 +18,7 @@ struct CommitSyncs {
     count = syncs.now
   }
 
-  /// Whether somebody has since the last look.
+  /// Whether a commit has been synced since the last look.
   mutating func look() -> Bool {
     let now = syncs.now
     wereSeen = now != count

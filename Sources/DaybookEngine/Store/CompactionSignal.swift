@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The thread that compacts, started when it is wanted for the first time.
+/// The compaction thread, started when it is first needed.
 package final class CompactionSignal: Sendable {
   private struct State {
     var work: (@Sendable () -> Bool)?
@@ -20,7 +20,7 @@ package final class CompactionSignal: Sendable {
   package init() {}
 
   var isStopped: Bool { stopped.load(ordering: .acquiring) }
-  /// While the database is suspended: whatever compacts gives up.
+  /// While the database is suspended, a running compaction gives up.
   var isPaused: Bool {
     get { paused.load(ordering: .acquiring) }
     set { paused.store(newValue, ordering: .releasing) }
@@ -28,7 +28,7 @@ package final class CompactionSignal: Sendable {
 
   func setWork(_ work: @escaping @Sendable () -> Bool) { state.withLock { $0.work = work } }
 
-  /// The store asks; any thread.
+  /// Called by the store when a compaction is due, on any thread.
   package func send() {
     if isStopped { return }
     state.withLock { state in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Compacts an open file: when it is asked to, and on a thread of its own when the store says that it is time.
+/// Compacts an open file: on request, and on a thread of its own when the store reports that a compaction is due.
 ///
 ///     let signal = CompactionSignal()
 ///     options.onCompactionDue = { signal.send() }         then open, make the switch, and the compactor of both
@@ -12,7 +12,7 @@ package final class Compactor: Sendable {
   private let bytesPerSecond: Int?
   private let signal: CompactionSignal
 
-  /// - Parameter makeRewriter: for the compactions that nobody asks for.
+  /// - Parameter makeRewriter: for compactions that are due, as opposed to requested.
   package init(
     _ stores: StoreSwitch, bytesPerSecond: Int?, signal: CompactionSignal,
     makeRewriter: @escaping @Sendable () -> any Rewriter
@@ -25,7 +25,7 @@ package final class Compactor: Sendable {
   }
 
   package func stop() { signal.stop() }
-  /// Whatever compacts gives up, and nothing begins until `goOn`.
+  /// A running compaction gives up, and none begins until `goOn`.
   package func pause() { signal.isPaused = true }
   package func goOn() { signal.isPaused = false }
 
@@ -34,14 +34,14 @@ package final class Compactor: Sendable {
     try stores.compact(rewriter, pace: Pace(bytesPerSecond: bytesPerSecond) { !signal.isStopped && !signal.isPaused })
   }
 
-  /// False when it was due and failed.
+  /// False when a compaction was due and failed.
   private func compactIfDue() -> Bool {
     guard stores.store.isCompactionDue else { return true }
     do {
       try compact(makeRewriter())
       return true
     } catch {
-      // Nobody asked for it; the database is as it was, and the file as large.
+      // Nobody asked for it, so nobody is told. The database is as it was, and the file as large.
       return false
     }
   }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where those who come to a database find the newest version of its current store. Written with the `syncMonitor` of the
-/// store that it leads to.
+/// Where new readers of a database find the newest version of its current store. Written with the `syncMonitor` of the store
+/// that it leads to.
 final class Entrance: Sendable {
   let word = Atomic<UInt>(0)
 }

@@ -1,24 +1,25 @@
-/// The writer's byte of a file, and the claim that keeps other stores of this process from it: both are held, or none.
+/// The lock on the writer's byte of a file, and the claim that excludes other stores of this process: both are held, or
+/// neither.
 ///
 ///     taken ── with the turn, by whoever writes first ──► held ──► given back ── with the turn, by whoever leaves last
 ///                                                          │
 ///                                                          └─ kept: work that lasts longer than a turn counts itself
 ///
-/// Always true: while it is kept it is held; nothing is appended while it is not.
+/// Always true: while it is kept, it is held; nothing is appended while it is not held.
 final class FileLock: @unchecked Sendable {
   private let file: any DiskFile
   private let disk: any Disk
   private let path: String
   private let turn: Turn
   private var claim: WriterClaim?
-  /// False between transactions, or while suspended: another process may write then. Changes with the turn.
+  /// False between transactions or while suspended; then another process may write. Changes with the turn.
   @safe @exclusivity(unchecked) private(set) var isHeld: Bool
   private var heldSince = SystemClock.monotonicNanoseconds()
   private var givenBackAt: UInt64 = 0
-  /// Work that keeps it from being given back; guarded by the turn's monitor.
+  /// How much work needs it kept; guarded by the turn's monitor.
   private var keeperCount = 0
 
-  /// - Parameter isHeld: whoever opens the file has taken it, and hands the claim over when the open has worked.
+  /// - Parameter isHeld: the open has taken the lock already, and passes on the claim when it has succeeded.
   init(_ file: any DiskFile, disk: any Disk, path: String, turn: Turn, isHeld: Bool) {
     self.file = file
     self.disk = disk
@@ -31,8 +32,8 @@ final class FileLock: @unchecked Sendable {
 
   // MARK: taking and giving back
 
-  /// Waits for the lock, and keeps it when `body` succeeds, which catches up with what others have done meanwhile.
-  /// - Parameter goOn: asked while it waits; what it throws ends the wait.
+  /// Waits for the lock and then calls `body`, which catches up with what others have done. Keeps the lock if `body` succeeds.
+  /// - Parameter goOn: called while waiting; an error that it throws ends the wait.
   func take(
     atMost timeoutNanoseconds: UInt64, _: borrowing Turn.Hold, goOn: () throws(StoreError) -> Void,
     _ body: () throws(StoreError) -> Void
@@ -45,7 +46,8 @@ final class FileLock: @unchecked Sendable {
     }
     self.claim = claim
     isHeld = true
-    // One thread that always writes gives it back and takes it again: nobody else meets the gap, so that counts as held.
+    // A thread that writes continuously releases the lock and takes it again at once. Nobody else gets into the gap, so the
+    // lock counts as held throughout.
     if !isRetaken { heldSince = SystemClock.monotonicNanoseconds() }
   }
 
@@ -53,7 +55,7 @@ final class FileLock: @unchecked Sendable {
     atMost timeoutNanoseconds: UInt64, _ goOn: () throws(StoreError) -> Void
   ) throws(StoreError) -> WriterClaim {
     let start = SystemClock.monotonicNanoseconds()
-    // Another process gives the lock back after a fraction of a millisecond; later there is no hurry.
+    // Another process usually releases the lock within a fraction of a millisecond; after that, there is no hurry.
     var pause: UInt64 = 50_000
     var saysSo = false
     defer { if saysSo { file.unlock(.waiting) } }
@@ -69,7 +71,7 @@ final class FileLock: @unchecked Sendable {
       }
       if SystemClock.nanoseconds(since: start) >= timeoutNanoseconds { throw .locked(path: path) }
       try goOn()
-      // Whoever holds the lock of a file that has lost its name holds up nobody.
+      // If the file has lost its name, its lock must not hold us up.
       let named: FileIdentity?
       do throws(DiskFailure) {
         named = try disk.identity(of: path)
@@ -88,7 +90,7 @@ final class FileLock: @unchecked Sendable {
     releaseClaim()
   }
 
-  /// The file has been closed, and its locks with it; or nobody writes it any more.
+  /// Called when the file was closed, and its locks with it, or when nobody will write it any more.
   func releaseClaim() {
     claim?.release()
     claim = nil
@@ -96,7 +98,7 @@ final class FileLock: @unchecked Sendable {
 
   // MARK: keeping it longer than a turn
 
-  /// Nobody gives it back before `letGo`; false where it is not held.
+  /// Keeps the lock until `letGo`; false when it is not held.
   func keep(_: borrowing Turn.Hold) -> Bool {
     guard isHeld else { return false }
     turn.monitor.withLock { keeperCount += 1 }
@@ -112,7 +114,7 @@ final class FileLock: @unchecked Sendable {
 
   var isKept: Bool { turn.monitor.withLock { keeperCount > 0 } }
 
-  /// Waits until nobody keeps it.
+  /// Waits until no work keeps the lock.
   func waitForKeepers() {
     turn.monitor.lock()
     while keeperCount > 0 { turn.monitor.wait() }
@@ -121,25 +123,26 @@ final class FileLock: @unchecked Sendable {
 
   // MARK: others
 
-  /// It was given back so short a time ago that whoever waits may not have looked.
+  /// Whether it was released so recently that a waiting process may not have noticed.
   private var isRetaken: Bool { SystemClock.nanoseconds(since: givenBackAt) < FileLock.fairNanoseconds }
 
-  /// Before it is taken again: others go first where it has been held for long, but for such gaps, and they wait.
+  /// Before it is taken again: lets others go first if they wait and it has been held for long, apart from such gaps.
   func letOthersGoFirstIfDue(_ hold: borrowing Turn.Hold) {
     if isRetaken, isDue(hold) { letOthersGoFirst(hold) }
   }
 
-  /// Threads of one process, one of them always at it, would hold it for ever.
+  /// After this time others get the lock. Threads of one process that always write would otherwise hold it forever.
   private static let fairNanoseconds: UInt64 = 10_000_000
-  /// Whoever waits looks every two milliseconds, and on a machine with too much to do gets a processor some time later.
+  /// How long to leave the lock to others. A waiting process looks every two milliseconds, and on an overloaded machine gets a
+  /// processor only some time later.
   private static let pauseNanoseconds: UInt64 = 100_000_000
-  /// How often in a row nobody came to take it. Those who wait may have been stopped: each time it is offered to them half as
-  /// often as before, so that it lies idle for a twenty-fifth of the time.
+  /// How often in a row nobody came to take it. The waiting processes may have been stopped. So each time it is offered half as
+  /// often as before, and is idle for a twenty-fifth of the time at most.
   private(set) var missCount = 0
   private static let maximumMissCount = 8
 
-  /// It has been held for long, and another process, or another open of this one, waits for it. Asks the system at most once
-  /// in that time.
+  /// Whether it has been held for long and another process, or another open in this one, waits for it. Asks the system at most
+  /// once in that time.
   func isDue(_: borrowing Turn.Hold) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
     let limit = FileLock.fairNanoseconds << UInt64(missCount)
@@ -150,8 +153,8 @@ final class FileLock: @unchecked Sendable {
     return false
   }
 
-  /// Behind `giveBack`: until another has taken it, which those who wait do soon, or nobody wants it; a tenth of a second at
-  /// most. Who dies wants it no more.
+  /// Called after `giveBack`. Waits until another process has taken the lock or none waits for it, a tenth of a second at most.
+  /// A process that has died does not wait any more.
   func letOthersGoFirst(_: borrowing Turn.Hold) {
     let start = SystemClock.monotonicNanoseconds()
     var pause: UInt64 = 50_000

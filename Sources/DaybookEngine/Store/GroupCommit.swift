@@ -1,27 +1,27 @@
 import Synchronization
 
-/// One sync for all who wait: the part of a commit between its frame and its result.
+/// One sync for all waiting commits: the part of a commit between its frame and its result.
 ///
 ///     frame written ─► somebody syncs? ── no ──► lead: wait for companions, sync, wake those it covers and the next leader
 ///                                     └─ yes ─► wait in the group of this sync, or of the next
 ///
-/// A frame that was written before a sync began is covered by it; its thread waits in that sync's group. All others wait in
-/// the other group, which is the next sync's: of them only one is woken, to lead it. With one group for all, each sync of 32
-/// threads woke 16 in vain (row: kv-commit-durable-32).
+/// A sync covers every frame that was written before it began; the threads of those frames wait in its group. All others wait
+/// in the other group, that of the next sync, and only one of them is woken, to lead it. With one group for all, each sync of
+/// 32 threads woke 16 in vain (row: kv-commit-durable-32).
 ///
-/// Left alone, threads fall into two parts that take turns: one syncs while the other writes. So a leader waits for those
-/// whom the last sync let go, as long as they come back soon: one sync for all instead of one for some (row:
-/// kv-commit-durable-8, 33 to 26 µs). Where they do not come, it soon asks less and less often.
+/// Without further measures, threads fall into two halves that alternate: one syncs while the other writes. So a leader waits
+/// for the threads that the last sync released, its *companions*, as long as they come back soon: then one sync serves all of
+/// them, not just half (row: kv-commit-durable-8, 33 to 26 µs). If they do not come back, leaders wait less and less often.
 ///
 /// Guarded by the store's `syncMonitor`.
 struct GroupCommit {
-  /// Somebody leads a sync.
+  /// Whether a thread leads a sync.
   private(set) var isSyncing = false
-  /// The group that the present sync covers, 0 or 1; between two syncs, the one that the last covered.
+  /// The group that the present sync covers, 0 or 1; between two syncs, the group of the last one.
   private(set) var covered = 0
-  /// The last frame that the present sync covers; all, as long as its leader waits for companions.
+  /// The last frame that the present sync covers; all frames as long as its leader waits for companions.
   private var coveredThrough: UInt64 = 0
-  /// Commits ever written when the newest sync began, and when all whom the one before let go have written their next.
+  /// The count of all commits when the newest sync began, and the count at which all companions will have written their next.
   private var commitsWhenSyncing: UInt64 = 0
   private var commitsWithCompanions: UInt64 = 0
   private var lastSyncNanoseconds: UInt64 = 0
@@ -29,13 +29,13 @@ struct GroupCommit {
   private var hurriedCount = 0
   private var vainCount = 0
 
-  /// A sync that takes less is over before anybody has been woken.
+  /// A shorter sync is over before a waiting thread has woken up.
   private static let shortestSyncNanoseconds: UInt64 = 20_000
-  /// Whoever takes longer from one commit to the next is not waiting for the disk.
+  /// Threads that take longer from one commit to the next do not wait for the disk.
   private static let maximumPatience: UInt64 = 200_000
   private static let maximumVainCount = 8
 
-  /// How long a leader waits for companions, in nanoseconds, and the count of commits at which they are there.
+  /// How long a leader waits for companions, in nanoseconds, and the count of commits at which all have come.
   struct Patience: Equatable {
     let nanoseconds: UInt64
     let commitCount: UInt64
@@ -44,7 +44,7 @@ struct GroupCommit {
   /// The group of a frame whose thread waits while another syncs.
   func group(ofFrame number: UInt64) -> Int { number <= coveredThrough ? covered : 1 - covered }
 
-  /// A thread begins to lead a sync: the group of the next becomes that of this one.
+  /// A thread begins to lead a sync: the group of the next sync becomes the group of this one.
   mutating func begin(commitCount: UInt64) -> Patience? {
     isSyncing = true
     covered = 1 - covered
@@ -58,7 +58,7 @@ struct GroupCommit {
       nanoseconds: min(lastSyncNanoseconds, GroupCommit.maximumPatience), commitCount: commitsWithCompanions)
   }
 
-  /// The companions are there, or the time is over.
+  /// The companions have come, or the time is over.
   mutating func endPatience(commitCount: UInt64) {
     if commitCount >= commitsWithCompanions {
       vainCount = 0
@@ -68,8 +68,8 @@ struct GroupCommit {
     }
   }
 
-  /// The system's call is about to be made, for this frame and all before it.
-  /// - Returns: how many commits it covers that the one before did not.
+  /// Called just before the system call, which covers this frame and all before it.
+  /// - Returns: how many commits it covers beyond the previous sync.
   mutating func cover(through number: UInt64, commitCount: UInt64) -> UInt64 {
     coveredThrough = number
     defer { commitsWhenSyncing = commitCount }
@@ -79,7 +79,7 @@ struct GroupCommit {
   /// The sync has failed.
   mutating func fail() { isSyncing = false }
 
-  /// The sync has ended, and so many commits go on, which may come back.
+  /// The sync has ended, and so many threads continue, which may come back as companions.
   mutating func end(commitCount: UInt64, companionCount: UInt64, nanoseconds: UInt64) {
     isSyncing = false
     commitsWithCompanions = commitCount + companionCount
@@ -90,12 +90,12 @@ struct GroupCommit {
 extension Store {
   func isDurable(_ number: UInt64) -> Bool { log.isDurable(number) }
 
-  /// Waits until a frame is durable, and syncs where nobody else does.
+  /// Waits until a frame is durable; syncs if no other thread does.
   func syncThrough(_ number: UInt64) throws(StoreError) {
     var newestShown: UInt64?
     var lastGroup: Int?
     syncMonitor.lock()
-    // A frame that was taken back meanwhile is nothing to wait for.
+    // A frame that was taken back in the meantime needs no wait.
     func isReached() -> Bool { log.isDurable(min(number, log.writtenNumber.load(ordering: .acquiring))) }
     while !isReached() {
       if !log.isAlive { break }
@@ -108,18 +108,20 @@ extension Store {
       }
     }
     let isDurable = isReached()
-    // Whoever was woken to lead hands that on where it does not.
+    // A thread that was woken to lead, and does not, wakes another one.
     if !groupCommit.isSyncing, lastGroup == 1 - groupCommit.covered { syncMonitor.signal(at: 1 - groupCommit.covered) }
     if !isDurable { syncMonitor.broadcast() }
-    // Another's sync may have covered our frame when it was written but its state not queued yet: nobody has shown it.
+    // Another thread's sync may have covered our frame after it was written but before its version was queued; then nobody has
+    // published it yet.
     if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
     syncMonitor.unlock()
     if let newestShown { options.onPublish?(newestShown) }
-    // Also when another description's sync failed meanwhile: a failed sync is final, wherever it happens.
+    // Also if another description's sync failed in the meantime: a failed sync is final, wherever it happens.
     if !isDurable { try checkAlive() }
   }
 
-  /// Leads a sync. Called with `syncMonitor` locked, and lets go of it meanwhile. Returns the sequence that became visible.
+  /// Leads a sync. Called with `syncMonitor` locked, which is released during the sync. Returns the sequence that became
+  /// visible.
   private func syncForGroup() -> UInt64? {
     if options.durability != .relaxed {
       commitSyncs.add()
@@ -153,9 +155,9 @@ extension Store {
       groupCommit.fail()
     }
     let covered = groupCommit.covered
-    // Woken under the lock, they would all fall asleep again in front of it.
+    // Threads that were woken under the lock would all block on it again.
     syncMonitor.unlock()
-    // First the one that leads the next sync.
+    // First wake the one that leads the next sync.
     if !isAlive {
       syncMonitor.broadcast(at: 1 - covered)
     } else if !isMutant("forget-next-leader") {
@@ -166,7 +168,7 @@ extension Store {
     return shown
   }
 
-  /// False when the sync has failed, which is the end of this writer.
+  /// False when the sync has failed, which ends this writer.
   private func syncCommits() -> Bool {
     func sync() throws(DiskFailure) {
       if !isMutant("skip-commit-sync") { try file.sync(options.durability == .barrier ? .barrier : .full) }
@@ -175,7 +177,7 @@ extension Store {
     return (try? log.orDie(sync)) != nil
   }
 
-  /// Awake: falling asleep and waking up takes as long as they do to come.
+  /// Stays awake: to sleep and wake up takes as long as the companions take to come.
   private func waitForCompanions(_ patience: GroupCommit.Patience) {
     let end = SystemClock.monotonicNanoseconds() + patience.nanoseconds
     while commitCount.load(ordering: .acquiring) < patience.commitCount, SystemClock.monotonicNanoseconds() < end {

@@ -1,7 +1,7 @@
 /// Writes an image: the first commit of a compacted file, which stands for all commits up to its sequence.
 ///
-/// An image may be larger than memory. Its operations go out in parts, as those of any large transaction do, and between
-/// them the pages that they have filled, in frames of their own: keys come in order, so a page that is full stays as it is.
+/// An image may be larger than memory. Its operations are written in parts, as in any large transaction. The pages that they
+/// have filled are written in between, in frames of their own: keys come in order, so a full page does not change again.
 ///
 /// Always true: nobody sees the store before the image is whole; a crash leaves a file without any commit.
 @safe package final class ImageWriter {
@@ -26,8 +26,8 @@
     try transaction.endOperation(start, kind: kind)
   }
 
-  /// To be called between operations, where the applier waits for nothing: writes pages when there are many, and lets others
-  /// have the disk.
+  /// Called between operations, when the applier is not in the middle of anything: writes pages if there are many, and leaves
+  /// the disk to others for a moment.
   package func pause() throws(StoreError) {
     if transaction.editor.createdByteCount > pageByteLimit {
       try transaction.spill { (pages, hold) throws(StoreError) in
@@ -39,19 +39,19 @@
     try letOthersHaveTheDisk()
   }
 
-  /// To be called where a group of operations ends: what the applier has kept for that goes into the trees, with rests.
+  /// Called where a group of operations ends: puts what the applier has kept back into the trees, with pauses.
   package func flush() throws(StoreError) {
     while try transaction.flushPart() { try pause() }
   }
 
   private func letOthersHaveTheDisk() throws(StoreError) {
     try pace.pause(writtenThrough: store.log.tail.offset) { () throws(StoreError) in
-      // Without acknowledging anything.
+      // This acknowledges nothing.
       try store.log.sync(store.backgroundFile)
     }
   }
 
-  /// Commits the image; after an error nothing of it is left.
+  /// Commits the image; after an error, nothing of it is left.
   package func finish() throws(StoreError) {
     _ = try store.commit(transaction)
   }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The background thread of a store: checkpoints, zeros ahead of the log, notes when writers rest, syncs at `.relaxed`.
+/// The background thread of a store: checkpoints, zeros ahead of the log, notes when writers are idle, syncs at `.relaxed`.
 ///
-/// It sleeps until a commit asks for something. What it does takes the turn like a transaction, for short pieces.
+/// It sleeps until a commit requests something. For its work it takes the turn, as a transaction does, for short pieces.
 final class Keeper: @unchecked Sendable {
   struct Request: OptionSet {
     let rawValue: Int
@@ -16,10 +16,10 @@ final class Keeper: @unchecked Sendable {
   private let monitor = Monitor()
   private var requests: Request = []
   private var thread: BackgroundThread?
-  /// What has been asked for and not been looked at yet, so that a commit need not lock to ask again.
+  /// Requests that are not being served yet, so that a commit can repeat one without a lock.
   private let asked = Atomic<Int>(0)
   static let idleNanoseconds: UInt64 = 50_000_000
-  /// The same where somebody reads, and maybe waits for the note.
+  /// The same when someone reads, and may be waiting for the note.
   static let restNanoseconds: UInt64 = 10_000_000
   static let syncIntervalNanoseconds: UInt64 = 1_000_000_000
   static let syncByteCount = 16 << 20
@@ -28,7 +28,7 @@ final class Keeper: @unchecked Sendable {
 
   /// - Returns: false when the system has no thread to give.
   func start(_ store: Store) -> Bool {
-    // The store stops the keeper before it goes away, so the thread never outlives what it looks at.
+    // The store stops the keeper before it goes away, so the thread never outlives the store.
     let unretained = unsafe Unmanaged.passUnretained(store)
     thread = BackgroundThread(name: "daybook.keeper") { [self] in
       // Safe: `Store.close` joins this thread, and runs at the latest in `Store.deinit`.
@@ -82,7 +82,7 @@ final class Keeper: @unchecked Sendable {
         if rest >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= Keeper.syncByteCount {
           lastSync = time
           try? store.syncWritten()
-          // A note has waited for it.
+          // A note was waiting for this sync.
           ask(.note)
         } else {
           ask(.sync)
@@ -107,20 +107,20 @@ final class Keeper: @unchecked Sendable {
 }
 
 extension Store {
-  /// Tells the keeper what a commit has made necessary.
+  /// Requests what a commit has made necessary.
   @inline(__always)
   func ask(_ keeper: Keeper, afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
     if options.durability == .relaxed {
       keeper.ask([.sync, .note])
     } else {
       keeper.ask(.note)
-      // A large append writes its own space; zeros before it would be written twice.
+      // A large append extends the file itself; zeros ahead of it would be written twice.
       if log.needsZeros, header.payloadByteCount < LogWriter.smallFrameByteCount { keeper.ask(.zeros) }
     }
     if wantsCheckpoint { keeper.ask(.checkpoint) }
   }
 
-  /// Whether a sync at `.relaxed` is due, in a store that was to have a background thread and got none of the system.
+  /// Whether a sync at `.relaxed` is due, in a store that should have a background thread but got none from the system.
   func mustSyncWithoutKeeper(_: borrowing Turn.Hold) -> Bool {
     guard options.durability == .relaxed, options.hasBackgroundThread else { return false }
     let now = SystemClock.monotonicNanoseconds()
@@ -129,10 +129,10 @@ extension Store {
     return true
   }
 
-  /// A file that is still being made has no commits that wait, so it need not begin early.
+  /// In an unfinished file no commits wait, so the checkpoint need not begin early.
   private var wantsCheckpoint: Bool { hasUsed(quarters: isUnfinished ? 4 : 2) }
 
-  /// The file is much larger than what lives in it.
+  /// Whether the file is much larger than its live bytes.
   package var isCompactionDue: Bool {
     withTurnForBackground { _ in
       isUsable && Int(log.tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit && hasOnlyName
@@ -153,17 +153,17 @@ extension Store {
     max(0, Int(log.writtenOffset.load(ordering: .acquiring)) - Int(log.syncedOffset.load(ordering: .acquiring)))
   }
 
-  /// Whether the thread that commits has to make the checkpoint: where there is no other for it, and where the other has
-  /// not come to it and the budget is used up, on a machine with too much to do.
+  /// Whether the committing thread must make the checkpoint: if there is no background thread, or if that thread has not got to
+  /// it on an overloaded machine and the budget is used up.
   func needsCheckpointNow(_: borrowing Turn.Hold) -> Bool {
     if !options.hasBackgroundThread { return true }
     return replayByteCount > logBudgetByteCount && !turn.monitor.withLock { isCheckpointing }
   }
 
-  /// A checkpoint, if it is time for one.
+  /// Makes a checkpoint if one is due.
   func tryCheckpoint() {
-    // A full disk is no disaster: the log goes on, and the next attempt may find room. A failed sync has killed the
-    // writer by now, and every later call says so.
+    // A full disk does no harm: the log goes on, and the next attempt may find room. A failed sync has already ended the
+    // writer, and every later call says so.
     if withTurnForBackground({ _ in isUsable && wantsCheckpoint }) { try? checkpoint() }
   }
 
@@ -172,7 +172,7 @@ extension Store {
     let claim = withTurnForBackground { (hold) -> Range<UInt64>? in
       guard isUsable, !life.isSuspended.load(ordering: .acquiring), fileLock.isHeld else { return nil }
       guard let claim = log.claimZeros(hold) else { return nil }
-      // They are written outside of the turn, and not under another's lock.
+      // They are written outside the turn, so the file lock must be kept meanwhile.
       _ = fileLock.keep(hold)
       return claim
     }
@@ -183,28 +183,29 @@ extension Store {
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
 
-  /// A frame without truth whose `durableThrough` covers all that is durable. For the keeper's thread: others see the keeper
-  /// with the turn only.
+  /// Appends a frame without truth whose `durableThrough` covers everything durable. For the keeper's thread; other threads
+  /// access the keeper only with the turn.
   package func appendNote() {
     if tryNote() { keeper?.ask(.note) }
   }
 
-  /// A note, where no writer waits. True when it is worth trying again: somebody has the turn, or a commit is being synced.
+  /// Appends a note if no writer waits. True when it should be tried again, because the turn is taken or a commit is being
+  /// synced.
   func tryNote() -> Bool {
     guard let hold = turn.tryTake() else { return true }
     return turn.holding(hold) { hold in
       guard isUsable, fileLock.isHeld else { return false }
-      // Nobody syncs the parts of a transaction that went back, and the commits before them are acknowledged.
+      // Nobody syncs the parts of a transaction that was rolled back; the commits before them are acknowledged.
       let last = isDurable(log.tail.lastTruthNumber) ? log.tail.lastTruthNumber : head.frameNumber
-      // At `.relaxed` the sync comes later, and asks then.
+      // At `.relaxed` the sync comes later and requests the note then.
       if !isDurable(last) { return options.durability != .relaxed }
-      // A note is a courtesy: without room for it the next frame says the same.
+      // A note is optional: if there is no room for it, the next frame says the same.
       try? log.appendNote(covering: last, hold)
       return false
     }
   }
 
-  /// Somebody has the file open for reading: another process, or another open of this one.
+  /// Whether someone else has the file open for reading: another process, or another open in this one.
   var isReadByOthers: Bool { (try? file.isLockedByOthers(.readers)) ?? false }
 
   func writeNoteNow() throws(StoreError) {

@@ -1,19 +1,19 @@
-/// Sorts a run of replay by key: by three bytes of it at a time, in numbers, and keys as such only where few are left.
+/// Sorts a run of replay by key: three bytes of the keys at a time, as numbers; whole keys are compared only when few are left.
 ///
 ///     order[rank]   63     40 39  32 31            0
 ///                  ┌─────────┬─────┬───────────────┐
 ///                  │ 3 bytes │ n   │ position      │     n: how many of the three the key has, so that a key which ends
 ///                  └─────────┴─────┴───────────────┘     sorts before one that goes on with zeros
 ///
-/// What all keys of a range share is left out first; names often begin alike. Large ranges are sorted digit by digit
-/// (least significant first, which keeps the order of equals), small ones by comparing numbers. Keys that tie in all three bytes
-/// are sorted by what follows. Comparing whole keys would be a cache miss for each; so 350,000 random keys are a twentieth of an open
-/// (row: kv-open-after-kill-64-mb).
+/// The bytes that all keys of a range share are skipped first; names often begin alike. Large ranges are sorted by radix (least
+/// significant digit first, which is stable), small ones by comparing numbers. Keys with the same three bytes are sorted by the
+/// bytes that follow. Comparing whole keys would cost a cache miss each; this way, sorting 350,000 random keys is a twentieth
+/// of an open (row: kv-open-after-kill-64-mb).
 ///
 /// Always true: equal keys keep their order. The work for a range is bounded by the bytes of its keys.
 @safe struct KeySorter {
   private static let digitCount = 4
-  /// Below it, counting digits costs more than comparing.
+  /// For fewer keys, counting digits costs more than comparing.
   private static let leastDigitSorted = 512
   private static let mostInserted = 12
 
@@ -23,7 +23,7 @@
   private let gathered: UnsafeBufferPointer<ReplayRun.Gathered>
   private let keys: ByteView
 
-  /// Sorts `range` of `order`, whose low halves ascend; `spare` is as long and takes anything.
+  /// Sorts `range` of `order`, whose low halves ascend; `spare` is as long and is overwritten.
   static func sort(
     _ order: inout [UInt64], _ spare: inout [UInt64], _ range: Range<Int>, _ gathered: [ReplayRun.Gathered],
     _ keys: ByteView
@@ -78,13 +78,13 @@
       let head = unsafe order[start] >> 32
       var end = start + 1
       while end < range.upperBound, unsafe order[end] >> 32 == head { end += 1 }
-      // Keys that ended within the three bytes are equal.
+      // Keys that end within the three bytes are equal.
       if end - start > 1, head & 0xFF == 3 { sort(start..<end, behind: shared + 3) }
       start = end
     }
   }
 
-  /// How many bytes all keys begin with, at least `least`; nil when all are equal.
+  /// How many bytes all keys share at their beginning, at least `least`; nil when all keys are equal.
   private func sharedByteCount(_ range: Range<Int>, atLeast least: Int) -> Int? {
     let first = key(range.lowerBound)
     var shared = first.count
@@ -100,7 +100,7 @@
     return longest == shared ? nil : shared
   }
 
-  /// Three bytes and how many of them there are, in the high half.
+  /// Up to three bytes of a key, and how many there are, in the high half.
   @inline(__always)
   private static func head(_ key: ByteView, from start: Int) -> UInt64 {
     let rest = key.count - start
@@ -143,7 +143,7 @@
     for rank in range { unsafe order[rank] = spare[rank] }
   }
 
-  /// Few keys, as they are.
+  /// Sorts a few keys by comparing them whole.
   private func insert(_ range: Range<Int>, behind shared: Int) {
     for rank in range.dropFirst() {
       // Safe: ranks of the range.

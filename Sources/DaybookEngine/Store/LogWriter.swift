@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The log as one open file writes it: where it ends, what of it is written and durable, the zeros behind it, and whether it
-/// may be written at all.
+/// The log as its writer knows it: where it ends, how far it is written and durable, the zeros behind it, and whether it may be
+/// written at all.
 ///
 ///     offset   │ frames, durable │ frames, written │ a frame that is being written │ reserve, zeros ahead │
 ///                     durableThrough        writtenNumber, tail                              zerosEnd
 ///
-/// Commits go through `file` and background work through `backgroundFile`: a description reports an error of writing back
-/// only once, and no other's sync may take it for its own. All syncs but a group's go through `sync`: one that fails is the
-/// end of this writer.
+/// Commits use `file`, background work uses `backgroundFile`: a description reports a write-back error only once, and one kind
+/// of work must not receive the other's errors. All syncs but those of `GroupCommit` go through `sync`; a sync that fails ends
+/// this writer.
 final class LogWriter: @unchecked Sendable {
   let path: String
   let salt: UInt64
@@ -22,19 +22,19 @@ final class LogWriter: @unchecked Sendable {
   private let turn: Turn
   private let fileLock: FileLock
 
-  // Unchecked, as in the other parts of a store: the turn sees to it that one thread is at it, and looking at each access took a
-  // tenth of a commit's instructions (row: kv-commit-durable).
+  // Unchecked, as in the other parts of a store: the turn ensures that only one thread accesses it, and run-time checks of each
+  // access took a tenth of a commit's instructions (row: kv-commit-durable).
 
   /// Where the log ends. Moved with the turn.
   @safe @exclusivity(unchecked) private(set) var tail: LogTail
-  /// The end of the zeros that are prepared behind the tail, and the stretch where more are being written right now, which
-  /// the turn's monitor guards.
+  /// The end of the zeros that are prepared behind the tail. Below: the range where more are being written right now, guarded
+  /// by the turn's monitor.
   let zerosEnd = Atomic<UInt64>(0)
   private var claimedZeros: Range<UInt64>?
-  /// There was no room for a frame: `close` leaves the reserve where it is.
+  /// There was no room for a frame; so `close` leaves the reserve in place.
   private(set) var hasMetFullDisk = false
   @safe @exclusivity(unchecked) private(set) var hasWritten = false
-  /// Frames at the very end were written over half way: before another frame stands behind them, a walk ends in front of them.
+  /// Frames at the very end were partly overwritten. As long as no frame follows them, a walk ends in front of them.
   @safe @exclusivity(unchecked) private(set) var hasDamagedEnd = false
 
   /// Every frame up to this one is durable; `GroupCommit` and repairs move it, with `syncMonitor`.
@@ -68,17 +68,17 @@ final class LogWriter: @unchecked Sendable {
   func checkAlive() throws(StoreError) {
     if isAlive { return }
     if let cause = deathCause.withLock({ $0 }) { throw .outcomeUnknown(cause) }
-    // Only a child process has a log that is dead without a cause.
+    // Only in a child process is a log dead without a cause.
     throw .forked
   }
 
-  /// Makes durable what was written through a description, or ends this writer: after a sync that failed nobody knows what
-  /// is on the disk, and another that works says nothing about it.
+  /// Makes durable what was written through a description, or ends this writer. After a failed sync nobody knows what is on the
+  /// disk, and a later sync that succeeds proves nothing.
   func sync(_ description: any DiskFile) throws(StoreError) {
     try orDie { () throws(DiskFailure) in try description.sync(.full) }
   }
 
-  /// Carries out calls behind whose failure nobody knows what is on the disk: it ends this writer.
+  /// Carries out calls after whose failure nobody knows what is on the disk; a failure ends this writer.
   func orDie(_ body: () throws(DiskFailure) -> Void) throws(StoreError) {
     do { try body() } catch {
       die(error)
@@ -99,16 +99,16 @@ final class LogWriter: @unchecked Sendable {
   /// An open has found the log's end.
   func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
 
-  /// Others have gone on, or a reader follows.
+  /// Other processes have appended, or this reader follows a writer.
   func move(to place: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
     tail.move(to: place, provenThrough: provenThrough)
   }
 
-  /// A checkpoint is durable and its trees serve: frames to come name it.
+  /// A checkpoint is durable and its trees are in use: new frames name it.
   func name(_ checkpoint: FrameHeader, _: borrowing Turn.Hold) { tail.name(checkpoint) }
 
-  /// Everything up to a frame is durable, and up to the tail it is written: an open has repaired the log, or others have
-  /// handed it over. Called with the monitor of syncs.
+  /// Everything up to a frame is durable, and everything up to the tail is written: an open has repaired the log, or others
+  /// have handed it over. Called with `syncMonitor`.
   func setDurable(through number: UInt64) {
     durableThrough.store(max(durableThrough.load(ordering: .acquiring), number), ordering: .releasing)
     writtenNumber.store(max(writtenNumber.load(ordering: .acquiring), number), ordering: .releasing)
@@ -116,14 +116,14 @@ final class LogWriter: @unchecked Sendable {
     syncedOffset.store(tail.offset, ordering: .releasing)
   }
 
-  /// A sync of commits has ended. Called with the monitor of syncs.
+  /// A sync of commits has ended. Called with `syncMonitor`.
   func noteSync(through number: UInt64, offset: UInt64) {
     syncedOffset.store(offset, ordering: .releasing)
     durableThrough.store(max(durableThrough.load(ordering: .acquiring), number), ordering: .releasing)
   }
 
-  /// Seals a frame and writes it at the end of the log.
-  /// - Parameter keepsReserve: the reserve must stand behind the frame afterwards, or there is no room for it.
+  /// Completes a frame and writes it at the end of the log.
+  /// - Parameter keepsReserve: the reserve must follow the frame afterwards; otherwise there is no room for the frame.
   func append(
     _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
     keepsReserve: Bool = true, through target: (any DiskFile)? = nil, _ hold: borrowing Turn.Hold
@@ -152,7 +152,7 @@ final class LogWriter: @unchecked Sendable {
       if isMapped { try file.map(through: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
-      // What could not be erased may be found whole by the next open: then nobody can say that it failed.
+      // If it cannot be erased, the next open may find the frame whole; so it must not be reported as failed.
       try eraseUnfinished(from: header.offset, through: writtenEnd)
       try checkAlive()
       throw .disk(error)
@@ -166,7 +166,8 @@ final class LogWriter: @unchecked Sendable {
     return header
   }
 
-  /// A note, where the last frame does not cover the frames up to `number` (those that carry truth), and they are durable.
+  /// Appends a note, if the frames up to `number` (by default the last that carries truth) are durable and the last frame does
+  /// not cover them.
   func appendNote(covering number: UInt64? = nil, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let number = number ?? tail.lastTruthNumber
     guard number > tail.provenThrough, isDurable(number) else { return }
@@ -175,9 +176,9 @@ final class LogWriter: @unchecked Sendable {
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
   }
 
-  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer is dead. Synced, so
-  /// that a whole frame whose transaction was told that it failed does not come back from the disk after a crash; through
-  /// the background's description, because the commit path's reports a write-back error only once.
+  /// A write failed half way: what it left is zeroed before anything else is appended, or the writer ends. The zeros are
+  /// synced, so that a frame of a transaction that was told of failure cannot come back after a crash. The sync uses the
+  /// background description, because the commit path's description reports a write-back error only once.
   private func eraseUnfinished(from offset: UInt64, through end: UInt64) throws(StoreError) {
     if isMutant("keep-failed-write") { return }
     try orDie { () throws(DiskFailure) in
@@ -190,8 +191,8 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: taking frames back
 
-  /// Writes zeros over everything behind a place, and makes them durable: nothing of it is found again after a crash.
-  /// - Returns: false where that did not work. Then the frames stay, whole or not; nothing names them.
+  /// Writes zeros over everything behind a place and makes them durable, so that a crash brings nothing of it back.
+  /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
   func erase(behind place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
@@ -203,8 +204,8 @@ final class LogWriter: @unchecked Sendable {
     return true
   }
 
-  /// The log ends where it did before, and the numbers behind are given again: what a sync has said of them is forgotten. Called
-  /// with the monitor of syncs, while none is under way, after `erase`.
+  /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
+  /// Called with `syncMonitor`, while no sync is under way, after `erase`.
   func moveBack(to place: LogTail, _: borrowing Turn.Hold) {
     zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
     tail = place
@@ -215,7 +216,8 @@ final class LogWriter: @unchecked Sendable {
     syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
   }
 
-  /// Cuts off zeros behind a place, but not the reserve; none where a reader walks over them. They are room for commits then.
+  /// Cuts off zeros behind a place, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
+  /// for commits.
   func cutZeros(behind place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
     waitForZeros(through: .max, hold)
     let target = max(place, tail.offset + UInt64(2 * reserveByteCount))
@@ -227,23 +229,23 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: zeros behind the log
 
-  /// How many zeros to write with a frame, so that the reserve stands behind it; none where zeros were prepared already,
-  /// or are being written right now. Twice the reserve, so that the next small commits need none.
+  /// How many zeros to write with a frame, so that the reserve follows it. None if zeros are prepared already, or being written
+  /// right now. Otherwise twice the reserve, so that the next small commits need none.
   private func reserveToWrite(behind next: UInt64) -> Int {
     let reserve = UInt64(reserveByteCount)
     if zerosEnd.load(ordering: .relaxed) >= next + reserve { return 0 }
     return turn.monitor.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
   }
 
-  /// No writer prepares more of them behind what it has written.
+  /// No writer prepares more zeros than this behind its last frame.
   static let mostZeros: UInt64 = 4 << 20
-  /// Zeros are written near the tail.
+  /// Frames up to this size need zeros near the tail.
   static let smallFrameByteCount: UInt64 = 64 << 10
 
-  /// The next commits will reach the end of the zeros.
+  /// Whether the next commits will reach the end of the zeros.
   var needsZeros: Bool { zerosEnd.load(ordering: .relaxed) < tail.offset + LogWriter.smallFrameByteCount }
 
-  /// Says where zeros are going to be written, beside the commits that go on; nil where there are enough.
+  /// Claims the range where zeros are going to be written while commits go on; nil if there are enough.
   func claimZeros(_: borrowing Turn.Hold) -> Range<UInt64>? {
     let wanted = min(max(tail.offset / 2, 128 << 10), LogWriter.mostZeros / 2)
     let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
@@ -252,7 +254,7 @@ final class LogWriter: @unchecked Sendable {
     return claimedZeros
   }
 
-  /// Writes zeros where they were claimed, so that durable commits change neither the file's size nor its extents.
+  /// Writes zeros in the claimed range, so that durable commits change neither the file's size nor its extents.
   func writeZeros(_ claim: Range<UInt64>) {
     let zeros = ByteBuffer(capacity: claim.count)
     zeros.append(zeros: claim.count)
@@ -263,19 +265,19 @@ final class LogWriter: @unchecked Sendable {
       if isWritten { zerosEnd.store(claim.upperBound, ordering: .relaxed) }
       turn.monitor.broadcast()
     }
-    // Who comes next asks whether the writer is alive.
+    // A failure shows in the next call, which asks whether the writer is alive.
     if isWritten { try? sync(backgroundFile) }
   }
 
-  /// Whoever reaches space where zeros are being written waits for them.
+  /// Waits for zeros that are being written where a frame is about to go.
   func waitForZeros(through end: UInt64, _: borrowing Turn.Hold) {
     turn.monitor.lock()
     while let claim = claimedZeros, end > claim.lowerBound { turn.monitor.wait() }
     turn.monitor.unlock()
   }
 
-  /// Cuts off the zeros behind the log, the reserve among them; false where a reader keeps them, or there are none. The
-  /// next commit prepares new ones.
+  /// Cuts off the zeros behind the log, the reserve included. False if a reader keeps them, or there are none. The next commit
+  /// prepares new ones.
   func trimZeros(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     waitForZeros(through: .max, hold)
     do {

@@ -1,7 +1,7 @@
 /// How fast background work may write, and whether it goes on.
 ///
-/// What it has written is synced piece by piece: the sync of a commit flushes that too, and would wait for all of it. While
-/// nobody syncs commits the pieces are larger.
+/// Its writes are synced piece by piece, because the sync of a commit flushes them, too, and would otherwise wait for all of
+/// them. While no commits are synced, the pieces are larger.
 @safe package final class Pace {
   private let bytesPerSecond: Int?
   private let shouldGoOn: () -> Bool
@@ -18,10 +18,10 @@
     self.shouldGoOn = shouldGoOn
   }
 
-  /// Whose commits wait for the same disk.
+  /// Names the store whose commits wait for the same disk.
   func goBeside(_ store: Store) { others = CommitSyncs(store) }
 
-  /// Work that may take as long as it likes must not hold up others for it.
+  /// Whether the rate is limited: such work is in no hurry, and must not hold up others.
   var isLimited: Bool { bytesPerSecond != nil }
 
   var goesOn: Bool { shouldGoOn() }

@@ -1,31 +1,31 @@
-/// What open found and did.
+/// What an open found and did.
 package struct RecoveryReport: Sendable, Equatable {
-  /// The file ended with a `closed` frame: nothing had to be recovered.
+  /// Whether the file ended with a `closed` frame, so that nothing had to be recovered.
   package var wasClosed = true
-  /// How far open had to go back for trees that hold.
+  /// How far open had to go back for valid trees.
   package enum Basis: String, Sendable { case newestCheckpoint, olderCheckpoint, log }
   package var basis = Basis.log
   package var replayedCommitCount: UInt64 = 0
   package var replayedByteCount: UInt64 = 0
-  /// Bytes behind the last commit that were thrown away: an unacknowledged write.
+  /// Bytes behind the last commit that were discarded: an unacknowledged write.
   package var discardedByteCount: UInt64 = 0
-  /// Where whole frames among them were saved.
+  /// Where whole frames among those bytes were saved.
   package var discardedCopyPath: String?
-  /// There were some, and no room for a copy, or no right to make one.
+  /// Whether there were whole frames but no room for a copy, or no right to make one.
   package var isDiscardedCopyMissing = false
-  /// Frames that nothing proved to be on the disk, written and synced again.
+  /// How many frames, not proven to be on the disk, were written and synced again.
   package var rewrittenFrameCount = 0
   /// Sequences of acknowledged commits that are damaged; nil when none are.
   package var lostSequences: ClosedRange<UInt64>?
-  /// Bytes at the end of the file that were durable once and are not there any more.
+  /// Bytes that were durable and are missing at the end of the file.
   package var missingByteCount: UInt64 = 0
-  /// A file that is open elsewhere was read up to what its writer says is durable.
+  /// Whether the file is open for writing elsewhere, and was read only up to what its writer says is durable.
   package var isBesideWriter = false
-  /// The last commit that stood in the log then, where the writer had not said so of it.
+  /// The last commit in the log at that time, if the writer had not yet said that it is durable.
   var unprovenSequence: UInt64?
-  /// The writer did not say so in time: commits that it has acknowledged may not be shown yet.
+  /// Whether the writer did not say so in time: then commits that it has acknowledged may not be visible yet.
   package var isBehindWriter = false
-  /// Recovery threw something away, or made sure of what nothing proved.
+  /// Whether recovery discarded something, or rewrote what was not proven.
   package var hasChangedLog: Bool { discardedByteCount > 0 || rewrittenFrameCount > 0 }
   package init() {}
 }

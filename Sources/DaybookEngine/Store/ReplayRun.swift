@@ -3,12 +3,12 @@
 ///     position in the log   0  1  2  3  4  5  …      gathered; keys are copied, bodies stay in the log
 ///     position by key       4  0  2  5  1  3  …      by group, then by key, then as they stand in the log
 ///
-/// In the order of keys every leaf of a tree is touched once, not once for each operation, and ascending inserts find their
-/// page in the processor's cache. What may be gathered, what a group is (one zone) and what several operations of one key come
-/// to is decided by the applier; what it cannot gather, it applies at once, before or after the run.
+/// In the order of keys, each leaf of a tree is touched once, not once for each operation, and ascending inserts find their
+/// page in the processor's cache. The applier decides what may be gathered, what a group is (a zone), and what several
+/// operations of one key amount to. What it cannot gather, it applies at once, before or after the run.
 ///
-/// Always true: operations of one key stand in the order of the log. `byteCount` bounds the memory: an applier ends the run
-/// when it reaches `StoreTransaction.replayByteCount`. Belongs to the holder of the turn.
+/// Always true: operations of one key are in the order of the log. `byteCount` bounds the memory: an applier ends the run when
+/// it reaches `StoreTransaction.replayByteCount`. Belongs to the holder of the turn.
 @safe package final class ReplayRun: @unchecked Sendable {
   /// One gathered operation.
   package struct Gathered {
@@ -18,32 +18,32 @@
     package let ordinal: UInt32
     let keyOffset: UInt32
     let keyByteCount: UInt16
-    /// Bytes that stand behind the key and do not count for the order.
+    /// The length of the bytes behind the key, which do not count for the order.
     let restByteCount: UInt8
     package let kind: UInt8
-    /// What is sorted and applied together; numbers from zero.
+    /// Operations of one group are sorted and applied together; groups are numbered from zero.
     package let group: UInt32
-    /// A number of the applier's own.
+    /// A number for the applier's own use.
     package let mark: Int32
 
     package var place: Place { Place(offset: offset, byteCount: byteCount) }
   }
 
-  /// What one operation takes besides its key, with the room to sort it.
+  /// The memory of an operation besides its key, including what sorting needs.
   static let byteCountPerOperation = MemoryLayout<Gathered>.stride + 3 * MemoryLayout<UInt64>.stride
-  /// A key's offset has 32 bits, and an operation may come when the limit is all but reached.
+  /// A key's offset has 32 bits, and one more operation may come when the limit is nearly reached.
   package static let maximumByteCount = 1 << 30
 
   @safe @exclusivity(unchecked) private var gathered: [Gathered] = []
   private let keys = ByteBuffer(capacity: 64)
-  /// The operations by key: position in the log in the low half, what the sorting last compared in the high half.
+  /// The operations by key: the position in the log in the low half, what was last compared in the high half.
   @safe @exclusivity(unchecked) private var order: [UInt64] = []
-  /// The operations by group, those of each as they stand in the log; empty when there is one group.
+  /// The operations by group, in the order of the log within each; empty when there is only one group.
   @safe @exclusivity(unchecked) private var groupOrder: [UInt32] = []
-  /// Where each group begins in both, and where the last ends.
+  /// Where each group begins in both lists, and where the last one ends.
   @safe @exclusivity(unchecked) private var starts: [Int] = []
   @safe @exclusivity(unchecked) private var charged = 0
-  /// The ranks below it have been asked for.
+  /// The ranks below this have been loaded ahead.
   @safe @exclusivity(unchecked) private var askedThrough = 0
   @safe @exclusivity(unchecked) private var asked: UInt8 = 0
   private static let askedAheadCount = 64
@@ -53,13 +53,13 @@
   package init() {}
 
   package var count: Int { gathered.count }
-  /// How many operations there is memory for.
+  /// How many operations have memory already.
   var capacity: Int { gathered.capacity }
 
-  /// Memory that the run takes, about.
+  /// About how much memory the run takes.
   package var byteCount: Int { gathered.count * ReplayRun.byteCountPerOperation + keys.count + charged }
 
-  /// Counts memory of the applier that goes with the run.
+  /// Counts memory that the applier uses for this run.
   package func charge(byteCount: Int) { charged += byteCount }
 
   /// - Parameter noting: memory that the applier needs for this operation.
@@ -78,7 +78,7 @@
     keys.append(rest)
   }
 
-  /// Forgets everything, and gives most of the memory back.
+  /// Removes everything and releases most of the memory.
   package func removeAll(keepingCapacity: Bool = false) {
     if gathered.capacity == 0 { return }
     gathered.removeAll(keepingCapacity: keepingCapacity)
@@ -100,7 +100,7 @@
     return keys.view.slice(Int(operation.keyOffset)..<Int(operation.keyOffset) + Int(operation.keyByteCount))
   }
 
-  /// What stands behind its key.
+  /// The bytes behind its key.
   package func rest(_ position: Int) -> ByteView {
     let operation = gathered[position]
     let start = Int(operation.keyOffset) + Int(operation.keyByteCount)
@@ -158,19 +158,19 @@
     return end
   }
 
-  /// Loads what the next operations will need, all at once: in the order of keys each lies somewhere else, and one after the
-  /// other they took a third of the time of a replay.
+  /// Loads what the next operations will need, all at once. In the order of keys each lies somewhere else, and loading them one
+  /// by one took a third of the time of a replay.
   private func askAhead(_ ranks: Range<Int>) {
     let next = askedThrough
     askedThrough = min(next + ReplayRun.askedAheadCount, ranks.upperBound)
     var sum: UInt8 = 0
     for rank in next..<askedThrough {
       let operation = gathered[position(atRank: rank)]
-      // Its first and its last bytes: an operation may lie on two lines.
+      // Its first and its last bytes: it may lie on two cache lines.
       sum &+= UInt8(truncatingIfNeeded: operation.offset) &+ UInt8(truncatingIfNeeded: operation.mark)
       if operation.keyByteCount > 0 { sum &+= keys.view[Int(operation.keyOffset)] }
     }
-    // Kept, because loads whose results nobody wants would be left out.
+    // Kept, because the compiler would remove loads whose results are not used.
     asked = sum
   }
 

@@ -1,10 +1,10 @@
-/// What the layer above brings to a compaction: it knows what its keys and operations mean.
+/// What the layer above gives a compaction: a way to write its content again. It knows what its keys and operations mean.
 package protocol Rewriter {
-  /// For the new file: an applier keeps state of its own.
+  /// Makes the applier of the new file; each applier keeps state of its own.
   func makeApplier() -> any Applier
-  /// Writes everything that a version holds, in key order. `writer.pause()` between operations.
+  /// Writes everything that a version holds, in key order, with `writer.pause()` between operations.
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError)
-  /// Writes a newer commit again: as it is, to the batch, or to `batch.target` in a transaction of its own, with links to
-  /// older versions as the new file has them. Returns its sequence there.
+  /// Writes a newer commit again: unchanged to the batch, or in a transaction of its own to `batch.target`, with links to older
+  /// versions adapted to the new file. Returns its sequence there.
   func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which versions snapshots keep, also between two reads.
+/// Which versions snapshots keep, also between their reads.
 ///
 ///     a place, 128 bytes:
 ///     offset  size  field
@@ -8,10 +8,10 @@ import Synchronization
 ///          8     8  {u32 how often the place was given back, u1 revoked, u31 reads that are going on}
 ///         16     8  the next free place, while nobody has this one
 ///
-/// Finding a place costs the same however many are taken: free ones are a stack, whose head counts its changes so that a
-/// slow thread does not mistake it for what it was. Several threads may read through one snapshot: each adds one to the
-/// reads, and only a snapshot that nobody reads through is ever revoked. A free place counts as read, so that nobody
-/// revokes it; and as its count of uses goes up, nobody who has looked at it before.
+/// Finding a place costs the same however many are taken: free places form a stack, whose head counts its changes, so that a
+/// slow thread does not mistake a new head for the old one. Several threads may read through one snapshot; each adds one to its
+/// reads, and only a snapshot without reads is ever revoked. A free place counts as being read, so it is not revoked. When a
+/// place is released, its count of uses grows, so a thread that has looked at it before does not revoke it either.
 ///
 /// Always true: a place belongs to one snapshot from `begin` to `end`; a version is kept while a place that is not revoked
 /// names it.
@@ -23,7 +23,7 @@ import Synchronization
   private static let indexMask: UInt = 1 << 32 - 1
 
   private let base: UnsafeMutableRawPointer
-  /// {u32 changes, u32 one more than the first free place}
+  /// {u32 changes, u32 one more than the first free place}: the head of the stack.
   private let free = Atomic<UInt>(0)
   /// How many places have ever been used.
   private let usedCount = Atomic<Int>(0)
@@ -48,8 +48,8 @@ import Synchronization
     return unsafe (base + (index &* SnapshotTable.stride &+ field.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
-  /// Takes a place and keeps the newest version; nil when all are taken. A read through it is going on: it ends with
-  /// `endReading`.
+  /// Takes a place and keeps the newest version; nil when all places are taken. A read through it has begun; `endReading` ends
+  /// it.
   func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: StateReference)? {
     guard let index = takeFree() ?? takeUnused() else { return nil }
     var word = newest.load(ordering: .sequentiallyConsistent)
@@ -67,7 +67,7 @@ import Synchronization
     while true {
       let first = Int(head & SnapshotTable.indexMask)
       if first == 0 { return nil }
-      // Another may take it meanwhile, and then this is not what it was; but then the head has changed.
+      // Another thread may take the place in the meantime and this value may change, but then the head has changed, too.
       let next = unsafe field(.next, of: first - 1).pointee.load(ordering: .relaxed)
       let result = free.compareExchange(
         expected: head, desired: (head >> 32 &+ 1) << 32 | next, ordering: .acquiringAndReleasing)
@@ -76,7 +76,7 @@ import Synchronization
     }
   }
 
-  /// A place that nobody has had yet. The count goes up before a version is noted there: see `addWords`.
+  /// A place that was never used. The count grows before a version is stored there: see `addWords`.
   private func takeUnused() -> Int? {
     var count = usedCount.load(ordering: .relaxed)
     while count < limit {
@@ -90,7 +90,7 @@ import Synchronization
     return nil
   }
 
-  /// Gives a place back. Nobody reads through the snapshot, and nobody will.
+  /// Releases a place. Nobody reads through the snapshot any more.
   func end(_ index: Int) {
     let reads = unsafe field(.reads, of: index).pointee.load(ordering: .relaxed)
     unsafe field(.version, of: index).pointee.store(0, ordering: .releasing)
@@ -105,7 +105,7 @@ import Synchronization
     }
   }
 
-  /// A read through a snapshot begins, beside any others; false when it was revoked.
+  /// Begins a read through a snapshot, perhaps beside others; false when it was revoked.
   @inline(__always)
   func beginReading(_ index: Int) -> Bool {
     let reads = unsafe field(.reads, of: index).pointee.add(1, ordering: .sequentiallyConsistent).oldValue
@@ -119,11 +119,11 @@ import Synchronization
     unsafe field(.reads, of: index).pointee.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  /// Adds the versions that are kept. As with `ReaderSlots.pinnedWords`, a word may be stale, and one that is written to a
-  /// place that we do not see yet is about to be that of the newest version.
+  /// Adds the versions that are kept. As with `ReaderSlots.pinnedWords`, a word may be stale, and a place that is too new to be
+  /// seen here is still going to get the newest version.
   func addWords(onlyRead: Bool, to words: inout Set<UInt>) {
     for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
-      // The version first: a place that was revoked is new again before another version stands in it.
+      // Read the version first: a place that was revoked is renewed before another version is stored there.
       let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
       if word == 0 { continue }
       let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
@@ -132,19 +132,19 @@ import Synchronization
     }
   }
 
-  /// A snapshot that nobody read through when it was looked at.
+  /// A snapshot without reads at the time of the look.
   struct Resting {
     let version: UInt64
     fileprivate let index: Int
     fileprivate let reads: UInt
   }
 
-  /// The snapshots that nobody reads through, of versions below `limit`, the oldest first.
-  /// - Parameter versions: of the states that the store has not freed, by address.
+  /// The snapshots without reads, of versions below `limit`, oldest first.
+  /// - Parameter versions: the versions that the store has not freed, by address.
   func resting(below limit: UInt64, of versions: [UInt: UInt64]) -> [Resting] {
     var result: [Resting] = []
     for index in 0..<usedCount.load(ordering: .sequentiallyConsistent) {
-      // The reads first: with another version the place has another count, and is not revoked.
+      // Read the count of reads first: if the place gets another version, it also gets another count, and is not revoked.
       let reads = unsafe field(.reads, of: index).pointee.load(ordering: .sequentiallyConsistent)
       if reads & (SnapshotTable.readMask | SnapshotTable.revoked) != 0 { continue }
       let word = unsafe field(.version, of: index).pointee.load(ordering: .sequentiallyConsistent)
@@ -154,7 +154,7 @@ import Synchronization
     return result.sorted { $0.version < $1.version }
   }
 
-  /// Revokes a snapshot; false where somebody has read through it, or ended it, since it was looked at.
+  /// Revokes a snapshot; false when it was read through, or ended, since the look.
   func revoke(_ snapshot: Resting) -> Bool {
     unsafe field(.reads, of: snapshot.index).pointee.compareExchange(
       expected: snapshot.reads, desired: snapshot.reads | SnapshotTable.revoked, ordering: .sequentiallyConsistent

@@ -1,4 +1,4 @@
-/// A version of the store in memory that the store frees when nobody pins it.
+/// A version of the store in memory. The store frees it when nobody pins it.
 @safe struct StateReference: @unchecked Sendable {
   let pointer: UnsafeMutablePointer<StateRecord>
 
@@ -6,23 +6,23 @@
     unsafe pointer = .allocate(capacity: 1)
     unsafe pointer.initialize(to: record)
   }
-  /// From the word that a slot or the store holds. Safe: such words are only ever made from `word`.
+  /// Makes a reference from the word in a slot or in the store. Safe: such words are only made from `word`.
   init(word: UInt) { unsafe pointer = UnsafeMutablePointer(bitPattern: word)! }
 
   var word: UInt { unsafe UInt(bitPattern: pointer) }
   var record: StateRecord {
     @inline(__always) _read { yield unsafe pointer.pointee }
   }
-  /// The store that it is a version of. Whoever has pinned it may ask: a store keeps its memory until nobody has pinned any
-  /// of its versions (`Store.releaseIfUnused`), and only then lets `StoreSwitch` forget it.
+  /// The store of this version. Only for holders of a pin: a store keeps its memory until none of its versions is pinned
+  /// (`Store.releaseIfUnused`), and only then does `StoreSwitch` drop it.
   var store: Store {
     @inline(__always) get {
-      // Safe: `Store.enqueue` sets the owner of each state before anybody can pin it; the comment above.
+      // Safe: `Store.enqueue` sets the owner of each state before anyone can pin it; see the comment above.
       unsafe Unmanaged<Store>.fromOpaque(UnsafeRawPointer(bitPattern: pointer.pointee.owner)!).takeUnretainedValue()
     }
   }
   func free() {
-    // Safe: nobody has it pinned. What is read through a stale address in a test is nothing that could be true.
+    // Safe: nobody has it pinned. In tests, the pattern makes a read through a stale address visible.
     #if DEBUG
       unsafe RawMemory.fill(
         UnsafeMutableRawPointer(pointer), byteCount: MemoryLayout<StateRecord>.size, with: DirtyPages.poison)

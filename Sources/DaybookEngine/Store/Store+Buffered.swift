@@ -1,13 +1,13 @@
-/// Reading a file that is not mapped: what differs from reading in place.
+/// Reads of a file that is not mapped: how they differ from reads in place.
 ///
 ///     pages    PageSource ─► BlockCache ─► pread      a copy in memory of the thread, checked when it came into the cache
 ///     bodies   copyOperation ─► BlockCache ─► pread   straight to where the caller wants them, verified there
 ///     the log  LogReader ─► LogWindow ─► pread        past the cache: a walk looks at everything once
 ///
-/// Always true: what a call returns was verified in memory that nobody else writes to; the cache holds nothing from behind
-/// the verified end of the version that it was read for; a disk that fails throws `.disk`, and leaves nothing in the cache.
+/// Always true: what a call returns was verified in memory that nobody else writes to. The cache holds nothing from behind the
+/// verified end of the version that it was read for. A disk failure throws `.disk` and leaves nothing in the cache.
 extension Store {
-  /// Where the pages of a store come from.
+  /// The source of a store's pages.
   static func makeSource(
     _ file: any DiskFile, _ header: FileHeader, _ cache: BlockCache?
   ) throws(DiskFailure) -> PageSource {
@@ -17,7 +17,7 @@ extension Store {
     return try PageSource(reading: BufferedFile(file, cache: cache), salt: header.salt)
   }
 
-  /// The cache of the database that these options are for; nil where its files are mapped.
+  /// The page cache of the database; nil where its files are mapped.
   static func makeCache(_ options: StoreOptions) throws(DiskFailure) -> BlockCache? {
     if options.access == .mapped { return nil }
     if let known = options.pageCache { return known }
@@ -34,10 +34,10 @@ extension Store {
     return LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
   }
 
-  /// The log of a pinned version. Everything below its end stays as it is.
+  /// The log of a pinned version. Everything below its end is immutable.
   func logReader(through end: UInt64) -> LogReader {
     if source.isBuffered {
-      // Recovery accepts a file that ends with its last payload, and calls the end of the gap behind it the end.
+      // Recovery accepts a file that ends with its last payload, and takes the end of the gap behind it as the end.
       return LogReader(LogWindow(file, byteCount: Int(end), gapByteCount: Page.byteCount - 1), salt: header.salt)
     }
     // Safe: everything below the end of a pinned version is mapped.
@@ -73,13 +73,13 @@ extension Store {
     if Operation.checksum(copy, salt: header.salt, offset: place.offset) != copy.uint64(at: 0),
       !isMutant("accept-body-checksum")
     {
-      // Maybe the disk gives better bytes the next time.
+      // The disk may return better bytes next time.
       file.evict(byteCount, at: Int(place.offset))
       throw .operation(offset: place.offset)
     }
   }
 
-  /// An operation in memory of this thread, valid until it has asked for a few more.
+  /// An operation in memory of this thread, valid until the thread has asked for a few more.
   @inline(never)
   func scratchOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
     let buffer = ThreadScratch.current.nextOperation()
@@ -90,6 +90,6 @@ extension Store {
     return buffer.view
   }
 
-  /// Bytes that the page cache takes now; nil where the file is mapped.
+  /// Bytes that the page cache occupies now; nil where the file is mapped.
   package var pageCacheResidentByteCount: Int? { source.buffered?.cache.residentByteCount }
 }

@@ -45,7 +45,7 @@ extension Store {
       result.frameCount += 1
       if header.kind == .commit { result.commitCount += 1 }
       if header.kind == .pages, !log.payloadHolds(header) {
-        // The pages that are in use are looked at one by one.
+        // Pages in use are checked one by one.
         result.remarks.append(.init(offset: offset, message: "the payload of a pages frame does not match its checksum"))
       }
       if log.hasContent(in: min(header.end, log.end)..<min(header.next, log.end)) {
@@ -101,7 +101,7 @@ extension Store {
     }
   }
 
-  /// The number of records below a page; nil when it cannot be told.
+  /// The number of records below a page; nil when it cannot be determined.
   private func checkPage(
     _ reference: UInt64, level: Int?, lower: [UInt8]?, upper: [UInt8]?, end: UInt64, name: String, depth: Int,
     isInCatalog: Bool, into result: inout StoreCheck
@@ -113,7 +113,7 @@ extension Store {
     let page: Page
     do {
       let found = try level == nil ? source.rootPage(reference, end: end) : source.page(reference, end: end)
-      // A small tree is one leaf, and nobody asks for another page while it is looked at.
+      // A small tree is one leaf, and no other page is asked for while it is checked.
       page = result.copies?.keep(found, as: result.copyCount) ?? found
     } catch {
       if let failure = error.failure {
@@ -185,7 +185,7 @@ extension Store {
   }
 
   /// Replays the whole log into a store in memory; the caller compares.
-  /// - Returns: a pin on trees that were built from nothing but the log, for the commits up to `pin`.
+  /// - Returns: a pin on trees that were built from the log alone, for the commits up to `pin`.
   package func rebuiltRoots(
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -200,7 +200,7 @@ extension Store {
     let copy = try Store(
       path: path, header: header, options: readOnly, disk: disk, file: file, backgroundFile: backgroundFile,
       applier: applier, plan: plan)
-    // The files belong to this store; the copy must not give them back.
+    // The files belong to this store; the copy must not close them.
     copy.life.isClosed.store(true, ordering: .releasing)
     try copy.replay(plan, log: log, through: pin.sequence)
     try body(copy.head.roots, TreeReader(source: copy.source, end: plan.readableEnd))

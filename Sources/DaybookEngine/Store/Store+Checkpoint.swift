@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The checkpoint: pages that changed go into the log, children first, in frames of at most 256 KB; then a frame that names
+/// The checkpoint: changed pages are written to the log, children first, in frames of at most 256 KB, then a frame that names
 /// the roots. After that, replay starts where the checkpoint's version ended.
 ///
-/// The sync of a commit waits for whatever stands in the drive's queue before it. So while others sync commits, frames are
-/// half as large, and each is synced before the next: the slowest hundredth of durable commits takes 3 to 4 times the median
-/// and not 5 (`daybook-bench latency`). Where nobody does, a sync a megabyte is enough: updates among ten million keys, which
+/// The sync of a commit waits for everything in the drive's queue before it. So while commits are being synced, frames are half
+/// as large and each is synced before the next: the slowest hundredth of durable commits then takes 3 to 4 times the median
+/// instead of 5 (`daybook-bench latency`). Otherwise one sync for each megabyte suffices: updates among ten million keys, which
 /// wait for the checkpoint, were a third slower with the small pieces (`daybook-bench large`).
 ///
-/// The version written is a published one, pinned like any reader's, so commits go on meanwhile. When it is durable, one
-/// short edit makes the newest trees refer to the file where they can, and the memory of the written pages comes free.
+/// A checkpoint writes a published version, pinned like any reader's, so commits go on meanwhile. When it is durable, one short
+/// edit makes the newest trees refer to the file where possible, and the memory of the written pages is freed.
 ///
 /// Always true: a checkpoint frame is appended only after all its pages are durable.
 extension Store {
@@ -17,14 +17,14 @@ extension Store {
   private static let pagesPerHurriedFrame = 30
   private static let framesPerSync = 4
 
-  /// Writes a checkpoint of what readers see now. Errors of the disk other than a failed sync leave the store usable.
-  /// Once the store closes, only `close` itself makes one.
+  /// Writes a checkpoint of what readers see now. After a disk error other than a failed sync the store stays usable. Once the
+  /// store is closing, only `close` itself makes a checkpoint.
   package func checkpoint(isClosing: Bool = false) throws(StoreError) {
     holdCheckpoints()
     defer { allowCheckpoints() }
-    // `close` sets its flag and then waits for checkpoints: it has seen ours, or we see the flag.
+    // `close` sets its flag and then waits for checkpoints: either it sees ours, or we see the flag.
     if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return }
-    // It is made under one hold of the file lock, and not where there is none, or none much longer.
+    // It is made while the file lock is held throughout; not if the lock is not held, or will soon be released.
     let mayWrite = withTurnForBackground { hold in
       !life.isSuspended.load(ordering: .acquiring) && fileLock.keep(hold)
     }
@@ -33,7 +33,7 @@ extension Store {
     try tellOfDamagedPage()
     var failure: StoreError?
     do { if try !writeVersion() { return } } catch { failure = error }
-    // Only now, because our own pin has held the written pages.
+    // Only now, because until here our own pin held the written pages.
     let unused = withTurnForBackground { hold in
       versions.reclaimSoon(hold)
       return editor.pages.detachUnused(moreThan: options.checkpointMemoryByteCount / 2)
@@ -42,7 +42,7 @@ extension Store {
     if let failure { throw failure }
   }
 
-  /// False when there is nothing to write.
+  /// Returns false when there is nothing to write.
   private func writeVersion() throws(StoreError) -> Bool {
     guard let (slot, state) = slots.claim(versions.newestWord) else { return false }
     let version = state.record
@@ -51,8 +51,8 @@ extension Store {
     do throws(StoreError) {
       try write(&pages, version)
     } catch {
-      // What got into the file stays there, and its memory comes free all the same: on a full disk that is what the next
-      // checkpoint need not write again. The frame that names any of it comes after a sync.
+      // Pages that got into the file stay there, and their memory is freed anyway: on a full disk, the next checkpoint need not
+      // write them again. Any frame that names them follows a sync.
       if log.isAlive, !pages.written.isEmpty { try? exchange(&pages) }
       throw error
     }
@@ -61,8 +61,8 @@ extension Store {
   }
 
   private func write(_ pages: inout CheckpointPages, _ version: StateRecord) throws(StoreError) {
-    // At `.relaxed` a version is shown before it is durable. The checkpoint frame must prove that all before it is, also
-    // when there are no pages whose sync would see to it.
+    // At `.relaxed`, a version is published before it is durable. The checkpoint frame must prove that everything before it is
+    // durable, even when there are no pages whose sync would ensure that.
     if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
     var others = CommitSyncs(self)
     var unsyncedCount = 0
@@ -82,7 +82,7 @@ extension Store {
     hasUnsyncedPages = false
   }
 
-  /// Waits until no checkpoint is under way, and keeps others from beginning.
+  /// Waits until no checkpoint is under way, and prevents new ones.
   func holdCheckpoints() {
     turn.monitor.lock()
     while isCheckpointing { turn.monitor.wait() }
@@ -105,8 +105,8 @@ extension Store {
   }
 
   /// A page failed its check: a note says so, and the next open for writing rebuilds the trees from the log. Until then
-  /// checkpoints go on, so that neither log nor memory grows; each has such a note behind it, because whoever finds a
-  /// checkpoint takes what was said before it for mended.
+  /// checkpoints continue, so that neither log nor memory grows. Each is followed by such a note, because a checkpoint cancels
+  /// notes before it.
   func tellOfDamagedPage() throws(StoreError) {
     guard let fault = damagedPage, !options.isReadOnly else { return }
     try withTurnForBackground { (hold) throws(StoreError) in
@@ -125,7 +125,7 @@ extension Store {
     hasToldOfDamagedPage = true
   }
 
-  /// One frame of pages within one turn; false when there are none left.
+  /// Appends one frame of pages within one turn; false when there are none left.
   private func writePages(_ pages: inout CheckpointPages, atMost limit: Int) throws(StoreError) -> Bool {
     let hold = takePoliteTurn()
     let isMore: Bool
@@ -137,14 +137,14 @@ extension Store {
     return isMore
   }
 
-  /// One frame of pages; false when there are none left.
+  /// Appends one frame of pages; false when there are none left.
   func appendPages(
     _ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> Bool {
     let tail = log.tail
     let frame = ByteBuffer(capacity: FrameHeader.byteCount + (limit + 2) * Page.byteCount)
     frame.append(zeros: FrameHeader.byteCount)
-    // The first page starts at a multiple of 4096 in the file, so no page straddles two pages of the system.
+    // The first page starts at a multiple of 4096 in the file, so no page spans two pages of the system.
     let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
     frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
     let firstWritten = pages.written.count
@@ -159,8 +159,8 @@ extension Store {
           pages.takeBack(from: firstWritten)
           throw StoreError(error)
         }
-        // The leaf below a delta has rotted, and nothing can be made of the two. A page that fails its check stands for
-        // them: whoever wants a key of it hears what is true, and the log has it.
+        // The leaf below a delta is corrupt, so the two cannot be merged. A page that fails its check takes their place:
+        // whoever reads a key of it gets an error, and the log still has the data.
         editor.encodeDamage(reference, into: target, offset: offset)
       }
       pages.didWrite(reference)
@@ -176,7 +176,7 @@ extension Store {
     return true
   }
 
-  /// - Parameter hasPages: pages of this checkpoint were written, and everything was synced after the last of them.
+  /// - Parameter hasPages: whether pages of this checkpoint were written; then everything was synced after the last one.
   private func writeCheckpointFrame(_ version: StateRecord, hasPages: Bool) throws(StoreError) {
     var contents = CheckpointContents(
       freeze: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
@@ -187,8 +187,8 @@ extension Store {
           pageCount: root.pageCount)
       })
     let checkpoint = try turn.holding(takePoliteTurn()) { (hold) throws(StoreError) in
-      // Where nothing but these pages came after the version, replay begins behind them: an open that had to walk over the
-      // pages of 100,000 zones took 31 ms, and 3 behind them (`daybook-bench large-zones`).
+      // If only these pages follow the version, replay begins behind them: an open that had to walk over the pages of 100,000
+      // zones took 31 ms instead of 3 (`daybook-bench large-zones`).
       let place = log.tail.position
       if hasPages, place.commitOffset == version.position.commitOffset { contents.freeze = place }
       let frame = ByteBuffer(capacity: 512)
@@ -196,7 +196,7 @@ extension Store {
       contents.append(to: frame, header: header)
       let checkpoint = try log.append(.checkpoint, frame, sequence: place.sequence, through: backgroundFile, hold)
       if let damagedPage, !isMutant("forget-damaged-page") {
-        // Without room for it, `close` and the next checkpoint try again.
+        // If there is no room for the note, `close` and the next checkpoint try again.
         hasToldOfDamagedPage = false
         try? appendNote(of: damagedPage, hold)
       }
@@ -209,7 +209,7 @@ extension Store {
     }
   }
 
-  /// The short edit after a checkpoint. Nothing of it goes into the log: the trees hold the same as before.
+  /// The short edit after a checkpoint. It writes nothing to the log: the content of the trees does not change.
   private func exchange(_ pages: inout CheckpointPages) throws(StoreError) {
     let hold = turn.takeForBackground()
     do { try exchange(&pages, hold) } catch {
@@ -236,7 +236,7 @@ extension Store {
       editor.rollBack(to: start)
       throw StoreError(error)
     }
-    // Pages of dropped trees are retired already, tree by tree; say so page by page before the written ones go.
+    // Dropped trees were retired as wholes; list their pages one by one before the written pages are retired.
     versions.expandAllWholeTrees(hold)
     editor.retireWritten(pages.written)
     pages.exchanged()
@@ -245,8 +245,7 @@ extension Store {
     replaceHead(by: next, hold)
   }
 
-  /// The turn for background work that lets writers go first, until three quarters of the log budget or of the memory are
-  /// used.
+  /// Takes the turn for background work. Writers go first until three quarters of the log budget or of the memory are used.
   private func takePoliteTurn() -> Turn.Hold {
     while true {
       if isUrgent { return turn.takeForBackground() }

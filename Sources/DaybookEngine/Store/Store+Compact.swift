@@ -1,15 +1,15 @@
-/// Compaction: what lives goes into a new file, in key order, and the new file takes the old one's name.
+/// Compaction: live content is written into a new file, in key order, and the new file takes the old one's name.
 ///
 ///     image of a pinned version ─► checkpoint ─► catch-up, round by round ─► with the turn: the last commits, sync, the
 ///     length into the header, sync, `superseded` in the old file, rename, sync of the directory ─► commits go on in the new file
 ///
-/// Commits go on in the old file meanwhile; snapshots of it are read from it as long as they live. Sequences stay what they
-/// were; links to older versions are dropped.
+/// Meanwhile commits go on in the old file. Its snapshots read from it as long as they live. Sequences do not change; links to
+/// older versions are dropped.
 ///
-/// Always true: the name leads to a file with every acknowledged commit; a crash leaves at most the other one as a
-/// leftover, which the next open for writing removes.
+/// Always true: the name leads to a file with every acknowledged commit. A crash leaves at most the other file as a leftover,
+/// which the next open for writing removes.
 extension StoreSwitch {
-  /// Compacts the current store; a new one is current when it returns. One at a time.
+  /// Compacts the current store; when this returns, a new one is current. One compaction at a time.
   package func compact(_ rewriter: some Rewriter, pace: Pace) throws(StoreError) {
     try checkCaller()
     replacing.lock()
@@ -20,7 +20,7 @@ extension StoreSwitch {
         try store.keepFileLock()
         defer { self.store.letFileLockGo() }
         do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace) } catch {
-          // On a full disk the zeros behind the log may be what the new file lacks.
+          // On a full disk, the zeros behind the log may be the space that the new file lacks.
           guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }
           return try store.compact(rewriter, in: self, pace: pace)
         }
@@ -33,10 +33,10 @@ extension StoreSwitch {
 }
 
 extension Store {
-  /// Under which name the new file is made. Only the holder of the file lock makes one.
+  /// The name under which the new file is made. Only the holder of the file lock makes one.
   package static func unfinishedPath(of path: String) -> String { path + ".compacted" }
 
-  /// Compacts this store; the new one is current when it returns.
+  /// Compacts this store; when this returns, the new one is current.
   fileprivate func compact(
     _ rewriter: some Rewriter, in stores: StoreSwitch, pace: Pace
   ) throws(StoreError) {
@@ -57,7 +57,7 @@ extension Store {
       throw error
     }
     do throws(StoreError) {
-      // Whoever may write to the database may write to this file, too, until it is locked.
+      // Until it is locked, everyone who may write to the database may write to this file, too.
       guard target.log.tail.sequence == 0 else {
         throw .disk(DiskFailure(.open, path: temporary, code: ErrorNumber.exists))
       }
@@ -68,7 +68,7 @@ extension Store {
       if position.sequence > 0 { try target.checkpoint() }
       defer { limitCommits(through: .max) }
       try catchUpInRounds(target, &position, rewriter, pace)
-      // Checkpoints on the way would write the pages again and again. From here on the log is one that may be replayed.
+      // Earlier checkpoints would have written the same pages again and again. From here on, the log may be replayed.
       target.setUnfinished(false, beside: self)
       limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
@@ -77,19 +77,19 @@ extension Store {
       try replace(by: target, in: stores, temporary, from: position, rewriter)
     } catch {
       var error = error
-      // Not after the rename: then the target is current, and the error is one that this store died of.
+      // Not after the rename: then the target is current, and the error has ended this store.
       if stores.store !== target {
         target.abandon()
         removeUnfinished(temporary, made)
-        // It was the file in the making that died, and nothing was told of that.
+        // Only the unfinished file has failed, and nothing in it was acknowledged.
         if case .outcomeUnknown(let failure) = error, log.isAlive { error = .disk(failure) }
       }
       guard case .disk(let failure) = error, failure.kind == .full else { throw error }
-      // What is needed is room for all that lives, not for the write that failed.
+      // The compaction needs room for everything that lives, not just for the write that failed.
       throw .disk(
         DiskFailure(.write, path: path, kind: .full, code: failure.code, byteCount: liveByteCount))
     }
-    // The old file goes back to the disk slowly while others sync commits: they hardly notice then.
+    // The old file is freed slowly while commits are being synced, so that they hardly notice.
     var others = CommitSyncs(self)
     retire {
       if others.look() { SystemClock.sleep(nanoseconds: 1_000_000) }
@@ -97,7 +97,7 @@ extension Store {
     }
   }
 
-  /// Takes the name of the new file away, unless another file has it by now.
+  /// Removes the name of the new file, unless another file has it by now.
   private func removeUnfinished(_ temporary: String, _ made: any DiskFile) {
     guard let folder = try? disk.folder(holding: temporary) else { return }
     let name = lastName(of: temporary)
@@ -126,26 +126,26 @@ extension Store {
     return position
   }
 
-  /// Copies what has come, round by round, until so little is missing that nobody notices a wait for it. Each round is
-  /// shorter than the one before: commits that come faster than they can be copied wait from the second round on, unless the
-  /// copy was asked to be slow. What they may be ahead is half of what the round has to copy.
+  /// Copies new commits, round by round, until so little is missing that a wait for it goes unnoticed. Each round is shorter
+  /// than the one before: from the second round on, commits that come faster than they are copied must wait, unless the copy
+  /// was asked to be slow. They may get ahead by half of what the round has to copy.
   private func catchUpInRounds(
     _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {
     let limitsCommits = !pace.isLimited && !isMutant("never-catch-up")
     for _ in 0..<16 {
       try pace.check()
-      // Frames that show nothing may be gone from where the copy stands: there is nothing to catch up with, then.
+      // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
       if log.writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
 
-  /// What commits may have to wait for at the end of a compaction: some 200 of them, two milliseconds. It was a megabyte,
-  /// and 40 to 150 ms with commits of a single key (`daybook-bench latency`).
+  /// The log that commits may have to wait for at the end of a compaction: some 200 commits, two milliseconds. With a megabyte
+  /// it was 40 to 150 ms for commits of a single key (`daybook-bench latency`).
   private static let unnoticedByteCount: UInt64 = 64 << 10
 
-  /// How far commits may get ahead while the new file writes its checkpoint: they are its log then.
+  /// How far commits may get ahead while the new file writes its checkpoint: they become its log.
   private var leadDuringCheckpoint: UInt64 { withTurnForBackground { _ in UInt64(logBudgetByteCount / 2) } }
 
   private func setUnfinished(_ isUnfinished: Bool, beside current: Store) {
@@ -155,15 +155,15 @@ extension Store {
     }
   }
 
-  /// The image's pin keeps the pages of its version as long as the image takes: those in the file take no memory. At ten
-  /// million records they took half a gigabyte, beside what came after them.
+  /// The image pins the pages of its version as long as it takes, so they should be in the file, where they take no memory. At
+  /// ten million records they took half a gigabyte, in addition to newer pages.
   private func checkpointBeforeImage() throws(StoreError) {
     let isWorthIt = withTurnForBackground { _ in editor.pages.usedByteCount > options.checkpointMemoryByteCount / 8 }
-    // Without room for its pages there may still be room for the new file.
+    // If there is no room for its pages, there may still be room for the new file.
     if isWorthIt { do { try checkpoint() } catch .disk {} }
   }
 
-  /// A checkpoint where the log since the last would soon ask for one.
+  /// Makes a checkpoint if the log since the last one would soon require it.
   private func checkpointBeforeUse() throws(StoreError) {
     if withTurnForBackground({ _ in hasUsed(quarters: 1) }) { try checkpoint() }
   }
@@ -176,9 +176,9 @@ extension Store {
   }
 
   /// - Parameters:
-  ///   - limitsCommits: the log may grow meanwhile by half of what has been copied, and a little more so that nobody waits
-  ///     who is slower than that.
-  ///   - pace: nil while the turn is held, when nobody may be asked whether to go on.
+  ///   - limitsCommits: whether the log may only grow by half of what is copied, and a little more, so that slow writers do not
+  ///     wait.
+  ///   - pace: nil while the turn is held; then the copy cannot be cancelled.
   private func catchUp(
     _ target: Store, from position: LogPosition, limitsCommits: Bool = false, _ rewriter: some Rewriter,
     _ pace: Pace?
@@ -203,8 +203,8 @@ extension Store {
       }
       if batch.isFlushed, !target.options.hasBackgroundThread { target.tryCheckpoint() }
       try pace?.pause(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
-        // What is durable is shown, and what it has replaced is free: pages of a version for each commit would take
-        // hundreds of megabytes, and their first touch most of the time.
+        // Publishes what is durable, so that the pages it replaced are freed: a version's pages for each commit would take
+        // hundreds of megabytes, and touching them the first time most of the time.
         try target.syncWritten()
       }
     }
@@ -212,7 +212,7 @@ extension Store {
     return pin.state.record.position
   }
 
-  /// The last step, with the turn: from the `superseded` frame on nothing is committed here.
+  /// The last step, with the turn: after the `superseded` frame nothing is committed here.
   private func replace(
     by target: Store, in stores: StoreSwitch, _ temporary: String, from position: LogPosition, _ rewriter: some Rewriter
   ) throws(StoreError) {
@@ -225,7 +225,7 @@ extension Store {
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
       try target.writeLeastLength()
       if !isMutant("skip-compaction-sync") { try Store.mapped { () throws(DiskFailure) in try target.file.sync(.full) } }
-      // Readers in other processes that follow to the new file must not see less there than here.
+      // Readers in other processes that switch to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
       do {
         guard try disk.identity(of: path) == file.identity else {
@@ -237,7 +237,7 @@ extension Store {
       let frame = ByteBuffer(capacity: 256)
       frame.append(zeros: FrameHeader.byteCount)
       frame.append(uint64: target.header.generation)
-      // Opened before anything is said of the new file: that there is no descriptor left then must not end the writer.
+      // Opened before the log mentions the new file, because a lack of descriptors must not end the writer.
       let folder: any DiskFolder
       do throws(DiskFailure) {
         folder = try disk.folder(holding: path)
@@ -260,7 +260,7 @@ extension Store {
     }
   }
 
-  /// Rights may have been taken away since the new file was made: they are the ones that it gets.
+  /// Gives the new file the present rights: some may have been taken away since it was made.
   private func takeOnAttributes(_ target: Store) throws(StoreError) {
     try Store.mapped { () throws(DiskFailure) in
       let attributes = try file.attributes()
@@ -268,7 +268,7 @@ extension Store {
     }
   }
 
-  /// Gives up a store that never became current. Nothing of it is wanted, so nothing is written.
+  /// Gives up a store that never became current. Nothing in it is needed, so nothing is written.
   private func abandon() {
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
     keeper?.stop()
@@ -279,17 +279,19 @@ extension Store {
     releaseIfUnused()
   }
 
-  /// The new file takes one name. Under others the old one would stay, and be another database from then on.
+  /// Throws if the file has several names. The new file takes only one of them; the others would keep the old file, which would
+  /// be another database from then on.
   private func checkOnlyName() throws(StoreError) {
     let count: Int
     do { count = try file.linkCount() } catch { throw .disk(error) }
     if count > 1 { throw .hardLinked(path: path, count: count) }
   }
 
-  /// Whether no other name leads to the file; true where nobody can tell.
+  /// Whether no other name leads to the file; true when that is unknown.
   var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
 
-  /// Takes away second names that a creation or a copy has left that died between taking one name and giving the other up.
+  /// Removes second names that a creation or a copy has left behind because it died between taking one name and removing the
+  /// other.
   func removeUnfinishedNames() throws(DiskFailure) {
     guard try file.linkCount() > 1 else { return }
     let folder = try disk.folder(holding: path)
@@ -299,8 +301,8 @@ extension Store {
     }
   }
 
-  /// Removes what a compaction that died has left, unless somebody is writing it right now.
-  /// - Parameter file: the database's: whoever may write to it may have begun a compaction.
+  /// Removes the leftover of a compaction that died, unless a process is writing it right now.
+  /// - Parameter file: the database's file: everyone who may write to it may have begun a compaction.
   static func removeLeftover(of path: String, _ file: any DiskFile, disk: any Disk) throws(DiskFailure) {
     for suffix in ["", ".new"] {
       try removeUnlocked(unfinishedPath(of: path) + suffix, disk: disk) { () throws(DiskFailure) in
@@ -309,8 +311,8 @@ extension Store {
     }
   }
 
-  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, one of somebody else `.foreign`.
-  /// - Parameter owners: asked when there is a file.
+  /// Removes a file of ours that nobody has locked; a locked file is `.exists`, another user's `.foreign`.
+  /// - Parameter owners: called only if there is a file.
   package static func removeUnlocked(
     _ path: String, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
   ) throws(DiskFailure) {

@@ -1,10 +1,10 @@
-/// Reading the log of an open store, commit by commit: what a backup copies, and a compaction in the end.
+/// Reads the log of an open store, commit by commit, for backups and for the end of a compaction.
 extension Store {
-  /// Visits every commit up to a pinned version, oldest first. The bytes of a log never change, so writers go on meanwhile.
+  /// Visits every commit up to a pinned version, oldest first. The bytes of a log never change, so writers can go on.
   /// - Parameters:
-  ///   - progress: called with the sequence that comes next; what it throws ends the walk.
+  ///   - progress: called with the next sequence; an error that it throws ends the walk.
   ///   - visit: gets the commit; its operations are valid during the call.
-  /// - Throws: `.corrupt` where acknowledged commits are damaged: a copy of the rest is no backup.
+  /// - Throws: `.corrupt` where acknowledged commits are damaged: a copy of the others would not be a backup.
   package func forEachCommit(
     through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
     _ visit: (CommitReader) throws(StoreError) -> Void
@@ -12,7 +12,7 @@ extension Store {
     try forEachCommit(pin, { (log) throws(DiskFailure) in try log.planFromStart() }, progress, visit)
   }
 
-  /// The same for what came behind a place that was reached before.
+  /// The same for commits behind a place that was reached before.
   func forEachCommit(
     from position: LogPosition, through pin: Pin, progress: (UInt64) throws(StoreError) -> Void,
     _ visit: (CommitReader) throws(StoreError) -> Void

@@ -1,14 +1,14 @@
-/// Creating an empty database: a temporary file that only one creator holds, then its name.
+/// Creation of an empty database: a temporary file that only one creator holds, then its name.
 extension Store {
   /// Creates an empty database; throws `.disk` with kind `.exists` when there is a file already.
   ///
-  /// The temporary file has one name for all who create this database, and whoever holds its writer's lock goes on. With
-  /// names of their own, the slower of two creators would rename its empty file over the database in which the faster one
-  /// has committed by then.
+  /// The temporary file has one name for all who create this database, and the one that gets its writer's lock goes on. With
+  /// separate names, the slower of two creators would rename its empty file over the database in which the faster one has
+  /// already committed.
   /// - Parameters:
-  ///   - original: the database of which the file will be a copy: it has the same UUID, and a salt of its own.
-  ///   - generations: how many generations younger it is.
-  ///   - attributes: what it has of rights and owners before it has any byte; nil for what a new file of this process has.
+  ///   - original: the database that the file will be a copy of: the copy gets the same UUID and a salt of its own.
+  ///   - generations: how many generations to add.
+  ///   - attributes: its rights and owners, set before its first byte; nil for those of any new file of this process.
   package static func create(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
     generations: UInt64 = 0, like attributes: FileAttributes? = nil
@@ -16,7 +16,7 @@ extension Store {
     try make(path, disk: disk, options: options, copying: original, generations: generations, like: attributes).close()
   }
 
-  /// The same, and the file stays open: as long as it is, no other file has its identity. Nothing is locked any more.
+  /// The same, and the file stays open: as long as it does, no other file has its identity. Nothing is locked any more.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
     generations: UInt64 = 0, like attributes: FileAttributes? = nil
@@ -31,15 +31,15 @@ extension Store {
     let file = try lockForCreating(temporary, in: folder, path: path, disk: disk, options: options, like: attributes)
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
-      // A name of its own: a view of a buffer that nobody keeps would be read after it is gone.
+      // A constant keeps the buffer alive: a view of a temporary buffer would outlive it.
       let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
       do throws(DiskFailure) {
-        // Looked at again with the lock: another creator may have finished meanwhile.
+        // Look again, now with the lock: another creator may have finished in the meantime.
         if try disk.exists(path) { throw exists }
         try file.truncate(to: 0)
         try file.write(header.view, at: 0)
         try file.sync(.full)
-        // Whatever took the name meanwhile, a copied file for instance, is never replaced.
+        // Anything that took the name in the meantime, a copied file for instance, is never replaced.
         try folder.renameWithoutReplacing(temporary, to: folder, name)
       } catch {
         if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
@@ -54,9 +54,9 @@ extension Store {
     return file
   }
 
-  /// Makes the temporary file and locks it. A leftover of a crash is locked by nobody, and removed rather than written to:
-  /// the rename may have died between its two names, so it may be the content of a database that lives elsewhere by now.
-  /// `.foreign` when what has the name belongs to somebody else.
+  /// Makes the temporary file and locks it. A leftover of a crash is not locked. It is removed rather than reused: the creation
+  /// may have died between its two names, so the file may be a database that is in use under another name by now. `.foreign`
+  /// when what has the name belongs to another user.
   private static func lockForCreating(
     _ temporary: String, in folder: any DiskFolder, path: String, disk: any Disk, options: StoreOptions,
     like attributes: FileAttributes?
@@ -77,7 +77,7 @@ extension Store {
           file = try folder.open(temporary, .readWrite)
           isLeftover = true
         }
-        // It counts only if it is still the temporary file: the one before us may have renamed or removed it.
+        // It counts only if it is still the temporary file: an earlier creator may have renamed or removed it.
         if try file.tryLock(.writer, .exclusive),
           try folder.identity(of: temporary) == file.identity || isMutant("skip-inode-check-at-creation")
         {
@@ -100,7 +100,7 @@ extension Store {
   }
 }
 
-/// Random numbers from the options' closure.
+/// A generator that draws from the options' closure.
 struct ClosureGenerator: RandomNumberGenerator {
   let draw: @Sendable () -> UInt64
   mutating func next() -> UInt64 { draw() }

@@ -1,5 +1,5 @@
 extension StoreSwitch {
-  /// The rights and owners of the file that is open, whatever has its name by now; nil when it is closed.
+  /// The rights and owners of the open file, even if its name leads elsewhere by now; nil when it is closed.
   package func fileAttributes() throws(DiskFailure) -> FileAttributes? {
     while true {
       let current = store
@@ -11,9 +11,9 @@ extension StoreSwitch {
   }
 }
 
-/// What tools look at: frames one by one, pages tree by tree, how many bytes live.
+/// Inspection for tools: frames one by one, pages tree by tree, how many bytes live.
 extension Store {
-  /// The rights and owners that a copy of the file on a disk should have; nil where those of this disk mean nothing there.
+  /// The rights and owners for a copy of the file on a disk; nil where those of this disk mean nothing there.
   package func fileAttributes(for target: any Disk) throws(DiskFailure) -> FileAttributes? {
     disk is MemoryDisk && !(target is MemoryDisk) ? nil : try file.attributes()
   }
@@ -24,13 +24,13 @@ extension Store {
     do { return try file.byteCount() } catch { throw .disk(error) }
   }
 
-  /// Names that lead to the file.
+  /// How many names lead to the file.
   package func nameCount() throws(StoreError) -> Int {
     do { return try file.linkCount() } catch { throw .disk(error) }
   }
 
   /// Calls `body` with each frame up to the pinned end, and the operations of those that carry some; false ends the walk.
-  /// - Parameter start: where a frame begins that is known from before; 0 for the first.
+  /// - Parameter start: the start of a known frame; 0 for the first frame.
   package func forEachFrame(
     _ pin: Pin, from start: UInt64 = 0, _ body: (FrameHeader, FrameOperations) throws -> Bool
   ) throws {
@@ -38,7 +38,7 @@ extension Store {
     var offset = max(start, UInt64(FileHeader.byteCount))
     while offset < pin.end {
       guard let header = log.header(at: offset) else {
-        // A damaged frame: go on at the next that holds.
+        // A damaged frame: go on at the next valid one.
         let next = log.nextHeader(from: offset + 8)
         do { try log.checkRead() } catch { throw StoreError.disk(error) }
         guard let next else { return }
@@ -50,12 +50,12 @@ extension Store {
     }
   }
 
-  /// The operations of one frame, for looking at.
+  /// The operations of one frame, for inspection.
   package struct FrameOperations {
     fileprivate let header: FrameHeader
     fileprivate let log: LogReader
 
-    /// Calls `body` with the kind of each operation and the first bytes of its payload, as far as they make sense.
+    /// Calls `body` with the kind of each operation and the first bytes of its payload, up to the first invalid one.
     package func forEach(limit: Int = 512, _ body: (UInt8, ByteView) -> Void) throws(StoreError) {
       guard header.kind.carriesTruth else { return }
       do throws(LogFault) {
@@ -69,7 +69,7 @@ extension Store {
     }
   }
 
-  /// What one level of a tree is made of.
+  /// The pages and cells of one level of a tree.
   package struct LevelCount: Sendable {
     package var level: Int
     package var pageCount = 0
@@ -91,11 +91,11 @@ extension Store {
     _ visited: inout Set<UInt64>
   ) throws(PageFault) {
     if reference == 0 { return }
-    // Twice the same page is a forged tree, and following all ways through one has no end.
+    // A tree that reaches a page twice is forged, and following all its paths could take forever.
     if depth >= TreeLimits.maximumDepth || !visited.insert(reference).inserted {
       throw PageFault(offset: reference, reason: .depth)
     }
-    // A small tree stands in the catalog, and its bytes are counted there.
+    // A small tree is inside the catalog, and its bytes are counted there.
     if depth == 0, InlineTree.isInline(reference) { return }
     let found = try source.page(reference, end: end)
     let page = copies?.keep(found, as: depth) ?? found

@@ -1,4 +1,4 @@
-/// How long a file has to be, so that one which was cut short is not taken for a shorter one.
+/// How long a file must be, so that a file that was cut short is noticed.
 ///
 ///     ┌─ first page ────────────────────────────┐
 ///     │ header … least length │ … closed length │   frames …                     ┊ cut here
@@ -6,22 +6,23 @@
 ///                │                     └── written at each clean close ─────────┼────────► the log reached so far
 ///                └── written before the file got its name (compaction, backup, salvage)
 ///
-/// Behind a commit nobody can tell a cut from a crash: a commit does not write the first page, and a power loss may take what
-/// was not synced. So only lengths of what was durable are named, and a log that ends before one has lost something.
+/// For a commit alone, a cut cannot be told from a crash: a commit does not write the first page, and a power loss may take
+/// what was not synced. So only lengths of durable data are written, and a log that ends before such a length has lost
+/// something.
 ///
-/// Always true: a length is written by the holder of the file lock, names nothing that was not durable before (or, in a file
-/// that has no name yet, will be before it gets one), and never becomes less. Who takes the file over, follows it or reads it
-/// beside a writer need not look at it again: within their lives only a stranger shortens the file.
+/// Always true: the holder of the file lock writes the length; it covers only bytes that were durable before (or, in a file
+/// without a name, will be before it gets one); and it never becomes less. A process that takes over the file, follows it or
+/// reads beside a writer need not read it again: while they run, only a stranger would shorten the file.
 extension Store {
-  /// The end of the log, where all of it is known to be durable. Not so behind a `closed` frame of somebody who may have been
-  /// killed before its sync: then nothing has come since, and the length of that close stands. Nor where the next walk would not
-  /// come so far.
+  /// The end of the log, if all of it is known to be durable. It is not behind a `closed` frame whose writer may have been
+  /// killed before its sync; then nothing was appended since, and the length of that close is still right. Nil also if the next
+  /// walk would end earlier.
   var durableEnd: UInt64? { isDurable(log.tail.number - 1) && !log.hasDamagedEnd ? log.tail.offset : nil }
 
-  /// Writes beside a `closed` frame how long the log was before it; the sync of the frame makes both durable.
+  /// Writes, together with a `closed` frame, how long the log was before it; the sync of the frame makes both durable.
   ///
-  /// Where disks may destroy more than they write (`padding`), the first page is left alone: without it there is no file.
-  /// - Returns: what failed. The file is none the worse, and the caller has a sync to do first.
+  /// Where disks may destroy more than they write (`padding`), the first page is not rewritten: without it the file is lost.
+  /// - Returns: the failure, if any. The file is still valid, and the caller must sync before it reports the failure.
   func writeClosedLength(_ length: UInt64?) -> DiskFailure? {
     guard let length, !options.startsBatchesOnFreshSector else { return nil }
     let sector = ClosedLength.encoded(length, salt: header.salt)
@@ -31,21 +32,21 @@ extension Store {
     } catch { return error }
   }
 
-  /// Puts the present length into the header of a file that has no name yet. Whoever gives it one syncs before.
+  /// Writes the present length into the header of a file without a name. The caller syncs before it gives the file its name.
   package func writeLeastLength() throws(StoreError) {
     try withTurnForBackground { (_) throws(StoreError) in
       try checkAlive()
-      // An empty log has nothing to lose.
+      // An empty log cannot lose anything.
       guard log.hasWritten else { return }
       var header = header
       header.leastByteCount = log.tail.offset
       let page = header.encoded()
-      // Where that fails the file gets no name.
+      // If that fails, the file gets no name.
       try Store.mapped { () throws(DiskFailure) in try file.write(page.view, at: 0) }
     }
   }
 
-  /// The length of the last close need not hold: a crash may have torn it. The next close writes another.
+  /// A crash may have torn the length of the last close; that is a remark, not a finding. The next close writes another.
   func checkLengths(_ result: inout StoreCheck) throws(StoreError) {
     let isDamaged: Bool
     do {
@@ -57,7 +58,7 @@ extension Store {
     }
   }
 
-  /// Throws where something of the file is known to be missing: a copy of the rest would look whole.
+  /// Throws if something is known to be missing from the file: a copy would look complete.
   package func checkWhole() throws(StoreError) {
     if let lost = recovery.lostSequences { throw .corrupt(lost: lost) }
     guard recovery.missingByteCount > 0 else { return }
@@ -67,20 +68,20 @@ extension Store {
 }
 
 extension RecoveryPlan {
-  /// Holds the end of a walk against the length that the file names.
+  /// Compares the end of a walk with the length that the file names.
   mutating func compare(with header: FileHeader, fileEnd: UInt64) {
     guard end.offset < header.leastByteCount else { return }
-    // The file may have its size, with zeros or something else in place of what it had.
+    // The file may still have its size, with zeros or something else in place of the lost bytes.
     missingByteCount = header.leastByteCount - (fileEnd < header.leastByteCount ? fileEnd : end.offset)
     if case .corrupt = ending { return }
     ending = .cutShort
     discardsFrames = false
-    // The length says that they are durable.
+    // The length proves them durable.
     firstUnproven = nil
     hasUnprovenTruth = false
   }
 
-  /// Throws where the file must not be written.
+  /// Throws if the file must not be written.
   func checkUndamaged(_ header: FileHeader) throws(StoreError) {
     if case .corrupt(let lost) = ending { throw .corrupt(lost: lost) }
     guard ending == .cutShort else { return }

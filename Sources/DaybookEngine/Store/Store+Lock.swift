@@ -1,16 +1,16 @@
-/// Taking turns with other processes: the file lock is given back between transactions (`locksPerTransaction`) or while the
-/// application is suspended, and taken again for the next.
+/// Sharing with other processes: the file lock is released between transactions (`locksPerTransaction`) or while the
+/// application is suspended, and taken again for the next transaction.
 ///
 ///     take lock ─► same file under the name? last frame still there? handed over? ─► apply what others have committed ─►
 ///     transactions … ─► sync ─► note that covers everything ─► give lock back
 ///
-/// Between holds the trees stay as they are, and readers of this process read them. Where the name leads to another file, the
-/// log is another one, or a process has died without handing over, `.moved` says that the file must be opened again.
+/// Between holds, the trees do not change, and readers of this process read them. If the name leads to another file, the log
+/// was replaced, or a process has died without handing over, `.moved` says that the file must be opened again.
 ///
-/// Always true: the lock is given back only when everything written under it is durable, or when this writer is dead.
+/// Always true: the lock is released only when everything written under it is durable, or when this writer is dead.
 extension Store {
   /// Takes the file lock and catches up.
-  /// - Parameter start: when the caller came. It has waited for the turn, maybe behind others who waited for the same lock.
+  /// - Parameter start: when the caller began to wait: first for the turn, perhaps behind others that waited for the same lock.
   func acquireFileLock(
     since start: UInt64 = SystemClock.monotonicNanoseconds(), _ hold: borrowing Turn.Hold
   ) throws(StoreError) {
@@ -22,7 +22,7 @@ extension Store {
 
   private func takeFileLock(atMost timeoutNanoseconds: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {
     try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in
-      // Whoever closes or suspends waits for this turn.
+      // A `close` or `suspend` is waiting for this turn.
       if life.isClosed.load(ordering: .acquiring) { throw closedError }
       if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     } _: { () throws(StoreError) in
@@ -30,7 +30,7 @@ extension Store {
     }
   }
 
-  /// For the last frame. Where several processes write, only when nobody else is at it right now.
+  /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now.
   func keepFileLockToClose() -> Bool {
     withTurnForBackground { hold in
       if !fileLock.isHeld {
@@ -43,7 +43,7 @@ extension Store {
     }
   }
 
-  /// Where this process has held the lock for long, and another waits for it: that one goes first.
+  /// If this process has held the lock for long and another waits for it, lets that one go first.
   func letOthersHaveTheFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
     guard fileLock.isDue(hold), !fileLock.isKept else { return }
     try syncThrough(max(head.frameNumber, log.tail.lastTruthNumber))
@@ -52,8 +52,8 @@ extension Store {
     try acquireFileLock(hold)
   }
 
-  /// Goes on behind what others have handed over. Where one has died instead, or the name or the log has changed, the file is
-  /// opened again: what is not proven is repaired at one place only, before anybody sees it.
+  /// Continues behind what others have handed over. If one has died instead, or the name or the log has changed, the file is
+  /// opened again: only an open repairs what is not proven, before anyone sees it.
   private func catchUpWithOthers(_ hold: borrowing Turn.Hold) throws(StoreError) {
     let reader: LogReader
     do {
@@ -71,8 +71,8 @@ extension Store {
     setDurable(through: plan.provenThrough)
   }
 
-  /// Gives the file lock back, unless a writer of this process waits for its turn or its sync: that one comes by here, too,
-  /// whatever becomes of it.
+  /// Releases the file lock, unless a writer of this process waits for its turn or its sync. That writer will come here, too,
+  /// however it ends.
   func releaseFileLockIfIdle() {
     guard options.locksPerTransaction, !life.isForked.load(ordering: .acquiring) else { return }
     withTurnForBackground { hold in
@@ -81,18 +81,20 @@ extension Store {
     }
   }
 
-  /// Gives the file lock back; false while a commit is not durable yet, unless the writer is dead. Nobody keeps it.
+  /// Releases the file lock; false while a commit is not durable yet, unless the writer is dead. Called when nothing keeps the
+  /// lock.
   @discardableResult
   func releaseFileLock(_ hold: borrowing Turn.Hold) -> Bool {
     if !fileLock.isHeld { return true }
     if log.isAlive {
-      // Whoever waits for a commit syncs it, and comes by again. Nobody waits for parts of a transaction that went back.
+      // A thread that waits for a commit syncs it and will come here again. Nobody waits for parts of a transaction that was
+      // rolled back.
       if !log.isDurable(head.frameNumber) { return false }
       if !log.isDurable(log.tail.lastTruthNumber) { try? syncThrough(log.tail.lastTruthNumber) }
     }
     if log.isAlive {
-      // A checkpoint's own sync acknowledges nothing, and a frame that nothing proves is written again by whoever comes next.
-      // So does it where there is no room for the note.
+      // The sync of a checkpoint acknowledges nothing, and the next writer rewrites a frame that nothing proves. That also
+      // happens if there is no room for the note.
       let last = max(log.tail.lastTruthNumber, log.tail.lastCheckpointNumber)
       if !log.isDurable(last) { try? syncThrough(last) }
       if !isMutant("hand-over-without-note") { try? log.appendNote(covering: last, hold) }
@@ -101,7 +103,7 @@ extension Store {
     return true
   }
 
-  /// Keeps the file lock from being given back, for work that lasts longer than a transaction. Ends with `letFileLockGo`.
+  /// Keeps the file lock for work that lasts longer than a transaction. `letFileLockGo` ends that.
   func keepFileLock() throws(StoreError) {
     try checkUsable()
     do throws(StoreError) {
@@ -122,26 +124,26 @@ extension Store {
 
   // MARK: suspending
 
-  /// Gives back every lock, after everything written is durable and background work has stopped. Reads go on.
+  /// Releases every lock, after everything written is durable and background work has stopped. Reads go on.
   func suspend() throws(StoreError) {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     life.isSuspended.store(true, ordering: .sequentiallyConsistent)
     if options.isReadOnly {
-      // Not under a refresh, which walks over what a writer may cut off from here on.
+      // Within the turn: a refresh would walk over zeros that a writer may cut off from here on.
       return withTurnForBackground { _ in file.unlock(.readers) }
     }
     keeper?.stop()
     try turn.holding(takeTurnWithoutKeepers()) { (hold) throws(StoreError) in
-      // Within the turn: a commit that is still under way may ask it for something.
+      // Within the turn: a commit that is still under way may make a request to it.
       keeper = nil
-      // Also behind a sync that fails: this writer is dead then, and its process may be frozen.
+      // Also after a failed sync: then this writer is dead, and the system may suspend its process.
       defer { releaseFileLock(hold) }
       if log.isAlive { try syncWritten() }
     }
   }
 
-  /// The turn, while nobody keeps the file lock; nobody begins to, once the store is suspended.
+  /// Takes the turn when nothing keeps the file lock; once the store is suspended, nothing will.
   private func takeTurnWithoutKeepers() -> Turn.Hold {
     while true {
       let hold = turn.takeForBackground()
@@ -151,12 +153,12 @@ extension Store {
     }
   }
 
-  /// Takes the locks again and catches up with what others have done. Where that fails, also because the file has to be opened
-  /// again, this store has no lock and stays suspended.
+  /// Takes the locks again and catches up with what others have done. If that fails, or the file must be opened again, this
+  /// store has no lock and stays suspended.
   func resume() throws(StoreError) {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
-    // Within one turn: a writer in line must not find the store awake, and take a lock that nobody would give back.
+    // Within one turn: a waiting writer must not see the store resumed too early, and take a lock that nobody would release.
     try turn.holding(takeTurn()) { (hold) throws(StoreError) in
       guard life.isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
       do throws(StoreError) {
@@ -175,16 +177,16 @@ extension Store {
 }
 
 extension StoreSwitch {
-  /// Opens the file again, and lets the store that comes of it take this one's place. Called with `replacing`.
+  /// Opens the file again and replaces this store by the new one. Called with `replacing`.
   ///
-  /// With the turn: a commit of the old store behind the new one's back would be acknowledged, and missing from what is read.
+  /// With the turn: otherwise a commit of the old store could be acknowledged that the new one does not show.
   func reload(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) {
     guard self.store === store else { return }
     guard try replaceByNewOpen(store, cause) else { return }
     store.retire()
   }
 
-  /// False where another thread has the lock: it found that whatever was the matter is over.
+  /// False if another thread has taken the lock: then the cause no longer exists.
   private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
     try store.withTurnForBackground { (hold) throws(StoreError) in
       if !store.options.isReadOnly, store.fileLock.isHeld { return false }
@@ -193,13 +195,13 @@ extension StoreSwitch {
         try? next.close()
         throw .replaced(path: store.path)
       }
-      // What older snapshots show may have been written over.
+      // What older snapshots show may have been overwritten.
       if cause == .otherLog { store.revokeSnapshots() }
-      // With both turns: nobody commits to the new one before those who listen know how far it is.
+      // With both turns: nobody commits to the new store before listeners know where it starts.
       next.withTurnForBackground { _ in
         replace(by: next)
         store.supersede(hold)
-        // What a dead writer has written and not shown may have gone, and counts as others' where it has not.
+        // What a dead writer wrote but did not publish may be gone; if it is not, it counts as a commit of others.
         let known = store.log.isAlive ? store.head.sequence : store.versions.shownSequence.load(ordering: .acquiring)
         store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true))
       }
@@ -207,7 +209,7 @@ extension StoreSwitch {
     }
   }
 
-  /// Gives back every lock until `resume`; writes throw `.suspended` meanwhile.
+  /// Releases every lock until `resume`; until then, writes throw `.suspended`.
   package func suspend() throws(StoreError) {
     try checkCaller()
     replacing.lock()
@@ -225,8 +227,8 @@ extension StoreSwitch {
       guard case .moved(let cause) = error else { throw error }
       return try reload(store, cause)
     }
-    // Whoever keeps the lock has caught up by taking it. Where the look fails, nothing is resumed: what the database does
-    // beside its store would not be, either. A database that was awake stays so.
+    // A process that keeps the lock has caught up by taking it. If the refresh fails, the store is not resumed, because the
+    // database's other work would not be, either. A database that was not suspended stays so.
     do { _ = try refresh(store) } catch {
       if wasSuspended { try? self.store.suspend() }
       throw error

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// Opening: lock, read the header, decide what holds (`RecoveryPlan`), replay, repair the file, publish.
+/// Opening: lock, read the header, decide what is valid (`RecoveryPlan`), replay, repair the file, publish.
 ///
-/// Nothing is written before the trees stand. A read-only open changes no byte: where it is alone with frames that nothing
-/// proves durable, it writes the same bytes again, because a sync says nothing behind one that failed. Recovery may be cut by a crash at any
-/// of its steps and starts over: it writes only bytes that it has verified, and zeros behind the last frame that counts.
+/// Nothing is written before the trees are complete. A read-only open changes no byte. If it is alone with frames that nothing
+/// proves durable, it writes the same bytes again, because after a failed sync another sync proves nothing. A crash may
+/// interrupt recovery at any step; then it starts over: it writes only bytes that it has verified, and zeros behind the last
+/// frame that counts.
 extension Store {
   /// Opens an existing database.
   /// - Parameters:
-  ///   - name: the name that the file will have, when it has another one so far.
-  ///   - made: the file that the caller has just made under this path, open. Any other is left alone: `.exists`, or
+  ///   - name: the final name of the file, if it has a temporary one.
+  ///   - made: the open file that the caller has just made under this path. Any other file is left alone: `.exists`, or
   ///     `.notRegular` for a link.
   package static func open(
     _ path: String, as name: String? = nil, made: (any DiskFile)? = nil, disk: any Disk, options: StoreOptions,
@@ -20,7 +21,8 @@ extension Store {
       : try openForWriting(path, as: name ?? path, made, disk: disk, options: options, applier: applier)
   }
 
-  /// Before anything is read of it, locked or written: another file may be anybody's, and be made to get the content of this one.
+  /// Checks the file before it is read, locked or written: another file could belong to anyone, and would get the content of
+  /// this one.
   private static func openFile(
     _ path: String, _ made: (any DiskFile)?, disk: any Disk
   ) throws(StoreError) -> any DiskFile {
@@ -42,7 +44,7 @@ extension Store {
       let header = try readHeader(file, options)
       let opened = try openFile(path, made, disk: disk)
       background = opened
-      // The name may lead elsewhere by now; pages of this file would be written there.
+      // The name may lead elsewhere by now, and pages of this file would be written there.
       guard opened.identity == file.identity else { throw .refused(reason: "the database's name leads to another file") }
       let log = try log(of: file, header, options)
       var plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
@@ -52,14 +54,14 @@ extension Store {
         applier: applier, plan: plan)
       try plan.checkUndamaged(header)
       var used = try store.load(plan, log: log)
-      // Older trees need more of the log than the newest did, and that part may have rotted.
+      // Older trees need more of the log than the newest did, and that part may be corrupt.
       used.compare(with: header, fileEnd: log.end)
       try used.checkUndamaged(header)
       try used.checkNumbers()
       try store.repair(used, log: log)
       store.startWriting(used)
       store.fileLock.hand(over: claim)
-      // A file that will only later have its name stays locked until then.
+      // A file that does not have its final name yet stays locked until it does.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.keep(hold) } }
       try? removeLeftover(of: name, file, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
@@ -78,10 +80,10 @@ extension Store {
   ) throws(StoreError) -> Store {
     let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readOnly) }
     do throws(StoreError) {
-      // Says "somebody is reading" before the size is looked at: a writer trims only when nobody is.
+      // Take the readers' lock before reading the size: a writer trims only when nobody reads.
       try lockReaders(file, options)
       let header = try readHeader(file, options)
-      // A shared lock on the writer's byte is granted when no writer is there.
+      // A shared lock on the writer's byte is granted when there is no writer.
       let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       var holdsWriterByte = isAlone
       defer { if holdsWriterByte { file.unlock(.writer) } }
@@ -89,11 +91,11 @@ extension Store {
       var plan = try mapped { () throws(DiskFailure) in
         try isAlone ? log.plan() : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan() }
       }
-      // Before the plan is cut to what a live writer has proven, which may be less than a close has made durable.
+      // Before the plan is limited to what a live writer has proven, which may be less than a close has made durable.
       plan.compare(with: header, fileEnd: log.end)
       let written = plan.lastSequence
       if isAlone {
-        // What nobody has proven durable may still be lost: first make it so, then show it.
+        // What nothing proves durable may still be lost: first make it durable, then show it.
         if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
           try mapped { () throws(DiskFailure) in try makeDurable(plan, log: log, of: file, at: path, disk: disk) }
         }
@@ -103,7 +105,8 @@ extension Store {
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
         applier: applier, plan: plan)
-      // From here on nothing counts but what the plan has found, and no writer changes that. None waits for a long replay.
+      // From here on, only what the plan has found counts, and no writer changes that. So writers need not wait for a long
+      // replay.
       if holdsWriterByte, !isMutant("replay-under-lock") {
         file.unlock(.writer)
         holdsWriterByte = false
@@ -122,8 +125,8 @@ extension Store {
     }
   }
 
-  /// Says "somebody is reading". A writer that is just cutting off zeros, which it does only when nobody is, is waited for:
-  /// whoever walked over them meanwhile would touch what is not there any more.
+  /// Takes the readers' lock. Waits for a writer that is cutting off zeros, which it does only when nobody reads: a walk over
+  /// them could touch bytes that are no longer there.
   static func lockReaders(_ file: any DiskFile, _ options: StoreOptions) throws(StoreError) {
     if isMutant("lock-not-taken") { return }
     let start = SystemClock.monotonicNanoseconds()
@@ -143,7 +146,7 @@ extension Store {
       let file = try openFile(path, made, disk: disk)
       guard let claim = WriterClaim(file.identity) else {
         file.close()
-        // Another open of this process that takes turns gives it back soon.
+        // Another open in this process that locks per transaction releases it soon.
         if options.locksPerTransaction, SystemClock.nanoseconds(since: start) < options.lockTimeoutNanoseconds {
           SystemClock.sleep(nanoseconds: 200_000)
           continue
@@ -156,7 +159,7 @@ extension Store {
           if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds {
             throw StoreError.locked(path: path)
           }
-          // Whoever holds the lock of a file that has lost its name holds up nobody.
+          // If the file has lost its name, its lock must not hold us up.
           if let named = try disk.identity(of: path), named != file.identity {
             hasLock = false
             break
@@ -202,16 +205,16 @@ extension Store {
 
   private func startWriting(_ plan: RecoveryPlan) {
     setDurable(through: plan.repairedThrough)
-    // Trees that had to be rebuilt are worth a checkpoint even if nobody writes.
+    // Trees that had to be rebuilt deserve a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint
     withTurnForBackground { hold in publishFirst(hold) }
     startKeeper()
-    // Readers beside us see what a frame proves durable, and recovery has proven more.
+    // Readers in other processes see what a frame proves durable, and recovery has proven more.
     if plan.hasUnprovenTruth { keeper?.ask(.note) }
   }
 
-  /// Everything up to a frame is known to be durable, and up to the tail it is written: an open has repaired the log, or
-  /// others have handed it over. From here on `syncForGroup` alone moves it.
+  /// Everything up to a frame is known to be durable, and everything up to the tail is written: an open has repaired the log,
+  /// or others have handed it over. From here on, only `syncForGroup` moves this.
   func setDurable(through number: UInt64) { syncMonitor.withLock { log.setDurable(through: number) } }
 
   func startKeeper() {
@@ -227,7 +230,7 @@ extension Store {
 }
 
 extension RecoveryPlan {
-  /// Throws where a writer could come to the end of the numbers.
+  /// Throws if a writer could reach the end of the numbers.
   func checkNumbers() throws(StoreError) {
     guard max(end.number, end.sequence) < FrameHeader.limitForWriting else { throw .numbersUsedUp(sequence: end.sequence) }
   }

@@ -1,17 +1,17 @@
 /// A read-only open shows every commit that was acknowledged before it began.
 ///
-/// Beside a live writer only what it has proven durable may be shown, and what proves a commit is the frame behind it: the next
-/// commit's, or the note that the keeper writes when writers rest. So the last commits may stand in the log, acknowledged or not,
-/// and nothing says which. The open waits for the word: it looks again every few milliseconds until what it saw at first is
-/// proven. A keeper that finds somebody reading writes its note after a short rest (`Keeper`).
+/// Beside a live writer, only what it has proven durable may be shown, and a commit is proven by a later frame: the next
+/// commit, or the note that the keeper writes when writers are idle. So the last commits in the log may be acknowledged or not,
+/// and nothing says which. The open waits for the proof: it looks every few milliseconds until everything that it found at
+/// first is proven. If a keeper finds that someone reads, it writes its note after a short pause (`Keeper`).
 ///
 ///     open ─► plan, cut to what is proven ─► replay ─► was more there? ── no ──► done
 ///                                                          └─ yes ─► refresh ─► proven? the writer gone? time over?
 ///
-/// A writer that is stopped, or whose sync has failed, never says it; then the open ends after `proofTimeoutNanoseconds` with
-/// what is proven, and `recovery.isBehindWriter` tells.
+/// A writer that is stopped, or whose sync has failed, never proves it. Then the open ends after `proofTimeoutNanoseconds` with
+/// what is proven, and sets `recovery.isBehindWriter`.
 extension Store {
-  /// Opens a store for whoever wants to see all that was acknowledged so far.
+  /// Opens a store that shows everything that was acknowledged so far.
   package static func openProven(
     _ path: String, disk: any Disk, options: StoreOptions, applier: () -> any Applier
   ) throws(StoreError) -> Store {
@@ -23,12 +23,12 @@ extension Store {
       let limit = end ?? start + min(options.proofTimeoutNanoseconds, .max - start)
       end = limit
       if store.waitForProof(until: limit) { return store }
-      // The writer has died, or another file has the name: whoever opens now finds out what holds.
+      // The writer has died, or another file has the name: a new open finds out what is valid.
       try? store.close()
     }
   }
 
-  /// Looks again until everything that stood in the log is proven. False when the file has to be opened again.
+  /// Looks again until everything that was in the log is proven. False when the file must be opened again.
   private func waitForProof(until end: UInt64) -> Bool {
     var pause: UInt64 = 500_000
     while let wanted = recovery.unprovenSequence, log.tail.sequence < wanted {
@@ -39,7 +39,7 @@ extension Store {
       do {
         if case .moved = try refresh() { return false }
       } catch {
-        // What the open has found is as good as before; the next look tells of this.
+        // What the open has found is still valid; the next refresh reports the error.
         recovery.isBehindWriter = true
         return true
       }

@@ -1,6 +1,6 @@
-/// Reading: pin the newest version, look into its trees, copy what is wanted, let go.
+/// Reading: pin the newest version, search its trees, copy what is needed, release the pin.
 extension Store {
-  /// A pinned version. Whoever took it gives it back with `endRead`.
+  /// A pinned version; `endRead` releases it.
   @safe package struct Pin: Sendable {
     let slot: Int
     let state: StateReference
@@ -14,7 +14,7 @@ extension Store {
       @inline(__always) get { TreeReader(source: source, end: state.record.end) }
     }
     package var pageCount: UInt64 { state.record.pageCount }
-    /// Bytes of the file that are needed: the header, the pages of the trees, and the operations that they name.
+    /// The live bytes of the file: the header, the pages of the trees, and the operations that they name.
     package var liveByteCount: Int {
       FileHeader.byteCount + Int(clamping: state.record.pageCount) * Page.byteCount + operationByteCount
     }
@@ -22,8 +22,8 @@ extension Store {
     package var operationByteCount: Int { state.record.liveByteCount }
   }
 
-  /// What a snapshot has between two reads: no look at its version is possible without `resume`, because it may be revoked
-  /// meanwhile and its memory belong to something else.
+  /// What a snapshot holds between two reads. Its version can only be read after `resume`, because it may have been revoked,
+  /// and its memory reused.
   package struct SnapshotPin: Sendable {
     let index: Int
     fileprivate let state: StateReference
@@ -40,7 +40,7 @@ extension Store {
     guard let (slot, state) = versions.slots.claim(versions.newestWord) else {
       throw .tooManySnapshots(limit: slots.limit)
     }
-    // In this order: `close` says that it closes, then looks whether a slot is taken.
+    // In this order: `close` sets its flag first and then looks for slots in use.
     if life.isClosed.load(ordering: .sequentiallyConsistent) {
       releaseRefused(slot)
       throw closedError
@@ -48,7 +48,7 @@ extension Store {
     return Pin(slot: slot, state: state, source: source)
   }
 
-  /// Gives a slot back whose claimer has found the store closed.
+  /// Releases a slot after its claimer has found the store closed.
   @inline(never)
   func releaseRefused(_ slot: Int) {
     slots.release(slot)
@@ -61,7 +61,7 @@ extension Store {
     if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
-  /// A snapshot of the newest version. Ends with `end`.
+  /// A snapshot of the newest version; `end` ends it.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
     guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
       throw .tooManySnapshots(limit: slots.snapshots.limit)
@@ -69,9 +69,9 @@ extension Store {
     return try begun(index, state)
   }
 
-  /// A place in the table of snapshots was taken for a version of this store.
+  /// Completes a snapshot for which a place in the table was taken.
   func begun(_ index: Int, _ state: StateReference) throws(StoreError) -> SnapshotPin {
-    // Safe: the place keeps the version, and nobody revokes it before the read that has begun ends.
+    // Safe: the place keeps the version, and nobody revokes it before the present read ends.
     let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
     if life.isClosed.load(ordering: .sequentiallyConsistent) {
       end(pin)
@@ -81,8 +81,8 @@ extension Store {
     return pin
   }
 
-  /// A read through a snapshot begins; any number may go on at once. Throws when it was revoked. Ends with `rest`, the pin
-  /// with it.
+  /// Begins a read through a snapshot; any number may run at once. Throws when it was revoked. `endRead(through:)` ends the
+  /// read, and the pin with it.
   package func resume(_ snapshot: SnapshotPin) throws(StoreError) -> Pin {
     guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
     if life.isOverwritten.load(ordering: .acquiring) {
@@ -96,10 +96,10 @@ extension Store {
     return Pin(slot: -1, state: snapshot.state, source: source)
   }
 
-  /// A read through a snapshot ends. While none goes on, it may be revoked.
+  /// Ends a read through a snapshot. While it has no reads, it may be revoked.
   package func endRead(through snapshot: SnapshotPin) {
     slots.snapshots.endReading(snapshot.index)
-    // A store that ends its snapshots waits only for those that read.
+    // A store that is ending its snapshots waits only for those being read.
     if life.isFinished.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
@@ -115,8 +115,8 @@ extension Store {
       || life.isForked.load(ordering: .acquiring)
   }
 
-  /// Throws when no operation can lie at a place. Trees of a forged file name places beyond its end: nothing is allocated for
-  /// them.
+  /// Throws when no operation can lie at a place. Trees of a forged file may name places beyond its end; no memory must be
+  /// allocated for them.
   @inline(__always)
   package static func checkPlace(_ place: Place, end: UInt64) throws(StoreError) {
     guard place.offset &+ UInt64(place.byteCount) <= end, place.offset < end,
@@ -124,14 +124,14 @@ extension Store {
     else { throw .operation(offset: place.offset) }
   }
 
-  /// Copies an operation out of the file and checks the copy: what is returned was whole, whatever the disk did.
+  /// Copies an operation out of the file and checks the copy, so that it is valid whatever the disk did.
   /// - Parameter target: room for `place.byteCount` bytes.
   @inline(__always)
   package func copyOperation(at place: Place, end: UInt64, to target: UnsafeMutableRawPointer) throws(StoreError) {
     try Store.checkPlace(place, end: end)
     // Safe: the caller has room for it.
     if source.isBuffered { return unsafe try readOperation(at: place, end: end, to: target) }
-    // Safe: the range lies below the verified end, which is mapped; the target is the caller's word.
+    // Safe: the range lies below the verified end, which is mapped; the caller vouches for the target.
     unsafe target.copyMemory(from: source.base + Int(place.offset), byteCount: Int(place.byteCount))
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
     if Operation.checksum(copy, salt: header.salt, offset: place.offset) != copy.uint64(at: 0),
@@ -141,7 +141,7 @@ extension Store {
     }
   }
 
-  /// An operation in place, checked. For work that looks at it once and at leisure: a few operations further it may be gone.
+  /// A checked operation in place. For work that reads it once, right away: after a few more operations it may be overwritten.
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
     try Store.checkPlace(place, end: end)
     if source.isBuffered { return try scratchOperation(at: place, end: end) }

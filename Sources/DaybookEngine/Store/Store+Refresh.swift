@@ -1,19 +1,19 @@
-/// A read-only store moves on beside a writer in another process.
+/// A read-only store follows a writer in another process.
 ///
-/// It walks the log from where it stands and applies what the writer says is durable. That takes no lock that a writer waits
-/// for. Only where commits stand behind it that nothing proves does it ask whether anybody writes: if nobody does, the file is
-/// opened again, which makes them durable first. Readers of older versions keep them. The place to go on from is always behind a commit, so that
-/// the parts of a large transaction are never cut from the commit that names them.
+/// It walks the log from its position and applies what the writer says is durable. That takes no lock that a writer waits for.
+/// Only if unproven commits follow does it ask whether there is a writer; if not, the file is opened again, which makes them
+/// durable first. Readers of older versions keep them. The position is always behind a commit, so that the parts of a large
+/// transaction are never separated from the commit that names them.
 ///
-/// When the name leads to another file by now (a compaction), or the log that was shown is gone (a recovery gave up frames
-/// that nothing had proven), the file is opened again, and the store that comes of it takes this one's place.
+/// If the name leads to another file by now (a compaction), or the log that was shown is gone (a recovery discarded frames that
+/// nothing had proven), the file is opened again, and the new store replaces this one.
 extension StoreSwitch {
-  /// Shows what has become durable since the last look; true when there was something.
+  /// Publishes what has become durable since the last look; true when there was something.
   /// - Throws: `.corrupt` when acknowledged commits are damaged, `.disk`; `.replaced` when the name leads to another
   ///   database.
   package func refresh() throws(StoreError) -> Bool {
     try checkProcess()
-    // Within a transaction nothing can be new, and whoever replaces the store would wait for it.
+    // Within a transaction nothing can be new, and replacing the store would wait for the transaction.
     if store.turn.isHeldByCaller || replacing.isHeldByCaller { return false }
     replacing.lock()
     defer { replacing.unlock() }
@@ -27,7 +27,7 @@ extension StoreSwitch {
     case .shown: return true
     case .moved(let cause):
       do { try reload(store, cause) } catch {
-        // Another process has the lock by now: it repairs what a dead one has left, and shows it later.
+        // Another process has the lock by now: it repairs what the dead one left, and this store will see that later.
         guard cause == .notHandedOver, case .locked = error else { throw error }
         return false
       }
@@ -40,7 +40,7 @@ extension Store {
   enum Refreshed {
     /// The same as before, or more.
     case nothing, shown
-    /// To be opened again.
+    /// The file must be opened again.
     case moved(StoreError.Moved)
   }
 
@@ -48,23 +48,24 @@ extension Store {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
-    // A writer that keeps the file lock has seen everything.
+    // A writer that keeps the file lock already sees everything.
     guard options.isReadOnly || options.locksPerTransaction else { return .nothing }
     do {
       if let identity = try disk.identity(of: path), identity != file.identity, !isMutant("stay-in-old-file") {
         return .moved(.otherFile)
       }
     } catch { throw .disk(error) }
-    // A transaction that has ended meanwhile may have left the lock to whoever takes the turn next.
+    // A transaction that has ended in the meantime may have left the lock to the next holder of the turn.
     defer { releaseFileLockIfIdle() }
     return try turn.holding(takeTurn()) { (hold) throws(StoreError) in try refresh(hold) }
   }
 
   private func refresh(_ hold: borrowing Turn.Hold) throws(StoreError) -> Refreshed {
     if !options.isReadOnly && fileLock.isHeld { return .nothing }
-    // Looked at again with the turn, which `suspend` takes before it gives the lock back.
+    // Test again with the turn, which `suspend` takes before it releases the lock.
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
-    // A writer that takes turns is no reader all the time: others may cut off zeros between its transactions, not now.
+    // A writer that locks per transaction does not always hold the readers' lock: between its transactions, others may cut off
+    // zeros, but not now.
     if !options.isReadOnly { try Store.lockReaders(file, options) }
     defer { if !options.isReadOnly { file.unlock(.readers) } }
     do throws(StoreError) {
@@ -84,8 +85,8 @@ extension Store {
     }
   }
 
-  /// Commits stand behind what was shown that nothing proves durable. They are a live writer's, who will prove them; or one
-  /// has died, and an open makes them durable before anybody sees them.
+  /// Handles commits behind the last published one that nothing proves durable. Either a live writer will prove them, or their
+  /// writer has died, and an open makes them durable before anyone sees them.
   private func showWhatNobodyProves(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     guard try Store.mapped({ () throws(DiskFailure) in try file.tryLock(.writer, .shared) }) else { return false }
     var holdsWriterByte = true
@@ -94,7 +95,7 @@ extension Store {
     let plan = try planOfOthers(in: reader, hold)
     guard plan.lastSequence > log.tail.sequence else { return false }
     if plan.hasUnprovenTruth { throw .moved(.notHandedOver) }
-    // What was found stays, and no writer waits for a long replay.
+    // What was found does not change, so writers need not wait for a long replay.
     if !isMutant("replay-under-lock") {
       file.unlock(.writer)
       holdsWriterByte = false
@@ -104,8 +105,8 @@ extension Store {
     return true
   }
 
-  /// Whoever follows changes pages, as a writer does, and makes no checkpoints. Where the writer has made one since, an open
-  /// that starts from there has the pages in the file instead.
+  /// Whether too many changed pages are in memory. A follower changes pages as a writer does, but makes no checkpoints. If the
+  /// writer has made one since, an open that starts there finds the pages in the file instead.
   private var hasOutgrown: Bool {
     hasPassedCheckpoint && editor.pages.usedByteCount > options.checkpointMemoryByteCount / 2
   }
@@ -116,7 +117,7 @@ extension Store {
     }
   }
 
-  /// What stands behind the tail by now.
+  /// The plan for what follows the tail by now.
   func planOfOthers(in reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
     let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
     let plan: RecoveryPlan
@@ -128,7 +129,7 @@ extension Store {
     return plan
   }
 
-  /// The same beside a live writer: what it has proven durable, and the last commit that stands in the log.
+  /// The same beside a live writer: what it has proven durable, and the last commit in the log.
   private func planBesideWriter(
     _: borrowing Turn.Hold
   ) throws(StoreError) -> (LogReader, RecoveryPlan, writtenSequence: UInt64) {
@@ -146,11 +147,11 @@ extension Store {
     } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
   }
 
-  /// Applies the commits of a plan, all of them durable, shows them and tells of them.
+  /// Applies the commits of a plan, all of them durable, publishes them and tells listeners.
   func show(_ plan: RecoveryPlan, _ reader: LogReader, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin(borrowing: hold)
-    // Pages of the checkpoint that this open started from may lie behind the last commit that is proven.
+    // Pages of the checkpoint that this open started from may lie behind the last proven commit.
     let end = max(plan.readableEnd, head.end)
     transaction.readsOnlyFile(through: end)
     do throws(LogFault) {
@@ -175,8 +176,8 @@ extension Store {
     if let shown { options.onOthers?(OthersCommits(known: known, last: shown, isReopened: false)) }
   }
 
-  /// Where the next look goes on: behind the last commit of a plan whose commits are shown, all of them durable. The parts of
-  /// a large transaction are never cut from the commit that names them.
+  /// Sets the position for the next look: behind the last commit of a plan whose commits, all durable, are published. So the
+  /// parts of a large transaction are never separated from the commit that names them.
   func finishRecovery(behind plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
     let place = plan.lastCommitEnd
     log.move(to: place, provenThrough: place.number - 1, hold)

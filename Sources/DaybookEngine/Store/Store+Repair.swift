@@ -1,5 +1,5 @@
-/// Repair: the file becomes what a plan says it is. Only bytes that were verified are written, and zeros; it may be cut by a
-/// crash at any of its steps, and begins again.
+/// Repair: makes the file what a plan says it is. It writes only verified bytes and zeros. A crash may interrupt it at any
+/// step; then it starts over.
 extension Store {
   /// Makes the file what the plan says it is. Each step may be repeated after a crash.
   func repair(_ plan: RecoveryPlan, log reader: LogReader) throws(StoreError) {
@@ -9,8 +9,8 @@ extension Store {
       let end = plan.end.offset
       if plan.ending != .clean, end < reader.end {
         if plan.discardsFrames { try saveDiscardedIfPossible(plan, log: reader) }
-        // As far as anything stands, and what a writer may have prepared behind: a file that only claims its size has no room
-        // for all of it, and would fill the disk.
+        // Only as far as there is content, and as far as a writer may have prepared zeros: a sparse file may claim a size that
+        // would fill the disk.
         let contentEnd = reader.contentEnd(from: end)
         try reader.checkRead()
         zerosEnd = min(reader.end, contentEnd + LogWriter.mostZeros)
@@ -30,19 +30,19 @@ extension Store {
     } catch { throw .disk(error) }
   }
 
-  /// The copy is a courtesy: nobody was told that these commits were made. Where there is no room for it, or no right or no
+  /// The copy is optional, because these commits were not acknowledged. If there is no room for it, no permission or no free
   /// name, the database is opened without it, so that something can be deleted.
   private func saveDiscardedIfPossible(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
     do { try saveDiscarded(plan, log: log) } catch {
-      // What the log itself does not give is not thrown away unseen; a failed sync of the folder is final.
+      // What cannot be read from the log itself is not discarded unseen; a failed sync of the folder is final.
       if error.path == file.path || error.operation == .syncDirectory { throw error }
       recovery.isDiscardedCopyMissing = true
     }
   }
 
-  /// Whole frames stand in the part that is given up: a copy of it is kept beside the file.
+  /// If there are whole frames in the discarded part, keeps a copy of it beside the file.
   private func saveDiscarded(_ plan: RecoveryPlan, log: LogReader) throws(DiskFailure) {
-    // A copy that is there already stays: an earlier recovery made it, and may have zeroed part of the original since.
+    // An existing copy stays: an earlier recovery made it, and may have zeroed part of the original since.
     let folder = try disk.folder(holding: path)
     let first = "\(lastName(of: path)).discarded-\(plan.lastSequence + 1)"
     var target = first
@@ -68,7 +68,7 @@ extension Store {
       position += piece.count
     }
     try copy.sync(.full)
-    // Whatever was put there meanwhile is neither taken for the copy nor replaced by it.
+    // Anything that was put there in the meantime is neither taken for the copy nor replaced by it.
     guard try folder.identity(of: temporary) == copy.identity else {
       throw DiskFailure(.rename, path: folder.place(temporary), code: ErrorNumber.tooManyLinks)
     }
@@ -78,32 +78,32 @@ extension Store {
     recovery.discardedCopyPath = folder.place(target)
   }
 
-  /// What a reader that is alone with a file makes durable before it shows it: nobody else will.
+  /// Makes frames durable for a reader that is alone with a file, before it shows them: nobody else will.
   ///
-  /// A sync alone would not do. The writer may have died of a failed one, after which the system calls the lost pages clean;
-  /// so the frames are written again, the same bytes, as an open for writing does. Where the file may only be read, a sync has
-  /// to do.
+  /// A sync alone does not suffice. The writer may have died of a failed sync, after which the system calls the lost pages
+  /// clean. So the same bytes are written again, as an open for writing does. If the file may only be read, a sync must
+  /// suffice.
   static func makeDurable(
     _ plan: RecoveryPlan, log: LogReader, of file: any DiskFile, at path: String, disk: any Disk
   ) throws(DiskFailure) {
     var writable: (any DiskFile)?
     do { writable = try disk.open(path, .readWrite) } catch { guard error.kind == .permission else { throw error } }
     defer { writable?.close() }
-    // Another file may have the name by now: there it is that commits go on.
+    // Another file may have the name by now; then commits go on there.
     if let writable, writable.identity == file.identity, !isMutant("sync-without-rewrite") {
       _ = try log.rewriteUnproven(plan, to: writable)
       try writable.sync(.full)
     } else {
       try file.sync(.full)
     }
-    // Who created the file, or renamed it, may have died before its name was durable.
+    // The process that created or renamed the file may have died before its name was durable.
     try disk.syncDirectory(holding: path)
   }
 }
 
 extension LogReader {
-  /// Frames that nothing proves durable are written again from a verified copy: after a kill or a failed sync, the page
-  /// cache proves nothing about the disk. Returns how many.
+  /// Writes frames that nothing proves durable again, from a verified copy: after a kill or a failed sync, the page cache
+  /// proves nothing about the disk. Returns how many.
   func rewriteUnproven(_ plan: RecoveryPlan, to file: any DiskFile) throws(DiskFailure) -> Int {
     guard var offset = plan.firstUnproven else { return 0 }
     var count = 0
@@ -121,7 +121,7 @@ extension LogReader {
       if sum == header.payloadChecksum {
         try file.write(copy.view, at: Int(offset))
       } else {
-        // Pages are judged one by one when they are touched. Their header has been verified, and the walk needs it.
+        // Pages are checked one by one when they are used. The frame's header was verified, and the walk needs it.
         guard header.kind == .pages else {
           throw DiskFailure(.read, path: file.path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
         }
@@ -136,21 +136,20 @@ extension LogReader {
 }
 
 extension RecoveryPlan {
-  /// The highest frame number that is durable once the plan has been carried out: all frames, but for a `closed` frame at the
-  /// end. That one is left as it is, so that opening a closed database costs no sync; it becomes durable with the commit
-  /// behind it.
+  /// The highest frame number that is durable once the plan has been carried out: all frames, except a `closed` frame at the
+  /// end. That one is not synced, so that opening a closed database costs no sync; it becomes durable with the next commit.
   var repairedThrough: UInt64 {
     let number = last?.number ?? 0
     return isClosed ? number - 1 : number
   }
 
-  /// Beside a live writer only what it has proven durable counts, through the last commit: parts behind that may be taken back,
-  /// proven or not, and something else stand there then (`Store+TakeBack`).
+  /// Limits the plan to what a live writer has proven durable, up to the last such commit: parts behind it may be taken back,
+  /// proven or not, and be replaced by something else (`Store+TakeBack`).
   mutating func cut(to log: LogReader) throws(DiskFailure) {
-    // What stands behind it may be a frame that is being written.
+    // What follows may be a frame that is being written.
     if ending == .torn { ending = .clean }
     if let last, last.number > provenThrough {
-      // Not looked for again: what stands behind the last commit by now may be of another transaction, with the numbers of one
+      // Not searched for again: what follows the last commit by now may belong to another transaction, with the numbers of one
       // that was proven and taken back.
       lastCommitEnd = provenCommitEnd
       end = provenEnd

@@ -2,12 +2,12 @@ import Synchronization
 
 /// Replay: the trees that an open starts with, from a checkpoint and the commits behind it.
 extension Store {
-  /// Builds the trees: from the plan's checkpoint if its pages hold, else from older ones, else from the log alone.
+  /// Builds the trees: from the plan's checkpoint if its pages are valid, else from an older one, else from the log alone.
   func load(
     _ first: RecoveryPlan, log whole: LogReader, isBesideWriter: Bool = false
   ) throws(StoreError) -> RecoveryPlan {
     var plan = first
-    // A reader that was alone lets writers in before it replays: what they append is no part of its plan.
+    // A reader that was alone admits writers before it replays; what they append is not part of its plan.
     var log = whole
     if options.isReadOnly, !isBesideWriter {
       log = try Store.mapped { () throws(DiskFailure) in
@@ -16,14 +16,14 @@ extension Store {
     }
     if plan.tellsOfDamagedPage && !isBesideWriter {
       let rebuilt = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
-      // A reader is better off with trees that miss a page than with a log that stops at a damaged commit.
+      // For a reader, trees with a damaged page are better than a log that stops at a damaged commit.
       if case .corrupt = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
     }
     func look(_ body: () throws(DiskFailure) -> RecoveryPlan) throws(StoreError) -> RecoveryPlan {
       try Store.mapped { () throws(DiskFailure) in try isBesideWriter ? RecoveryPlan.besideWriter(body) : body() }
     }
     while true {
-      // How the log ends beyond that is known from before.
+      // How the log ends behind that was found before.
       if options.isReadOnly, plan.ending == .clean { plan.ending = first.ending }
       do {
         try replay(plan, log: log)
@@ -64,7 +64,7 @@ extension Store {
   }
 
   /// Applies the commits of a plan to its checkpoint's trees, in one edit that nobody sees before it ends.
-  /// - Parameter sequence: commits behind it are left out.
+  /// - Parameter sequence: later commits are left out.
   func replay(_ plan: RecoveryPlan, log: LogReader, through sequence: UInt64 = .max) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.prepareReplay(plan)
@@ -98,7 +98,7 @@ extension StoreTransaction {
 }
 
 extension LogReader {
-  /// The plan that starts from an older checkpoint than the last frame names first.
+  /// The plan that skips so many of the checkpoints that the last frame names.
   func plan(skipping count: Int) throws(DiskFailure) -> RecoveryPlan {
     lookAgain()
     let last = lastHeader()
@@ -107,14 +107,16 @@ extension LogReader {
     return try plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
   }
 
-  /// Calls `body` with the operations of each commit of a plan up to its last sequence, rolled back savepoints left out.
-  /// - Parameter sequence: commits behind it are left out.
+  /// Calls `body` with the operations of each commit of a plan up to its last sequence, without operations that were rolled
+  /// back to a savepoint.
+  /// - Parameter sequence: later commits are left out.
   func forEachCommit(
     of plan: RecoveryPlan, through sequence: UInt64 = .max, _ body: (FrameHeader, LoggedOperations) throws(LogFault) -> Void
   ) throws(LogFault) {
     var offset = plan.start.offset
     var parts: [FrameHeader] = []
-    // Behind the last commit nothing shows anything, and a writer beside us may take parts back that no room was found for.
+    // Nothing behind the last commit has an effect, and a writer in another process may take back parts for which it found no
+    // room.
     while offset < plan.lastCommitEnd.offset {
       if let target = plan.skips[offset] {
         offset = target

@@ -1,22 +1,22 @@
-/// Writing: a transaction within the turn, its frame at the log's end, one sync for all that wait.
+/// Writing: a transaction within the turn, its frame at the end of the log, one sync for all waiting commits.
 ///
 ///     beginTransaction ─► operations ─► commit: frame appended, head moves, turn given back ─► wait: sync, publish
 ///
-/// While one thread syncs, others append; the next sync acknowledges all of them.
+/// While one thread syncs, others append; the next sync acknowledges them all.
 extension Store {
-  /// What a writer waits for: the frame that must be durable before its results may be told.
+  /// What a writer waits for: the frame that must be durable before its results are reported.
   package struct Ticket: Sendable {
     package let frameNumber: UInt64
-    /// The sequence of the commit; of the last one before it for a transaction that wrote nothing.
+    /// The sequence of the commit, or of the last commit before it if the transaction wrote nothing.
     package let sequence: UInt64
     package let didCommit: Bool
-    /// The log budget is used up, and nobody has begun a checkpoint: whoever committed makes it.
+    /// Whether the log budget is used up without a checkpoint: then the committing thread makes it.
     var needsCheckpoint = false
-    /// At `.relaxed` a sync is due, and there is no background thread for it: whoever committed makes it.
+    /// Whether, at `.relaxed`, a sync is due without a background thread: then the committing thread makes it.
     var needsSync = false
   }
 
-  /// Takes the turn and starts a transaction on the newest version. Ends with `commit` or `abort`.
+  /// Takes the turn and starts a transaction on the newest version. `commit` or `abort` ends it.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
     try checkUsable()
     try checkMayWait()
@@ -32,7 +32,7 @@ extension Store {
       }
     } catch {
       turn.give(hold)
-      // Whoever had the turn before may have left the lock to this writer.
+      // The previous holder of the turn may have left the file lock to this writer.
       releaseFileLockIfIdle()
       throw error
     }
@@ -42,8 +42,8 @@ extension Store {
     return transaction
   }
 
-  /// Appends the transaction's frame and gives the turn back. After an error nothing of it is left.
-  /// - Parameter whenWritten: called with the turn, once the commit can fail no more and before anybody sees it.
+  /// Appends the transaction's frame and gives back the turn. After an error, nothing of it is left.
+  /// - Parameter whenWritten: called with the turn, when the commit can no longer fail and nobody sees it yet.
   package func commit(
     _ transaction: StoreTransaction, whenWritten: () -> Void = {}
   ) throws(StoreError) -> Ticket {
@@ -64,8 +64,9 @@ extension Store {
     return finish(transaction, with: header)
   }
 
-  /// Syncs the directory before the first commit of an open: whoever renamed the file may have died before doing so. Here and not
-  /// with the commit's own sync, because a directory that cannot be opened has lost nothing, and only this transaction fails.
+  /// Syncs the directory before the first commit of an open, because the process that renamed the file may have died before it
+  /// did. It does not happen with the commit's own sync: if the directory cannot be opened, nothing is lost, and only this
+  /// transaction fails.
   private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
     do throws(DiskFailure) {
@@ -77,19 +78,19 @@ extension Store {
     hasDurableName = true
   }
 
-  /// Syncs the directory that holds the file: where it is now, when a folder above it was renamed since the open.
+  /// Syncs the directory that holds the file, at its present path: a folder above it may have been renamed since the open.
   func syncName() throws(DiskFailure) {
     do { try disk.syncDirectory(holding: path) } catch {
       guard error.operation == .open, error.kind == .notFound, !isMutant("folder-not-followed") else { throw error }
-      // Gone with its folder: there is no name to keep.
+      // The file was removed with its folder: there is no name to keep.
       if try file.linkCount() == 0 { return }
       guard let present = try file.presentPath(), try disk.identity(of: present) == file.identity else { throw error }
       try disk.syncDirectory(holding: present)
     }
   }
 
-  /// Makes what a transaction has done the newest version, and gives the turn back.
-  /// - Parameter header: of the frame of its commit, or of the last when it was a batch.
+  /// Makes the result of a transaction the newest version and gives back the turn.
+  /// - Parameter header: the header of its commit frame, or of the last one in a batch.
   func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
     let hold = transaction.end()
     let balance = editor.pageBalance
@@ -109,7 +110,7 @@ extension Store {
     return ticket
   }
 
-  /// Undoes the transaction and gives the turn back. The ticket is for what the transaction may have read.
+  /// Undoes the transaction and gives back the turn. The ticket covers what the transaction may have read.
   @discardableResult
   package func abort(_ transaction: StoreTransaction) -> Ticket {
     transaction.rollBackAll()
@@ -128,16 +129,16 @@ extension Store {
     if ticket.needsSync { try syncThrough(ticket.frameNumber) }
     guard ticket.needsCheckpoint else { return }
     tryCheckpoint()
-    // At `.relaxed` nobody has waited for this commit, and the checkpoint's sync may have failed with it.
+    // At `.relaxed` nothing waited for this commit, and the checkpoint's sync may have failed.
     if !isDurable(ticket.frameNumber) { try checkAlive() }
   }
 
   /// Makes everything written so far durable.
   package func sync() throws(StoreError) {
     try checkUsable()
-    // Also where the store is suspended: it says so before it has synced.
+    // Also while the store is suspending: it sets its flag before it has synced.
     try syncWritten()
-    // Elsewhere nobody waits for this; here whoever opens the file from now on shall see what was synced.
+    // At `.relaxed` a note follows, so that an open from now on sees what was synced. At other levels the next frame suffices.
     if options.durability == .relaxed { _ = tryNote() }
   }
 

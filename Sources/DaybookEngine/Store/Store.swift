@@ -1,19 +1,19 @@
 import Synchronization
 
-/// One open database file: a log, the trees that index it, and who reads and writes them.
+/// One open database file: a log, the trees that index it, and its readers and writers.
 ///
 ///     readers ── claim a slot ──► newest StateRecord ──► roots ──► pages (memory or mapped file) ──► log bodies
 ///     writers ── the turn ──► StoreTransaction ──► frame appended ──► sync, shared ──► publish
 ///     keeper thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
 ///
 /// Two locks, two names: the *file lock* says that this process may write; the *turn* is held by one transaction, or by one
-/// piece of background work. `head` is the newest version, seen by the next writer; the published version is what readers
-/// see, and at `.full` it trails until the sync has returned.
+/// piece of background work. `head` is the newest version, on which the next writer builds. Readers see the published version,
+/// which at `.full` is older until the sync has returned.
 ///
-/// Always true: what is published is durable (except at `.relaxed`); a failed sync is final; nothing of the file is
-/// changed once a commit depends on it.
+/// Always true: what is published is durable (except at `.relaxed`); a failed sync is final; bytes of the file do not change
+/// once a commit depends on them.
 @safe package final class Store: @unchecked Sendable {
-  /// The name under which users know the file.
+  /// The file's name, as users know it.
   package let path: String
   package let header: FileHeader
   package let options: StoreOptions
@@ -22,7 +22,7 @@ import Synchronization
   package let applier: any Applier
   let openingProcess = processID()
 
-  // The parts. Each has its own facts, and moves them.
+  // The parts. Each owns its facts and changes them.
   let turn = Turn()
   let log: LogWriter
   let fileLock: FileLock
@@ -30,7 +30,7 @@ import Synchronization
   let editor: TreeEditor
   let life = StoreLife()
 
-  // What follows changes with the turn.
+  // The following properties change with the turn.
 
   /// The newest version, which the next transaction begins on.
   @safe @exclusivity(unchecked) var head: StateRecord
@@ -39,33 +39,33 @@ import Synchronization
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// The one transaction object, lent to the holder of the turn.
   private(set) lazy var reusableTransaction = StoreTransaction(store: self)
-  /// A compaction is making this file: a crash throws it away, so nothing of its log need be short for replay.
+  /// A compaction is making this file. After a crash it is discarded, so its log need not be short for replay.
   var isUnfinished = false
-  /// A commit that was shown stands behind another writer's checkpoint.
+  /// A published commit lies behind another writer's checkpoint.
   var hasPassedCheckpoint = false
-  /// Frames of pages have been written since the last sync of background work: no checkpoint may name them yet.
+  /// Page frames were written since the last sync of background work; no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
-  /// When a commit at `.relaxed` was last asked to sync, for want of a background thread.
+  /// When a commit at `.relaxed` was last asked to sync because there is no background thread.
   @safe @exclusivity(unchecked) var lastOwnSync: UInt64 = 0
   /// The file's name is known to survive power loss: see `makeNameDurable`.
   @safe @exclusivity(unchecked) var hasDurableName = false
 
-  // What follows changes with the turn's monitor locked.
+  // The following properties change with the turn's monitor locked.
 
   @safe @exclusivity(unchecked) var isCheckpointing = false
-  /// Writers wait while the log, without its frames of pages, is longer than this: a compaction is catching up with them.
+  /// Writers wait while the log, without its page frames, is longer than this: a compaction is catching up.
   @safe @exclusivity(unchecked) var commitLimit = UInt64.max
 
-  /// Guards what is durable and what is shown.
+  /// Guards what is durable and what is published.
   let syncMonitor: Monitor
   @safe @exclusivity(unchecked) var groupCommit = GroupCommit()
-  /// How often commits that somebody waits for have been synced, here and in the file that this one will replace. Set
-  /// with the turn, before the first commit.
+  /// How often waiting commits were synced, here and in the file that this one will replace. Set with the turn, before the
+  /// first commit.
   var commitSyncs = CommitSyncs.Count()
-  /// Commits of this object; written with the turn.
+  /// The number of commits through this object; written with the turn.
   let commitCount = Atomic<UInt64>(0)
-  /// Who keeps this object as long as anybody may read it.
+  /// Keeps this object as long as it may be read.
   var keptBy: StoreSwitch.Kept?
 
   /// Held while the store closes, so that a second `close` returns after the first.
@@ -73,11 +73,11 @@ import Synchronization
   /// Set when the file must not be written, whatever the options say.
   let lost: ClosedRange<UInt64>?
 
-  // Set while the store opens and not changed after that.
+  // Set while the store opens, and constant afterwards.
 
   package internal(set) var recovery = RecoveryReport()
   var keeper: Keeper?
-  /// Open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
+  /// The open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
 
   init(
@@ -123,7 +123,7 @@ import Synchronization
 
   // MARK: the turn
 
-  /// Waits for the turn as a writer, who goes before background work.
+  /// Waits for the turn as a writer; writers go before background work.
   func takeTurn() -> Turn.Hold {
     turn.take {
       // So that replay and memory stay bounded.
@@ -132,10 +132,11 @@ import Synchronization
     }
   }
 
-  /// Commits are too far ahead of the compaction that copies them. Asked with the turn's monitor locked and the turn free.
+  /// Whether commits are too far ahead of the compaction that copies them. Called with the turn's monitor locked and the turn
+  /// free.
   var mustWaitForCompaction: Bool { log.tail.position.commitOffset > commitLimit }
 
-  /// Carries out a piece of background work within a turn, as soon as whoever has it gives it.
+  /// Carries out a piece of background work within a turn, as soon as the present holder gives it back.
   func withTurnForBackground<Result, Failure: Error>(
     _ body: (borrowing Turn.Hold) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -157,12 +158,13 @@ import Synchronization
       ? .forked : life.isSuperseded.load(ordering: .acquiring) ? .superseded : .closed
   }
 
-  /// Throws in a child process after `fork`. Doors that wait for a lock or a thread ask first: its holder is not there.
+  /// Throws in a child process after `fork`. Calls that wait for a lock or a thread ask this first, because its holder does not
+  /// exist there.
   func checkProcess() throws(StoreError) {
     if life.isForked.load(ordering: .acquiring) || openingProcess != processID() { throw .forked }
   }
 
-  /// Throws where the caller's own transaction has the turn, for which it would wait for ever.
+  /// Throws if the caller's own transaction has the turn, because the caller would wait for itself.
   func checkMayWait() throws(StoreError) {
     if turn.isHeldByCaller { throw .withinTransaction }
   }
@@ -174,8 +176,8 @@ import Synchronization
 
   // MARK: the budget of the log
 
-  /// Log bytes that a crash now would replay. Frames of pages are passed over and do not count: a checkpoint's own lie
-  /// behind its freeze position, and a large one would call for the next at once.
+  /// The log bytes that an open would replay after a crash now. Page frames are skipped and do not count: those of a checkpoint
+  /// lie behind its freeze position, and a large checkpoint would immediately require the next.
   var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(freeze.commitOffset) }
   var logBudgetByteCount: Int {
     if isUnfinished { return .max / 4 }
@@ -183,20 +185,20 @@ import Synchronization
     return min(max(twiceIndex, options.minimumLogBudgetByteCount), options.maximumLogBudgetByteCount)
   }
 
-  /// Whether so many quarters of the log budget are used, or of the memory for changed pages: whichever fills first
-  /// calls for a checkpoint, hurries it, and holds writers up.
+  /// Whether so many quarters of the log budget, or of the memory for changed pages, are used. Whichever fills first starts a
+  /// checkpoint, hurries it, and holds up writers.
   func hasUsed(quarters: Int) -> Bool {
-    // A file that is still being made has half of the memory: the one that it will replace has its own.
+    // An unfinished file may use half of the memory, because the file that it will replace has its own.
     let memoryByteCount = isUnfinished ? options.checkpointMemoryByteCount / 2 : options.checkpointMemoryByteCount
     return replayByteCount > logBudgetByteCount / 4 * quarters
       || editor.pages.usedByteCount > memoryByteCount / 4 * quarters
   }
 
-  /// Gives the memory of all pages back once nobody reads or writes. A writer that comes late, and is about to be told that
-  /// the store closed, may still ask what is used: so not without the lock.
+  /// Releases the memory of all pages when nobody reads or writes. It needs the lock: a late writer, about to be told that the
+  /// store is closed, may still ask how much is used.
   func releasePages() { turn.monitor.withLock { editor.pages.releaseAll() } }
 
-  /// Puts an edit that has ended in the place of the newest version, for readers to see when its frame is durable.
+  /// Makes the finished edit the newest version; readers see it when its frame is durable.
   func replaceHead(by record: StateRecord, _ hold: borrowing Turn.Hold) {
     versions.retire(editor.finishEdit(), newest: record.version, hold)
     head = record

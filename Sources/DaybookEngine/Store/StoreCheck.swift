@@ -1,8 +1,8 @@
-/// The checker: looks at everything and changes nothing.
+/// The result of the checker, which reads everything and changes nothing.
 ///
 /// `frames`: every frame's header, chain and payload from the first to the last. `trees`: every page's checksum, order,
-/// separators, levels and counts. `log`: replays the whole log into trees of its own and compares them with the live
-/// ones, key by key and value by value. The layer above adds what it knows about values.
+/// separators, levels and counts. `log`: replays the whole log into new trees and compares them with the live ones, key by key
+/// and value by value. The layer above adds what it knows about values.
 package struct StoreCheck: Sendable {
   package struct Finding: Sendable, CustomStringConvertible {
     package let offset: UInt64?
@@ -19,16 +19,17 @@ package struct StoreCheck: Sendable {
   package var pageCount = 0
   package var keyCount: UInt64 = 0
   package var findings: [Finding] = []
-  /// Damage that a crash may leave behind and that costs nothing: frames without data, of which nothing in use is part.
+  /// Damage that a crash may leave behind and that loses nothing: frames without data that are not in use.
   package var remarks: [Finding] = []
   package var isClean: Bool { findings.isEmpty }
-  /// Each page has one place; in a forged file many branches may lead to one, and following all of them has no end.
+  /// The pages visited so far. In a forged file many branches may lead to one page, and following all of them could take
+  /// forever.
   var visited: Set<UInt64> = []
-  /// Pages of trees whose roots stand in a catalog.
+  /// Pages of trees whose roots are in a catalog.
   var nestedPageCount = 0
-  /// The disk gave no answer: then a check says nothing at all.
+  /// A disk failure; then the check says nothing at all.
   var diskFailure: DiskFailure?
-  /// The pages that the walk stands on, where the file is not mapped.
+  /// Copies of the pages that the walk is on, where the file is not mapped.
   var copies: PageCopies?
   var copyCount = 0
   package init() {}

@@ -1,4 +1,4 @@
-/// A disk that does not give its bytes is no damage of the file: wherever it shows, it becomes `.disk`.
+/// A failed read does not mean that the file is damaged: wherever it appears, it becomes `.disk`.
 extension StoreError {
   package init(_ fault: PageFault) {
     if let failure = fault.failure { self = .disk(failure) } else { self = .page(fault) }

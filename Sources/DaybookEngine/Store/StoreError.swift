@@ -8,14 +8,14 @@ package enum StoreError: Error, Sendable {
   case operation(offset: UInt64)
   /// Acknowledged commits are damaged: nothing may be written to this file.
   case corrupt(lost: ClosedRange<UInt64>)
-  /// The file was cut: whole frames end here, and bytes that were durable are missing. Nothing may be written to it.
+  /// The file was cut: its last whole frame ends here, and durable bytes are missing. Nothing may be written to it.
   case cutShort(offset: UInt64, leastByteCount: UInt64, missingByteCount: UInt64)
   case locked(path: String)
   /// Opened a second time for writing by the same process.
   case alreadyOpen(path: String)
   case readOnly
   case closed
-  /// Another file has taken this one's place, and its store this store's.
+  /// Another file has replaced this one, and another store this store.
   case superseded
   /// A sync failed; whether the last commits survive is unknown until the file is opened again.
   case outcomeUnknown(DiskFailure)
@@ -25,30 +25,30 @@ package enum StoreError: Error, Sendable {
   /// Used in a child process after `fork`.
   case forked
   case refused(reason: String)
-  /// Asked for by a transaction of this store, which would wait for its own end.
+  /// Called from within a transaction of this store, for whose end the call would wait.
   case withinTransaction
   /// The database is suspended: it holds no lock, and nothing can be written.
   case suspended
   /// The file must be opened again.
   case moved(Moved)
-  /// Several names lead to the file, and what was asked for would leave all but one behind.
+  /// Several names lead to the file, and the operation would change only one of them.
   case hardLinked(path: String, count: Int)
   /// The name leads to another database.
   case replaced(path: String)
-  /// The numbers of commits or frames are used up, which only a forged file claims: nothing may be appended.
+  /// The numbers of commits or frames are used up, as only in a forged file: nothing may be appended.
   case numbersUsedUp(sequence: UInt64)
 }
 
 extension StoreError {
-  /// Why a file has to be opened again.
+  /// Why a file must be opened again.
   package enum Moved: Sendable {
     /// The name leads to another file.
     case otherFile
-    /// The frames that were shown are not there any more.
+    /// The frames that were published are no longer there.
     case otherLog
-    /// A writer has died, and what it left has to be repaired before anybody sees it.
+    /// A writer has died, and what it left must be repaired before anyone sees it.
     case notHandedOver
-    /// Who follows has more changed pages in memory than it may, and the file has them in a newer checkpoint.
+    /// A follower has more changed pages in memory than it may, and the file has them in a newer checkpoint.
     case outgrown
   }
 }

@@ -2,9 +2,9 @@
 package struct StoreOptions: Sendable {
   /// What a commit waits for before it is acknowledged and seen.
   package enum Durability: Sendable {
-    /// The drive has it: survives power loss.
+    /// Until the drive has it: survives power loss.
     case full
-    /// The drive has it in order, maybe not on the platter (Apple platforms); elsewhere the same as `full`.
+    /// Until its order is fixed, though it may still be in the drive's cache (Apple platforms); elsewhere the same as `full`.
     case barrier
     /// Nothing; synced in the background at least every second or 16 MB. A prefix of the commits survives.
     case relaxed
@@ -24,52 +24,53 @@ package struct StoreOptions: Sendable {
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
-  /// How many reads may run at a time, and how many snapshots there may be.
+  /// How many reads may run at the same time, and how many snapshots there may be.
   package var readerLimit = 65_536
-  /// Who reads, once a store of the database is open: the store that takes its place goes on with them.
+  /// The slots of readers, once a store of the database is open; a store that replaces it uses the same.
   var readerSlots: ReaderSlots?
-  /// The file lock is held for each transaction, not from open to close, so that several processes may write in turn.
+  /// Whether the file lock is held only during each transaction, not from open to close, so that several processes may write
+  /// alternately.
   package var locksPerTransaction = false
-  /// How long an open waits for another writer to let go.
+  /// How long an open waits for another writer to release the file lock.
   package var lockTimeoutNanoseconds: UInt64 = 5_000_000_000
-  /// How long a read-only open waits for a live writer to prove what stands in the log.
+  /// How long a read-only open waits for a live writer to prove what is in the log.
   package var proofTimeoutNanoseconds: UInt64 = 250_000_000
   /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
   package var minimumLogBudgetByteCount = 64 << 20
   package var maximumLogBudgetByteCount = 512 << 20
-  /// Memory for pages that are not in the file; past it a checkpoint starts early, and one transaction may use half.
+  /// Memory for pages that are not in the file; beyond it a checkpoint starts early, and one transaction may use half of it.
   package var checkpointMemoryByteCount = 512 << 20
-  /// Memory that snapshots may hold back; past it the oldest is revoked.
+  /// Memory that snapshots may hold back; beyond it the oldest is revoked.
   package var snapshotMemoryByteCount = 256 << 20
-  /// Replaced pages of so many bytes are worth looking who still needs them. With 0 all that nobody needs is freed by the next
-  /// commit, so that an address which has outlived its page shows.
+  /// With this many bytes of replaced pages, it is worth finding out which are still needed. With 0, each commit frees all that
+  /// is not needed, so that tests notice stale addresses.
   package var reclaimByteCount = 1 << 20
-  /// Log since the last checkpoint that makes `close` write another one.
+  /// With this much log since the last checkpoint, `close` writes another one.
   package var closeCheckpointByteCount = 32 << 10
-  /// A transaction's operations go out in parts of this size.
+  /// A transaction's operations are written in parts of this size.
   package var partByteCount = 8 << 20
   /// Memory for operations that a replay gathers before it applies them in the order of their keys; 0 applies each at once.
   package var replayByteCount = 64 << 20
   /// The longest operation, header included.
   package var maximumOperationByteCount = 1 << 30
-  /// Zeros that every commit leaves behind the log's end, so that one which only deletes finds room on a full disk.
+  /// Zeros that every commit leaves behind the log's end, so that a commit that only deletes finds room on a full disk.
   package var reserveByteCount = 24 << 10
-  /// An open for writing leaves the pages of the file aside and makes the trees anew from the log.
+  /// Whether an open for writing ignores the pages of the file and rebuilds the trees from the log.
   package var rebuildsTrees = false
-  /// Each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
+  /// Whether each frame starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
   package var startsBatchesOnFreshSector = false
-  /// Memory of pages that were freed is filled with a pattern and not used again soon: see `DirtyPages`.
+  /// Whether freed page memory is filled with a pattern and kept unused for a while: see `DirtyPages`.
   package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
-  /// Checkpoints, zeros and notes on a thread of their own. Off in simulations, where they run inside `commit`.
+  /// Whether checkpoints, zeros and notes have a thread of their own. Off in simulations, where they run inside `commit`.
   package var hasBackgroundThread = true
   /// Makes the random numbers of a new file: its identity and its salt.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
   package var onPublish: (@Sendable (UInt64) -> Void)?
-  /// Called when commits of others become visible: in the order of all commits, each told once, whatever found them. Within
-  /// the turn; must not block.
+  /// Called when commits of other processes become visible: in the order of all commits, each reported once, whatever found
+  /// them. Within the turn; must not block.
   package var onOthers: (@Sendable (OthersCommits) -> Void)?
-  /// Called on a background thread when the file is much larger than what lives in it. Must not block.
+  /// Called on a background thread when the file is much larger than its live bytes. Must not block.
   package var onCompactionDue: (@Sendable () -> Void)?
   package init() {}
 }

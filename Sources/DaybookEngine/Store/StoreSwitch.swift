@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The store of an open database, which a compaction or a reload replaces by another while reads and writes go on.
+/// The store of an open database. A compaction or a reload replaces it by another while reads and writes go on.
 ///
 ///     reader ── entrance: the newest version ──► claim a slot ──► its store ──► not closed? ──► read     closed: again
 ///
-/// A store that was replaced refuses new readers and writers with `.superseded`; whoever gets that asks for the store again.
-/// Its snapshots go on, and with the last of them everything that it had is given back, the object too: a reader never looks
-/// at a store before it has pinned a version of it, and the slots and the entrance are not the store's.
+/// A store that was replaced refuses new readers and writers with `.superseded`; they then ask for the store again. Its
+/// snapshots go on. When the last one ends, everything is released, including the object. That is safe because a reader never
+/// accesses a store before it has pinned a version of it, and slots and entrance do not belong to the store.
 @safe package final class StoreSwitch: @unchecked Sendable {
-  /// The right to put another store in the current one's place, or to keep that from happening. It knows who has it: a call
-  /// from a closure that a compaction asks for its progress would wait for itself.
+  /// The right to replace the current store, or to prevent that. It knows its holder: a call from the progress closure of a
+  /// compaction would wait for itself.
   package final class Replacing: Sendable {
     private let monitor = Monitor()
     private let holder = Atomic<UInt>(0)
@@ -33,12 +33,12 @@ import Synchronization
     }
   }
 
-  /// Keeps every store that somebody may read, the current one last.
+  /// Keeps every store that may be read, the current one last.
   final class Kept: Sendable {
     fileprivate let stores = Locked<[Store]>([])
     fileprivate func remove(_ store: Store) { stores.withLock { $0.removeAll { $0 === store } } }
 
-    /// Looks again at stores whose place is taken: their last reader may have been about to begin when it was counted.
+    /// Looks again at replaced stores: what was counted as their last reader may only have been about to begin.
     fileprivate func releaseUnused() {
       for store in stores.withLock({ $0.dropLast() }) { store.releaseIfUnused() }
     }
@@ -60,7 +60,7 @@ import Synchronization
   }
 
   deinit {
-    // What goes with the last reference may ask for the list: not within its lock.
+    // Outside the lock of the list: what is released with the last reference may ask for the list.
     let stores = storesInUse
     kept.stores.withLock { $0 = [] }
     for store in stores { store.syncMonitor.withLock { store.keptBy = nil } }
@@ -72,7 +72,7 @@ import Synchronization
     kept.stores.withLock { $0.append(store) }
   }
 
-  /// The store that is current. For work that takes its time: it costs a read of nothing.
+  /// The current store. For longer work: it costs as much as a read that reads nothing.
   package var store: Store {
     guard let (slot, state) = slots.claim(entrance.word) else {
       return kept.stores.withLock { $0[$0.count - 1] }
@@ -81,7 +81,7 @@ import Synchronization
     return state.store
   }
 
-  /// Makes another store current. The caller then marks the old one as superseded.
+  /// Makes another store current. The caller then supersedes the old one.
   package func replace(by store: Store) {
     let older = kept.stores.withLock { $0[$0.count - 1] }
     keep(store)
@@ -93,7 +93,7 @@ import Synchronization
   package func beginRead() throws(StoreError) -> (store: Store, pin: Store.Pin) {
     guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: slots.limit) }
     let store = state.store
-    // In this order: `close` says that it closes, then looks whether a slot is taken.
+    // In this order: `close` sets its flag first and then looks for slots in use.
     if store.life.isClosed.load(ordering: .sequentiallyConsistent) {
       store.releaseRefused(slot)
       guard case .superseded = store.closedError else { throw store.closedError }
@@ -145,7 +145,7 @@ import Synchronization
   /// The current store, and those before it that snapshots still read.
   package var storesInUse: [Store] { kept.stores.withLock { $0 } }
 
-  /// Keeps the current store current and its file lock held, for work that must not miss a commit. Ends with `endHolding`.
+  /// Keeps the current store current and its file lock held, for work that must not miss a commit. `endHolding` ends this.
   package func beginHolding() throws(StoreError) -> Store {
     try checkCaller()
     replacing.lock()
@@ -174,8 +174,8 @@ import Synchronization
   /// Throws in a child process after `fork`.
   package func checkProcess() throws(StoreError) { try store.checkProcess() }
 
-  /// The same, and where a transaction of the caller's own would be waited for. Asked before anything else is: who waits for
-  /// the turn may have what the transaction would wait for then.
+  /// The same, and also throws if the call would wait for a transaction of its own caller. Ask this before anything else: a
+  /// thread that waits for the turn may already hold something that the transaction needs.
   package func checkCaller() throws(StoreError) {
     let store = self.store
     try store.checkProcess()
@@ -183,14 +183,14 @@ import Synchronization
     if replacing.isHeldByCaller { throw .withinTransaction }
   }
 
-  /// Throws what a transaction would that began now, without waiting for one.
+  /// Throws what a transaction that began now would throw, without waiting for the turn.
   package func checkWritable() throws(StoreError) {
     while true {
       do { return try store.checkUsable() } catch { guard case .superseded = error else { throw error } }
     }
   }
 
-  /// Closes the current store and ends what still reads older ones.
+  /// Closes the current store and ends all reads of older ones.
   package func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
     try checkCaller()
     replacing.lock()
@@ -202,18 +202,18 @@ import Synchronization
 }
 
 extension Store {
-  /// Another store has taken this one's place: from here on nobody begins here.
+  /// Another store has replaced this one: from here on no read or write begins here.
   func supersede(_: borrowing Turn.Hold) {
     life.isSuperseded.store(true, ordering: .sequentiallyConsistent)
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
   }
 
-  /// Ends the background work of a store that was superseded, and gives its file back as soon as nobody reads it.
-  /// - Parameter goesOn: whether to take time for it, asked again and again.
+  /// Ends the background work of a store that was superseded, and releases its file as soon as nobody reads it.
+  /// - Parameter goesOn: asked repeatedly whether it may take its time.
   func retire(_ goesOn: () -> Bool = { true }) {
     keeper?.stop()
     keeper = nil
-    // Nothing is written through it any more, and what its snapshots read nobody cuts off: a file that has lost its name.
+    // Nothing is written through it any more. Nobody cuts off what its snapshots read, because the file has lost its name.
     file.unlock(.writer)
     file.unlock(.readers)
     fileLock.releaseClaim()
@@ -225,19 +225,19 @@ extension Store {
   /// The log under older versions has changed: their snapshots stop reading.
   func revokeSnapshots() { life.isOverwritten.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Files, mapping and pages have been given back.
+  /// Whether files, mapping and pages were released.
   var isReleased: Bool { versions.wereReleased }
 
-  /// Snapshots of a store that was superseded stop reading.
+  /// Ends the snapshots of a store that was superseded.
   func finish() {
     life.isFinished.store(true, ordering: .sequentiallyConsistent)
     releaseIfUnused()
   }
 
-  /// This store's place is taken, and the last reader may have gone.
+  /// Releases this store if it was replaced and the last reader is gone.
   @inline(never)
   func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
-    // A child would cut off what its parent reads.
+    // A child after `fork` would cut off what its parent reads.
     guard !life.isForked.load(ordering: .acquiring), life.isRetired.load(ordering: .acquiring), mayRelease() else { return }
     releasePages()
     source.buffered?.evict()
@@ -246,13 +246,13 @@ extension Store {
     syncMonitor.withLock { keptBy }?.remove(self)
   }
 
-  /// Whether nobody looks at any version and nobody will; true once.
+  /// Whether nobody reads any version and nobody will; true once.
   private func mayRelease() -> Bool {
-    // Before the flag: a snapshot that is about to read says so and then looks at it.
+    // Test the flag first: a snapshot that is about to read counts its read and then tests the flag.
     versions.mayRelease(endsSnapshots: life.isFinished.load(ordering: .sequentiallyConsistent))
   }
 
-  /// Somebody has looked at versions without having pinned them.
+  /// Ends a visit to versions that were not pinned.
   func endVisit() {
     versions.endVisit()
     if life.isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }

@@ -1,12 +1,12 @@
-/// One transaction on the engine: operations go into the frame, their effects into the trees.
+/// One transaction of the engine: operations go into the frame, their effects into the trees.
 ///
-/// There is one object per store, lent to whoever holds the turn. Places are known at once: the frame will start where the
-/// log ends, and nobody else may append before. Operations that are not in the file yet are read from the buffer.
+/// There is one object per store, lent to the holder of the turn. Places are known at once: the frame will start where the log
+/// ends, and nobody else may append before it. Operations that are not in the file yet are read from the buffer.
 ///
 /// Always true: `frameStart + index in buffer` is where a byte will be in the file.
 @safe package final class StoreTransaction {
   package unowned let store: Store
-  // What every operation needs of the store, without asking an unowned object for it.
+  // Copies of what every operation needs from the store, which avoid access through an unowned reference.
   private let applier: any Applier
   private let salt: UInt64
   private let limits: Limits
@@ -16,37 +16,38 @@
   @safe @exclusivity(unchecked) package var liveByteCount = 0
   /// The sequence that the commit will have.
   @safe @exclusivity(unchecked) package private(set) var sequence: UInt64 = 0
-  /// It stands for all commits up to its sequence.
+  /// Whether it stands for all commits up to its sequence.
   @safe @exclusivity(unchecked) private var isImage = false
-  /// Operations are kept for later, as in replay, and commits written one behind the other: see `CommitBatch`.
+  /// Whether operations are gathered, as in replay, while several commits are written: see `CommitBatch`.
   @safe @exclusivity(unchecked) private var isGathering = false
   /// Operations of this transaction that are not in the trees yet.
   @safe @exclusivity(unchecked) private var waitingCount = 0
-  /// Where the log ended when it began, and the zeros behind.
+  /// Where the log, and the zeros behind it, ended when the transaction began.
   @safe @exclusivity(unchecked) private var start: (tail: LogTail, zerosEnd: UInt64)
   @safe @exclusivity(unchecked) private var hasMetFullDisk = false
-  /// Operations go out as a part when there are so many bytes of them.
+  /// With so many bytes, operations are written as a part.
   @safe @exclusivity(unchecked) private var partByteCount = 0
   @safe @exclusivity(unchecked) package private(set) var ordinal: UInt32 = 0
   let buffer: ByteBuffer
   @safe @exclusivity(unchecked) private(set) var frameStart: UInt64 = 0
   @safe @exclusivity(unchecked) private(set) var parts: [FrameHeader] = []
-  /// A fault that left the trees half changed, or a failed write: nothing but rolling back is possible.
+  /// A fault that left the trees half changed, or a failed write: then only a rollback is possible.
   @safe @exclusivity(unchecked) package private(set) var failure: StoreError?
   @safe @exclusivity(unchecked) private var base: TreeEditor.Savepoint
-  /// The turn, from `begin` to `end`; nil while an open or a reader replays with it.
+  /// The turn, from `begin` to `end`; nil while an open or a reader uses the transaction for replay.
   @safe @exclusivity(unchecked) private var hold: Turn.Hold?
-  /// What it writes was committed before, in another file, whoever had what memory then. Set by whoever copies.
+  /// Whether it repeats a commit of another file, to which the limits of memory do not apply. Set by code that copies.
   @safe @exclusivity(unchecked) package var isCopy = false
-  /// It adds something, so it must leave the reserve to those that only delete. Set by whoever writes operations.
+  /// Whether it adds data, so that it must leave the reserve to transactions that only delete. Set by the code that writes
+  /// operations.
   @safe @exclusivity(unchecked) package var addsData = false
-  /// An applier that gathers so much while it replays applies it.
+  /// An applier that has gathered so much during a replay applies it.
   package let replayByteCount: Int
 
   private struct Limits {
     let operationByteCount: Int
     let partByteCount: Int
-    /// Of the pages that one transaction may make.
+    /// The limit for pages that one transaction may make.
     let pageByteCount: Int
   }
 
@@ -66,16 +67,16 @@
 
   /// The trees as this transaction has changed them so far.
   package var reader: TreeReader { TreeReader(source: store.source, end: editor.end) }
-  /// Whether there is anything to commit. An image is a commit also when nothing lives.
+  /// Whether there is anything to commit. An image is a commit even if nothing lives.
   package var hasOperations: Bool { ordinal > 0 || isImage }
 
-  /// Starts with the turn, and keeps it until `end`.
+  /// Starts with the turn and keeps it until `end`.
   func begin(_ hold: consuming Turn.Hold) {
     begin(borrowing: hold)
     self.hold = consume hold
   }
 
-  /// Gives the turn to whoever ends the transaction.
+  /// Gives the turn to the caller, who ends the transaction.
   func end() -> Turn.Hold {
     guard let hold = hold.take() else { preconditionFailure("a transaction ends once") }
     return hold
@@ -94,7 +95,7 @@
 
   /// Starts within a turn that the caller keeps.
   func begin(borrowing _: borrowing Turn.Hold) {
-    // What the applier kept may be older than the last checkpoint, which moved the roots of zones into the file.
+    // What the applier kept back may be older than the last checkpoint, which moved the roots of zones into the file.
     applier.reset()
     waitingCount = 0
     roots = store.head.roots
@@ -127,7 +128,7 @@
     isGathering = true
   }
 
-  /// The commit before has been written; what follows belongs to the next.
+  /// The previous commit was written; what follows belongs to the next.
   func beginNextOfBatch() {
     precondition(isGathering, "only a batch has more than one commit")
     sequence = store.log.tail.sequence + 1
@@ -145,7 +146,7 @@
     precondition(self.sequence == 1 && ordinal == 0, "an image is the first commit of its file")
     self.sequence = sequence
     isImage = true
-    // Written beside the commits of another file, whose syncs would wait for more.
+    // Smaller parts, because commits of another file run at the same time, and their syncs would wait for larger ones.
     partByteCount = min(limits.partByteCount, Int(Pace.syncByteCount))
   }
 
@@ -167,26 +168,26 @@
 
   // Methods, because the layer above would check each use of the properties for exclusive access (row: record-insert).
 
-  /// This transaction adds something: it leaves the reserve to those that only delete.
+  /// This transaction adds data: it leaves the reserve to transactions that only delete.
   package func noteAddition() { addsData = true }
 
-  /// The trees name so many bytes of operations more.
+  /// The trees now name so many more bytes of operations.
   package func addLiveBytes(_ byteCount: Int) { liveByteCount &+= byteCount }
 
   /// How long the operation begun at `start` is so far.
   package func byteCount(from start: Int) -> Int { buffer.count - start }
 
-  /// Where the payload of the operation begun last goes.
+  /// Where the payload of the operation under construction goes.
   package var payload: ByteBuffer { buffer }
 
   /// How long the payload of one operation may be.
   package var maximumPayloadByteCount: Int { limits.operationByteCount - Operation.headerByteCount }
 
-  /// Gives up the operation begun at `start`.
+  /// Discards the operation begun at `start`.
   package func cancelOperation(_ start: Int) { buffer.truncate(to: start) }
 
-  /// Seals an operation and applies it to the trees. Returns its place in the log.
-  /// - Parameter mayWait: in a transaction of many it is applied later, with others, in the order of keys.
+  /// Completes an operation and applies it to the trees. Returns its place in the log.
+  /// - Parameter mayWait: whether, in a large transaction, it may be applied later, with others, in the order of keys.
   @discardableResult
   package func endOperation(_ start: Int, kind: UInt8, mayWait: Bool = false) throws(StoreError) -> Place {
     let byteCount = buffer.count - start
@@ -217,12 +218,12 @@
     return place
   }
 
-  /// Fewer are not worth sorting.
+  /// Fewer operations are not worth sorting.
   private static let directCount: UInt32 = 16
-  /// Each may make a page of its own, and the limit of those is looked at when they are in the tree.
+  /// Each may make a page, and the limit of pages is only tested when they are in the tree.
   static let maximumWaitingCount = 4096
 
-  /// Puts operations that wait into the trees.
+  /// Puts waiting operations into the trees.
   package func flush() throws(StoreError) {
     if let failure { throw failure }
     let hasWaiting = waitingCount > 0
@@ -247,7 +248,7 @@
   }
 
   private func checkMemory() throws(StoreError) {
-    // Its own pages only: what snapshots and earlier commits hold is the checkpoint's business.
+    // Only its own pages: the checkpoint takes care of what snapshots and earlier commits hold.
     if editor.createdByteCount > limits.pageByteCount, !isImage, !isGathering, !isCopy {
       let error = StoreError.tooLarge(byteCount: editor.createdByteCount, limit: limits.pageByteCount)
       failure = error
@@ -255,7 +256,7 @@
     }
   }
 
-  /// Sends what has gathered into the log as a part; only a commit that names it makes it count.
+  /// Writes the operations so far to the log as a part. It only counts once a commit names it.
   private func writePart() throws(StoreError) {
     do {
       parts.append(try append(.part, sequence: store.log.tail.sequence))
@@ -272,7 +273,7 @@
     startBuffer()
   }
 
-  /// Lets the applier put a part of what it has kept into the trees; true when there is more.
+  /// Lets the applier put a part of what it has kept back into the trees; true when there is more.
   func flushPart() throws(StoreError) -> Bool {
     do { return try applier.flushPart(self) } catch {
       let failed = StoreError(error)
@@ -281,8 +282,8 @@
     }
   }
 
-  /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them, and is
-  /// false when there are none left. Only where nobody else reads the store, and nothing will be rolled back but all.
+  /// Writes the pages made so far into the file and frees their memory; `appendPages` appends a frame of them and returns false
+  /// when there are none left. Only if nobody else reads the store, and only a rollback of the whole transaction can follow.
   func spill(
     _ appendPages: (inout CheckpointPages, borrowing Turn.Hold) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -361,7 +362,8 @@
       bufferCount: buffer.count)
   }
 
-  /// Undoes everything since a savepoint. Parts that went out stay in the log, with a word to forget them.
+  /// Undoes everything since a savepoint. Parts that were written stay in the log, followed by an operation that takes them
+  /// back.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {
     applier.reset()
     waitingCount = 0
@@ -413,16 +415,16 @@
     }
   }
 
-  /// Where a full disk has refused it, the room that it has taken is given back.
+  /// If a full disk has refused it, frees the space that it has taken.
   func giveBackRoom() {
-    // A file in the making goes as a whole.
+    // An unfinished file is discarded as a whole.
     guard hasMetFullDisk, !isImage, !isGathering, !store.isUnfinished else { return }
     withTurn { hold in store.takeBack(to: start.tail, zerosEnd: start.zerosEnd, hold) }
   }
 
   // MARK: replay
 
-  /// Everything that is replayed is in the file already, and an applier may ask for what the trees name.
+  /// Everything that is replayed is in the file already, and the applier may read what the trees name.
   func readsOnlyFile(through end: UInt64) {
     editor.end = end
     frameStart = end

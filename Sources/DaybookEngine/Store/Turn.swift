@@ -1,39 +1,39 @@
 import Synchronization
 
-/// The turn: one transaction at a time changes a store, or one piece of background work.
+/// The turn: the right to change a store, held by one transaction or one piece of background work at a time.
 ///
 ///     writers ── look for a while ──► in line ──► take ──► give: somebody awake takes it, or one of the line is woken
 ///     background work ── take where nobody waits, or urgently
 ///
-/// Whoever has it has a `Hold`, which only this type makes and takes back. What must happen within a turn asks for one, so
-/// that the compiler knows who may call it.
+/// Its holder has a `Hold`, which only this type makes and takes back. A function that must run within a turn requires one, so
+/// the compiler checks its callers.
 final class Turn: @unchecked Sendable {
-  /// Proof of having the turn. It can be lent, and be given back once.
+  /// Proof that the caller has the turn. It can be lent, and given back once.
   struct Hold: ~Copyable {
     fileprivate init() {}
   }
 
-  /// What a writer finds that could have the turn now.
+  /// Whether a writer may take the free turn now.
   enum Gate {
     case open
-    /// A checkpoint must get on first: in line, where whoever ends it wakes the next.
+    /// A checkpoint goes first. The writer waits in line, where the end of the checkpoint wakes the next.
     case inLine
-    /// A compaction must get on first, and background work with it: not in line, where nobody would wake this writer, and
-    /// not among those for whom background work waits.
+    /// A compaction and its background work go first. The writer waits outside the line, because nobody would wake it there,
+    /// and does not count as waiting, because background work would wait for it.
     case aside
   }
 
-  /// Guards what is here, and the store's facts about checkpoints and keepers of the file lock, which those wait for who
-  /// have no turn.
+  /// Guards this object, and those facts about checkpoints and the file lock for which threads wait without the turn.
   let monitor = Monitor()
-  /// Written with `monitor` locked; writers look at it without.
+  /// Written with `monitor` locked; writers also read it without the lock.
   private let isTakenWord = Atomic<Bool>(false)
-  /// The thread that has the turn; 0 while nobody has it. A thread looks for its own number only, which nobody else puts here.
+  /// The thread that has the turn; 0 while nobody has it. A thread only looks for its own number, which no other thread stores
+  /// here.
   private let holder = Atomic<UInt>(0)
-  /// Writers that wait, in line or awake. Guarded by `monitor`.
+  /// Writers that wait, in line or spinning. Guarded by `monitor`.
   @safe @exclusivity(unchecked) private(set) var waitingWriterCount = 0
   @safe @exclusivity(unchecked) private var spinningWriterCount = 0
-  /// Turns in a row after which nobody in line was woken.
+  /// How many turns in a row have ended without waking a writer in line.
   @safe @exclusivity(unchecked) private var turnsWithoutLine = 0
   private static let maximumTurnsWithoutLine = 15
   private static let yieldsBeforeSleep = 4
@@ -47,7 +47,7 @@ final class Turn: @unchecked Sendable {
     set { isTakenWord.store(newValue, ordering: .relaxed) }
   }
 
-  /// Whether the thread that asks has the turn, and would wait for itself.
+  /// Whether the calling thread has the turn, and so would wait for itself.
   @inline(__always)
   var isHeldByCaller: Bool { holder.load(ordering: .relaxed) == currentThreadNumber() }
 
@@ -58,14 +58,14 @@ final class Turn: @unchecked Sendable {
     return Hold()
   }
 
-  /// Waits for the turn as a writer, who goes before background work.
-  /// - Parameter gate: asked with `monitor` locked while nobody has the turn.
+  /// Waits for the turn as a writer; writers go before background work.
+  /// - Parameter gate: called with `monitor` locked while nobody has the turn.
   func take(_ gate: () -> Gate) -> Hold {
     monitor.lock()
-    var hasHovered = false
+    var hasSpun = false
     while true {
-      if isTaken, !hasHovered {
-        hasHovered = true
+      if isTaken, !hasSpun {
+        hasSpun = true
         spin()
         continue
       }
@@ -78,17 +78,17 @@ final class Turn: @unchecked Sendable {
         waitingWriterCount += 1
         monitor.waitInLine()
         waitingWriterCount -= 1
-        hasHovered = false
+        hasSpun = false
       case .aside:
-        // Whoever is in line goes on: this writer was woken, and will not give the turn.
+        // Wake another writer in line: this one was woken, but will not take the turn and give it back.
         monitor.signalLine()
         monitor.wait()
       }
     }
   }
 
-  /// Waits for the turn awake: most turns are over in less time than falling asleep and waking up take (row:
-  /// kv-commit-durable-32, 34 to 15 µs with what `GroupCommit` does). `monitor` is locked, but not meanwhile.
+  /// Spins until the turn is free, for a while: most turns are shorter than going to sleep and waking up (row:
+  /// kv-commit-durable-32, 34 to 15 µs together with `GroupCommit`). Called with `monitor` locked, which is released meanwhile.
   private func spin() {
     waitingWriterCount += 1
     spinningWriterCount += 1
@@ -104,7 +104,7 @@ final class Turn: @unchecked Sendable {
     waitingWriterCount -= 1
   }
 
-  /// Takes the turn for background work as soon as whoever has it gives it.
+  /// Takes the turn for background work as soon as its holder gives it back.
   func takeForBackground() -> Hold {
     monitor.lock()
     while isTaken { monitor.wait() }
@@ -113,7 +113,7 @@ final class Turn: @unchecked Sendable {
     return hold
   }
 
-  /// Takes the turn for background work; nil where somebody has it or writers wait.
+  /// Takes the turn for background work; nil if it is taken or writers wait.
   func tryTake() -> Hold? {
     monitor.lock()
     defer { monitor.unlock() }
@@ -125,15 +125,16 @@ final class Turn: @unchecked Sendable {
     monitor.lock()
     holder.store(0, ordering: .relaxed)
     isTaken = false
-    // Nobody in line is woken where somebody awake takes the turn, and gives it back, too; but not for ever.
+    // If a spinning writer is going to take the turn, and give it back, nobody in line is woken; but not forever.
     let wakesNobody = spinningWriterCount > 0 && turnsWithoutLine < Turn.maximumTurnsWithoutLine
     turnsWithoutLine = wakesNobody ? turnsWithoutLine + 1 : 0
     monitor.unlock()
-    // One writer: with 32 of them, waking all for one turn took more time than the commits (row: kv-commit-durable-32).
+    // Wake one writer only: with 32 of them, waking all for one turn took more time than the commits (row:
+    // kv-commit-durable-32).
     if wakesNobody { monitor.wakeOutsideLine() } else { monitor.wakeNext() }
   }
 
-  /// Gives the turn back after a piece of work.
+  /// Runs a piece of work and then gives back the turn.
   func holding<Result, Failure: Error>(
     _ hold: consuming Hold, _ body: (borrowing Hold) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The versions of one store that somebody may read, the pages that only older ones need, and which version is shown.
+/// The versions of one store that may be read, the pages that only older ones need, and which version is published.
 ///
 ///     writer ── enqueue ──► pending ── durable ──► newest, shown to readers ── replaced, nobody pins it ──► freed
 ///               retire  ──► waiting pages ──────────────────────────────────── nobody pins a version ────► freed
 ///
-/// Guarded by `monitor`, which is the monitor of syncs: what a sync has made durable is shown before anybody else looks. Pages
-/// belong to the holder of the turn.
+/// Guarded by `monitor`, which is the store's `syncMonitor`: what a sync has made durable is published before anyone else
+/// looks. Pages belong to the holder of the turn.
 final class Versions: @unchecked Sendable {
   let slots: ReaderSlots
   let monitor: Monitor
@@ -15,25 +15,25 @@ final class Versions: @unchecked Sendable {
   private let snapshotMemoryByteCount: Int
 
   @safe @exclusivity(unchecked) private var pending: [StateReference] = []
-  /// Address → version of every state that is not freed.
+  /// The address and version of every state that is not freed.
   @safe @exclusivity(unchecked) private(set) var live: [UInt: UInt64] = [:]
-  /// The newest state that was shown, and its sequence for those who have pinned none.
+  /// The newest published state, and its sequence for readers that have not pinned it.
   let newestWord = Atomic<UInt>(0)
   let shownSequence = Atomic<UInt64>(0)
-  /// Where the readers of a database come in, while its current store is the one of these versions.
+  /// The entrance for readers, while the store of these versions is the current one.
   @safe @exclusivity(unchecked) private var entrance: Entrance?
-  /// Work that looks at versions without having pinned them.
+  /// How much work visits versions without having pinned them.
   private var visitorCount = 0
   private var isReleased = false
 
-  /// Pages that are replaced, but that a pinned version may still need.
+  /// Replaced pages that a pinned version may still need.
   @safe @exclusivity(unchecked) private var waitingPages: [TreeEditor.Retired] = []
-  /// What they take of memory; of trees that were dropped as a whole only their roots.
+  /// Their memory; of trees that were dropped as wholes, only the roots.
   @safe @exclusivity(unchecked) private(set) var waitingByteCount = 0
-  /// With so many waiting bytes it is worth looking who still needs them.
+  /// With so many waiting bytes, it is worth finding out which are still needed.
   @safe @exclusivity(unchecked) private var reclaimThreshold: Int
   private let leastReclaimByteCount: Int
-  /// How often all that waits was looked through.
+  /// How often all waiting pages were examined.
   private(set) var reclaimRoundCount = 0
 
   init(slots: ReaderSlots, monitor: Monitor, editor: TreeEditor, log: LogWriter, options: StoreOptions) {
@@ -50,7 +50,7 @@ final class Versions: @unchecked Sendable {
 
   // MARK: showing
 
-  /// Makes a state that readers may see later, in the order of calls.
+  /// Queues a state that readers will see later, in the order of calls.
   func enqueue(_ record: StateRecord, of store: Store, _: borrowing Turn.Hold) {
     var record = record
     record.owner = unsafe UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque())
@@ -61,7 +61,7 @@ final class Versions: @unchecked Sendable {
     monitor.unlock()
   }
 
-  /// Shows the newest pending state whose frame is durable (or any, when `regardless`). Returns the sequence that became
+  /// Publishes the newest pending state whose frame is durable (or any, if `regardless`). Returns the sequence that became
   /// visible.
   func publish(regardless: Bool = false) -> UInt64? { monitor.withLock { publishLocked(regardless: regardless) } }
 
@@ -82,9 +82,9 @@ final class Versions: @unchecked Sendable {
     return state.record.sequence
   }
 
-  /// From here on those who come through the entrance find these versions, and not those of the store before.
+  /// From here on, new readers find these versions, not those of the former store.
   func take(_ entrance: Entrance, from older: Versions?) {
-    // Both locks: in between, the older one would free what the entrance still leads to.
+    // With both locks: in between, the older one could free what the entrance still leads to.
     older?.monitor.lock()
     monitor.lock()
     older?.entrance = nil
@@ -96,7 +96,7 @@ final class Versions: @unchecked Sendable {
 
   // MARK: looking without a pin
 
-  /// Keeps the memory of all versions while somebody looks at them who has pinned none; false when it is gone already.
+  /// Keeps the memory of all versions during a visit without a pin; false when it is released already.
   func beginVisit() -> Bool {
     monitor.withLock {
       if isReleased { return false }
@@ -107,17 +107,18 @@ final class Versions: @unchecked Sendable {
 
   func endVisit() { monitor.withLock { visitorCount -= 1 } }
 
-  /// The states older than a version that slots or snapshots name.
+  /// The states, older than a version, that slots or snapshots name.
   func pinnedStates(before version: UInt64) -> [StateReference] {
     let words = slots.pinnedWords()
     return monitor.withLock {
-      // A slot may name a version that is gone; those that are not are in this table, and only the turn removes them.
+      // A slot may name a freed version. Versions that are not freed are in this table, and only the holder of the turn removes
+      // them.
       live.filter { words.contains($0) && $1 < version }.map { StateReference(word: $0.key) }
     }
   }
 
-  /// Whether nobody looks at any version and nobody will; true once.
-  /// - Parameter endsSnapshots: those that rest do not count.
+  /// Whether nobody reads any version and nobody will; true once.
+  /// - Parameter endsSnapshots: whether snapshots without reads do not count.
   func mayRelease(endsSnapshots: Bool) -> Bool {
     let words = endsSnapshots ? slots.readWords() : slots.pinnedWords()
     return monitor.withLock {
@@ -127,12 +128,12 @@ final class Versions: @unchecked Sendable {
     }
   }
 
-  /// What they hold has been given back.
+  /// Whether their memory was released.
   var wereReleased: Bool { monitor.withLock { isReleased } }
 
   // MARK: freeing
 
-  /// Puts replaced pages aside; those that no version ever showed are free at once.
+  /// Sets aside replaced pages; pages that were never published are freed at once.
   func retire(_ retired: [TreeEditor.Retired], newest: UInt64, _: borrowing Turn.Hold) {
     for page in retired {
       if !page.isWholeTree && page.birth == newest && page.reference & PageSource.memoryTag != 0 {
@@ -144,13 +145,13 @@ final class Versions: @unchecked Sendable {
     }
   }
 
-  /// Frees pages and states where so much waits that it is worth it.
+  /// Frees pages and states if enough are waiting.
   @inline(__always)
   func reclaimIfDue(_ hold: borrowing Turn.Hold) {
     if waitingByteCount >= reclaimThreshold { reclaim(hold) }
   }
 
-  /// The next look is worth it soon: what waits for a commit that is not durable yet comes free then.
+  /// Makes the next examination come soon: what waits for a commit that is not durable yet can then be freed.
   func reclaimSoon(_ hold: borrowing Turn.Hold) {
     reclaim(hold)
     reclaimThreshold = leastReclaimByteCount
@@ -158,8 +159,8 @@ final class Versions: @unchecked Sendable {
 
   /// Frees pages and states that no pinned version needs.
   ///
-  /// What pinned versions hold back beyond `snapshotMemoryByteCount` costs the oldest resting snapshots their lives. The turn is
-  /// held: all of them go in one round, and the next comes when there is an eighth more.
+  /// If pinned versions hold back more than `snapshotMemoryByteCount`, the oldest snapshots without reads are revoked. Since
+  /// the turn is held, one round revokes as many as necessary, and the next comes when there is an eighth more.
   func reclaim(_ hold: borrowing Turn.Hold) {
     while true {
       reclaimRoundCount += 1
@@ -176,7 +177,7 @@ final class Versions: @unchecked Sendable {
         editor.pages.deallocate(page.reference)
         return true
       }
-      // Another round frees what they have held. A snapshot that is read through just now may call for one more.
+      // Another round frees what they held. A snapshot that is being read now may require one more.
       guard heldByteCount > snapshotMemoryByteCount,
         revokeSnapshots(holding: heldByteCount - snapshotMemoryByteCount, pinned: pinned, published: published)
       else { break }
@@ -187,13 +188,13 @@ final class Versions: @unchecked Sendable {
     reclaimThreshold = max(leastReclaimByteCount, min(held * 2, limit), held + held / 8)
   }
 
-  /// Frees the states that nobody pins. Returns the versions that are pinned, in order, and the newest that readers see.
+  /// Frees the states that nobody pins. Returns the pinned versions, in order, and the newest published one.
   private func freeStates() -> (pinned: [UInt64], published: UInt64) {
     monitor.lock()
     defer { monitor.unlock() }
-    // The newest first, then the slots, with nobody publishing in between: a reader that finds any other version still
-    // the newest at its second look has its slot filled by now. The other way round, one that pins the newest after we
-    // passed its slot would lose it to the next publication.
+    // Read the newest version first, then the slots, with no publication in between. A reader whose second look has found
+    // another version still newest has filled its slot by now. In the other order, a reader could pin the newest version after
+    // we passed its slot, and lose it at the next publication.
     let newest = StateReference(word: newestWord.load(ordering: .sequentiallyConsistent))
     let words = slots.pinnedWords()
     let waiting = Set(pending.map(\.word))
@@ -210,13 +211,13 @@ final class Versions: @unchecked Sendable {
     return (pinned, newest.record.version)
   }
 
-  /// Revokes resting snapshots, the oldest first and no more than it takes, until so many bytes are held by nobody any more;
-  /// false when there was none to revoke.
+  /// Revokes snapshots without reads, oldest first and no more than necessary, until so many bytes can be freed; false when
+  /// there was none to revoke.
   ///
-  /// A page comes free with the youngest version that needs it, unless that one or an older one is being read.
+  /// A page can be freed when the youngest version that needs it is revoked, unless that or an older one is being read.
   /// - Parameters:
-  ///   - byteCount: how much has to come free.
-  ///   - pinned: the versions that are pinned, in order.
+  ///   - byteCount: how many bytes to free.
+  ///   - pinned: the pinned versions, in order.
   private func revokeSnapshots(holding byteCount: Int, pinned: [UInt64], published: UInt64) -> Bool {
     let versions = monitor.withLock { live }
     let read = slots.readWords().compactMap { versions[$0] }.sorted()
@@ -231,7 +232,7 @@ final class Versions: @unchecked Sendable {
     var last: UInt64?
     for snapshot in slots.snapshots.resting(below: published, of: versions) {
       if snapshot.version != last {
-        // All snapshots of one version go together.
+        // All snapshots of one version are revoked together.
         if missing <= 0 { break }
         last = snapshot.version
         missing -= freedByteCounts[snapshot.version] ?? 0
@@ -257,10 +258,10 @@ final class Versions: @unchecked Sendable {
     return lower
   }
 
-  /// Turns all dropped trees into their single pages: written pages are retired one by one next.
+  /// Replaces all dropped trees by their single pages, because written pages are then retired one by one.
   func expandAllWholeTrees(_: borrowing Turn.Hold) { expandWholeTrees(pinned: [], published: 0, all: true) }
 
-  /// Turns dropped trees that nobody can reach any more into their single pages.
+  /// Replaces dropped trees that nobody can reach any more by their single pages.
   private func expandWholeTrees(pinned: [UInt64], published: UInt64, all: Bool = false) {
     var expanded: [TreeEditor.Retired] = []
     waitingPages.removeAll { tree in

@@ -1,6 +1,6 @@
 /// Refuses a second open for writing of one file in one process.
 final class WriterClaim: Sendable {
-  /// With the process that made the claims: a child after `fork` has made none.
+  /// The process that made the claims, and the files: a child after `fork` has made none.
   private static let claimed = Locked<(process: Int32, files: Set<FileIdentity>)>((processID(), []))
   private let identity: FileIdentity
 

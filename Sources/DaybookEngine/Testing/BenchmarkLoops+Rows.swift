@@ -34,7 +34,7 @@ extension BenchmarkLoops {
     }
   }
 
-  /// Asks for keys that are not there, from numbers of `first` on; returns how many were.
+  /// Gets keys that do not exist, with numbers from `first` on; returns how many were found.
   package func miss(_ count: Int, among keyCount: UInt64, round: UInt64, from first: UInt64) throws -> UInt64 {
     let key = ByteBuffer(capacity: 64)
     let target = ByteBuffer(capacity: 256)
@@ -46,7 +46,7 @@ extension BenchmarkLoops {
     return found
   }
 
-  /// Gets random keys from snapshots of their own; every twentieth step puts a new value, in a commit of its own.
+  /// Gets random keys, each from its own snapshot; every twentieth step puts a new value, in its own commit.
   package func mix(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64 {
     let key = ByteBuffer(capacity: 64)
     let value = ByteBuffer(capacity: 256)
@@ -65,7 +65,7 @@ extension BenchmarkLoops {
     return sum
   }
 
-  /// Seeks random keys in one snapshot and walks on from each, `length` keys with itself; returns the sum of the values.
+  /// Seeks random keys in one snapshot and reads `length` keys from each on; returns the sum of the values.
   package func seek(_ count: Int, length: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64 {
     let wanted = ByteBuffer(capacity: 64)
     let key = ByteBuffer(capacity: 64)
@@ -99,7 +99,7 @@ extension BenchmarkLoops {
     return sum
   }
 
-  /// First and last eight bytes of a value, at the end of whatever stands before it.
+  /// The sum of the first and last eight bytes of a value that lies at the end of an operation.
   @inline(__always)
   private func ends(of bytes: ByteView) -> UInt64 {
     let value = bytes.dropFirst(max(0, bytes.count - BenchmarkWorkload.valueByteCount))

@@ -1,8 +1,8 @@
 /// Whole benchmark loops, inside the module whose speed they measure.
 ///
-/// A call into another module is not inlined and costs several times what it would within one, so a loop outside would
-/// measure the wall between modules instead of the engine. Keys and values are computed from their number, so that no table
-/// of them competes for the processor's caches; Benchmarks/ computes the same ones for the other engines and compares the sums.
+/// A call into another module is not inlined and costs several times as much as one within a module, so a loop outside would
+/// measure the module boundary instead of the engine. Keys and values are computed from their number, so that no table of them
+/// competes for the processor's caches. Benchmarks/ computes the same ones for other engines and compares the sums.
 package struct BenchmarkLoops: Sendable {
   package let store: KeyValueStore
   package let workload: BenchmarkWorkload
@@ -49,7 +49,8 @@ package struct BenchmarkLoops: Sendable {
     }
   }
 
-  /// Commits of one new key each until the time is over; when each began, from the first on, and how long it took.
+  /// Commits one new key at a time until the time is over. Returns when each commit began, relative to the first, and how long
+  /// it took.
   package func latencies(from first: UInt64, nanoseconds: UInt64) throws -> [(start: UInt64, duration: UInt64)] {
     let key = ByteBuffer(capacity: 64)
     let value = ByteBuffer(capacity: 256)
@@ -70,7 +71,7 @@ package struct BenchmarkLoops: Sendable {
     return result
   }
 
-  /// Commits of one new key each, from `threadCount` threads at once.
+  /// Commits one new key at a time, on `threadCount` threads at once.
   package func commitSingly(_ numbers: Range<UInt64>, threadCount: Int) throws {
     if threadCount == 1 { return try load(numbers, perTransaction: 1) }
     let failure = Locked<(any Error)?>(nil)
@@ -117,7 +118,7 @@ package struct BenchmarkLoops: Sendable {
     return sum
   }
 
-  /// Visits everything in key order, verified; returns the sum of the values.
+  /// Reads and verifies everything in key order; returns the sum of the values.
   package func scan() throws -> UInt64 {
     var sum: UInt64 = 0
     try store.scan { key, value in sum &+= BenchmarkWorkload.sum(of: value) &+ UInt64(key.count) }

@@ -14,7 +14,7 @@ package struct BenchmarkWorkload: Sendable {
     return mixed ^ mixed &>> 31
   }
 
-  /// The number of the key that step `step` of a run asks for.
+  /// The number of the key for one step of a run.
   @inline(__always)
   package func pick(_ step: Int, among keyCount: UInt64, round: UInt64) -> UInt64 {
     BenchmarkWorkload.mix(seed &+ 0x5bd1 &+ round &<< 40 &+ UInt64(step)).multipliedFullWidth(by: keyCount).high
@@ -41,7 +41,7 @@ package struct BenchmarkWorkload: Sendable {
     buffer.truncate(to: BenchmarkWorkload.valueByteCount)
   }
 
-  /// First and last eight bytes of a value: a reader touched both its ends.
+  /// The sum of the first and last eight bytes of a value, so that a reader touches both ends.
   @inline(__always)
   static func sum(of value: ByteView) -> UInt64 {
     value.count < 8 ? 0 : value.uint64(at: 0) &+ value.uint64(at: value.count - 8)

@@ -1,24 +1,24 @@
-/// Makes forged bytes pass their checksums, so that a fuzzer gets past the first line of defence.
+/// Gives forged bytes valid checksums, so that a fuzzer gets past the first line of defence.
 ///
-/// Random bytes never match a 64-bit checksum; what fails at the header shows nothing. The sealer walks an image of a file as
-/// far as it looks like one, and puts salt, place, chain (also where a checkpoint names it) and checksums right, from the
-/// innermost outwards: operations and pages, then payloads, then headers. All the other fields stay as the fuzzer wants them.
-/// Only for the targets of the fuzzer; nothing in the library calls it.
+/// Random bytes never match a 64-bit checksum, and an input that fails at the header tests nothing more. `sealed` walks an
+/// image of a file as far as it looks like one. It corrects salt, place, chain (also where a checkpoint names it) and
+/// checksums, from the inside out: operations and pages, then payloads, then headers. All other fields stay as the fuzzer wants
+/// them. Only for fuzz targets and tests; nothing in the library calls it.
 package enum Forgery {
-  /// What a fuzz target found: an answer that contradicts another.
+  /// What a fuzz target found: two answers that contradict each other.
   package struct Finding: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }
   }
 
-  /// The header that forged logs stand behind.
+  /// The file header in front of forged logs.
   package static func header() -> [UInt8] {
     var generator = ClosureGenerator { 0x0123_4567_89AB_CDEF }
     let encoded = FileHeader(random: &generator).encoded()
     return encoded.view.array
   }
 
-  /// Where the frames of an image begin, as far as their headers look like some.
+  /// The offsets of the frames of an image, as far as there are headers.
   package static func frameOffsets(of image: [UInt8]) -> [Int] {
     image.withView { view in
       var offsets: [Int] = []
@@ -35,12 +35,12 @@ package enum Forgery {
     }
   }
 
-  /// Where the payload of the frame at an offset ends, cut where the image does.
+  /// The end of the payload of the frame at an offset, or the end of the image.
   package static func payloadEnd(of image: [UInt8], at offset: Int) -> Int {
     image.withView { payloadRange($0, offset).upperBound }
   }
 
-  /// The image with everything sealed that looks like header, frame, operation or page.
+  /// The image with valid checksums in everything that looks like a header, frame, operation or page.
   package static func sealed(_ image: [UInt8]) -> [UInt8] {
     let buffer = ByteBuffer(capacity: max(16, image.count))
     buffer.append(image)
@@ -49,7 +49,7 @@ package enum Forgery {
     let salt = buffer.view.uint64(at: 40)
     ClosedLength.seal(buffer, salt: salt)
     var previous: UInt64 = 0
-    // Which checksum the frame at an offset chains to.
+    // The checksum that the frame at an offset must repeat.
     var chain: [UInt64: UInt64] = [:]
     var parts: [(number: UInt64, checksum: UInt64)] = []
     for offset in frameOffsets(of: image) {
@@ -117,7 +117,7 @@ package enum Forgery {
     }
   }
 
-  /// The checksum of the list of parts, where the list begins at a part that there is.
+  /// Corrects the checksum of the list of parts, if the list begins at an existing part.
   private static func sealParts(
     _ buffer: ByteBuffer, _ offset: Int, _ payload: Range<Int>, _ parts: [(number: UInt64, checksum: UInt64)]
   ) {
@@ -127,7 +127,7 @@ package enum Forgery {
     buffer.set(uint64: PartList.checksum(parts[first...].map(\.checksum)), at: payload.lowerBound + 24)
   }
 
-  /// What a checkpoint says of the frame before its freeze position: else no open would use its trees.
+  /// Corrects what a checkpoint says about the frame before its freeze position; otherwise no open would use its trees.
   private static func sealFreeze(_ buffer: ByteBuffer, _ payload: Range<Int>, _ chain: [UInt64: UInt64]) {
     guard payload.count >= FileHeader.meaningfulByteCount + 32 else { return }
     let start = payload.lowerBound + FileHeader.meaningfulByteCount

@@ -1,9 +1,9 @@
-/// What the fuzzer asks of pages, trees and frames: everything that the engine ever does with them, and that two ways of asking
-/// get the same answer. Here, because pages and frames are not visible outside the engine.
+/// Fuzz targets for pages, trees and frames: they do everything that the engine does with these, and compare the answers of
+/// different ways to the same result. They are here because pages and frames are not visible outside the engine.
 extension Forgery {
   // MARK: frames
 
-  /// The log behind a header: every frame, the plan of recovery, its operations.
+  /// Reads the log behind a header: every frame, the plan of recovery, its operations.
   package static func examineLog(_ image: [UInt8]) throws {
     try image.withView { (view: ByteView) throws -> Void in
       guard let header = try? FileHeader(view) else { return }
@@ -37,7 +37,7 @@ extension Forgery {
     }
   }
 
-  /// A header that was read and sealed anew has the same bytes, where no bit stands that a writer does not know.
+  /// A header that was read and written again must have the same bytes, unless it has bits that a writer does not know.
   private static func examineRoundTrip(_ header: FrameHeader, _ payload: ByteView, _ log: LogReader) throws {
     let original = log.bytes.slice(Int(header.offset)..<Int(header.offset) + FrameHeader.byteCount)
     guard original[5] <= 3, original.uint16(at: 6) == 0 else { return }
@@ -73,7 +73,7 @@ extension Forgery {
     if expected != plan.lastSequence { throw Finding("\(name): commits up to \(expected), promised \(plan.lastSequence)") }
   }
 
-  /// The operations of each commit of a sound image, forgotten ones left out.
+  /// The operations of each commit of a valid image, without those that were rolled back.
   package static func operations(of image: [UInt8]) throws -> [[(kind: UInt8, payload: [UInt8])]] {
     try image.withView { (view: ByteView) throws in
       let log = LogReader(view, salt: try FileHeader(view).salt)
@@ -92,8 +92,8 @@ extension Forgery {
 
   // MARK: pages
 
-  /// A run of pages that starts where a file has its first one. Every page that passes its check is searched, walked, changed,
-  /// split and merged, as `steps` says.
+  /// Takes a run of pages as the first pages of a file. Every page that passes its check is searched, walked, changed, split
+  /// and merged, as `steps` says.
   package static func examinePages(_ pages: [UInt8], steps: [UInt8]) throws {
     let pageCount = pages.count / Page.byteCount
     let byteCount = (pageCount + 1) * Page.byteCount
@@ -117,7 +117,7 @@ extension Forgery {
       guard let page = try? source.page(reference, end: editor.end) else { continue }
       try examine(page, pageLimit: pageCount)
       let start = editor.beginEdit()
-      // A fault is an answer; what it leaves behind is rolled back.
+      // A fault is a valid answer; the edit is rolled back.
       do throws(PageFault) { try use(editor, TreeRoot(reference: reference, count: 1), steps, pageLimit: pageCount) } catch {}
       editor.rollBack(to: start)
     }
@@ -134,7 +134,7 @@ extension Forgery {
     }
   }
 
-  /// What transactions do with a tree, in the order that the input says: pairs of an operation and a key.
+  /// Does what transactions do with a tree, in the order of the input: pairs of an operation and a key.
   private static func use(
     _ editor: TreeEditor, _ original: TreeRoot, _ steps: [UInt8], pageLimit: Int
   ) throws(PageFault) {
@@ -142,7 +142,7 @@ extension Forgery {
     var position = 0
     let key = ByteBuffer()
     var cursor = editor.reader.cursor(in: root)
-    // Keys ascend from leaf to leaf, so nobody walks further than the file has leaves.
+    // Keys ascend from leaf to leaf, so no walk visits more leaves than the file has.
     var leafBound = pageLimit * Page.byteCount / 10
     var isValid = try cursor.first()
     while isValid {

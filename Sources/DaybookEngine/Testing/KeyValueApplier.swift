@@ -1,7 +1,7 @@
 /// Raw keys and values on the engine: one tree, one applier, no records.
 ///
-/// The smallest complete user of `Store`: tests and benchmarks of the engine go through it, and it shows what a layer
-/// above has to bring. A put's payload is {u16 key length, key, value}; a delete's is the key.
+/// The smallest complete user of `Store`. Tests and benchmarks of the engine use it, and it shows what a layer above must
+/// provide. The payload of a put is {u16 key length, key, value}; that of a delete is the key.
 package final class KeyValueApplier: Applier {
   package enum Kind { package static let put: UInt8 = 1, delete: UInt8 = 2 }
   private let placeBuffer = ByteBuffer(capacity: 64)
@@ -57,7 +57,7 @@ package final class KeyValueApplier: Applier {
     if run.byteCount >= changes.replayByteCount { try applyRun(changes) }
   }
 
-  /// Of a put or a delete that `apply` would take.
+  /// The key of a put or delete; nil for what `apply` would refuse.
   private static func key(of operation: ByteView) -> ByteView? {
     let payload = Operation.payload(operation)
     let key: ByteView?
@@ -69,13 +69,13 @@ package final class KeyValueApplier: Applier {
     return key.flatMap { $0.count <= TreeLimits.maximumKeyByteCount ? $0 : nil }
   }
 
-  /// The last operation of a key decides; what came before it leaves nothing behind.
+  /// Applies the last operation of each key; earlier ones have no effect.
   private func applyRun(_ changes: StoreTransaction) throws(LogFault) {
     if run.count == 0 { return }
     run.sort()
     let ranks = run.ranks()
     var rank = 0
-    // Where most leaves take several operations, as in a replay, the first of them does it.
+    // If most leaves get several operations, as in a replay, the first one loads the leaf anyway.
     let touchesAhead = UInt64(run.count) * KeyValueApplier.keysPerLeaf < changes.roots[0].count
     var touched = 0
     while rank < ranks.upperBound {
@@ -98,7 +98,7 @@ package final class KeyValueApplier: Applier {
     run.removeAll(keepingCapacity: true)
   }
 
-  /// Leaves are asked for so many at a time, so that the misses overlap (row: kv-delete-half-unsynced, 0.97 to 0.80 µs).
+  /// So many leaves are loaded at a time, so that the cache misses overlap (row: kv-delete-half-unsynced, 0.97 to 0.80 µs).
   private static let touchedAheadCount = 8
   private static let keysPerLeaf: UInt64 = 64
 
@@ -113,7 +113,7 @@ package final class KeyValueApplier: Applier {
 
   package func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool { false }
   package func letGo(_ changes: StoreTransaction) throws(LogFault) {}
-  /// Memory of a replay's size goes back.
+  /// Releases memory of the size that a replay needs.
   package func reset() { run.removeAll(keepingCapacity: run.capacity <= 2 * StoreTransaction.maximumWaitingCount) }
 
   static func key(ofPut payload: ByteView) -> ByteView? {

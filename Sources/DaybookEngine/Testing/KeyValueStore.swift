@@ -7,7 +7,7 @@ package final class KeyValueStore: Sendable {
 
   private let compactor: Compactor
 
-  /// - Parameter compactsItself: in the background, when the file is much larger than what lives in it.
+  /// - Parameter compactsItself: whether it compacts in the background when the file is much larger than its live bytes.
   package init(
     _ path: String, disk: any Disk, options: StoreOptions = StoreOptions(), compactsItself: Bool = false
   ) throws(StoreError) {
@@ -17,7 +17,7 @@ package final class KeyValueStore: Sendable {
     do { try KeyValueStore.createIfMissing(path, disk: disk, options: options) } catch .disk(let failure)
       where failure.kind == .exists
     {
-      // Somebody else was faster; theirs is as good.
+      // Someone else was faster; that file is as good.
     }
     stores = StoreSwitch(try Store.open(path, disk: disk, options: options, applier: KeyValueApplier())) {
       KeyValueApplier()
@@ -38,7 +38,7 @@ package final class KeyValueStore: Sendable {
     try stores.close()
   }
 
-  /// A transaction: what `body` puts and deletes becomes durable together, or not at all.
+  /// Runs a transaction: what `body` puts and deletes becomes durable together, or not at all.
   @discardableResult
   package func write(_ body: (borrowing KeyValueTransaction) throws -> Void) throws -> UInt64 {
     let transaction = try stores.beginTransaction()
@@ -54,7 +54,7 @@ package final class KeyValueStore: Sendable {
     return ticket.sequence
   }
 
-  /// Copies a value into `target`, verified; nil when there is none. Own snapshot.
+  /// Copies a value into `target`, verified; nil when there is none. Reads the newest version.
   @inline(__always)
   package func get(_ key: ByteView, into target: ByteBuffer) throws(StoreError) -> ByteView? {
     let (store, pin) = try stores.beginRead()
@@ -120,14 +120,14 @@ package final class KeyValueStore: Sendable {
 }
 
 extension KeyValueStore {
-  /// Puts a file with only what lives in this one's place, while reads and writes go on.
+  /// Compacts the file while reads and writes go on.
   package func compact(bytesPerSecond: Int? = nil, shouldGoOn: @escaping () -> Bool = { true }) throws(StoreError) {
     try stores.compact(KeyValueRewriter(), pace: Pace(bytesPerSecond: bytesPerSecond, shouldGoOn: shouldGoOn))
   }
 }
 
 extension KeyValueStore {
-  /// Moves a read-only store on; see `StoreSwitch.refresh`.
+  /// Refreshes a read-only store; see `StoreSwitch.refresh`.
   @discardableResult
   package func refresh() throws(StoreError) -> Bool { try stores.refresh() }
 }

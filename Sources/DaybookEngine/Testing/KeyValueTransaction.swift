@@ -24,7 +24,7 @@ package struct KeyValueTransaction: ~Copyable {
     try transaction.endOperation(start, kind: KeyValueApplier.Kind.delete, mayWait: true)
   }
 
-  /// What this transaction would read; nil when there is nothing under the key.
+  /// The value that this transaction sees; nil when there is none.
   package func get(_ key: ByteView) throws(StoreError) -> [UInt8]? {
     let value: ByteView?
     try transaction.flush()

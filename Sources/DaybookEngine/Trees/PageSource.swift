@@ -105,7 +105,9 @@ import Synchronization
 
   @inline(never)
   private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
-    if let reason = page.verify(salt: salt, offset: reference) { throw remembered(PageFault(offset: reference, reason: reason)) }
+    if let reason = page.verify(salt: salt, offset: reference) {
+      throw remembered(PageFault(offset: reference, reason: reason))
+    }
     // Safe: as in `page`.
     unsafe verified[index >> 6].bitwiseOr(1 << UInt64(index & 63), ordering: .relaxed)
   }
@@ -124,7 +126,9 @@ import Synchronization
     }
     let page = unsafe Page(target)
     if isChecked { return page }
-    if let reason = page.verify(salt: salt, offset: reference) { throw remembered(PageFault(offset: reference, reason: reason)) }
+    if let reason = page.verify(salt: salt, offset: reference) {
+      throw remembered(PageFault(offset: reference, reason: reason))
+    }
     unsafe buffered.keepPage(target, at: Int(reference))
     return page
   }

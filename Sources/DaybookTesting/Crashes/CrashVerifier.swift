@@ -73,7 +73,9 @@ struct CrashVerifier {
       let expected = found < expectation.history.count ? "\(expectation.history[found])" : "no such commit"
       throw CrashDeviation("commit \(found) shows \(state), expected \(expected)")
     }
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)") }
+    if database.lastRecovery.tellsOfDamage {
+      throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)")
+    }
     try checkTokens(database, found)
     return (found, state)
   }

@@ -188,7 +188,8 @@ import DaybookEngine
     guard finding == nil else { return }
     let frames = WrittenFrame.all(of: disk.bytes(of: Self.path) ?? []).map(\.description)
     finding = TailFinding(
-      message: message, seed: seed, operations: operations, call: callCount, choice: choice, corruption: corruption, frames: frames)
+      message: message, seed: seed, operations: operations, call: callCount, choice: choice, corruption: corruption,
+      frames: frames)
   }
 
   // MARK: tails
@@ -286,7 +287,9 @@ import DaybookEngine
         counts.unnoticed += 1
         let pin = try store.store.beginRead()
         defer { store.store.endRead(pin) }
-        if try store.store.check(pin).isClean { fail("reading throws \(error), and the check finds nothing", choice, corruption) }
+        if try store.store.check(pin).isClean {
+          fail("reading throws \(error), and the check finds nothing", choice, corruption)
+        }
       }
     } catch StoreError.corrupt(let lost) {
       counts.corrupt += 1
@@ -314,7 +317,9 @@ import DaybookEngine
     readOnly.isReadOnly = true
     do {
       let store = try KeyValueStore(Self.path, disk: image, options: readOnly)
-      guard store.store.recovery.lostSequences == lost else { return fail("a reader is not told what is lost", choice, corruption) }
+      guard store.store.recovery.lostSequences == lost else {
+        return fail("a reader is not told what is lost", choice, corruption)
+      }
       do {
         let (sequence, contents) = try Self.contents(store)
         guard UInt64(sequence) + 1 == lost.lowerBound, contents == history[sequence] else {

@@ -53,7 +53,9 @@ struct ProcessVerifier {
   }
 
   private func read(_ database: Database, floor: Int, _ what: String) throws -> Int {
-    if database.lastRecovery.tellsOfDamage { throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)") }
+    if database.lastRecovery.tellsOfDamage {
+      throw CrashDeviation("a crash was taken for corruption: \(database.lastRecovery)")
+    }
     let (sequence, state) = try CrashState.read(database)
     return try history.check(sequence, state, floor: floor) { what }
   }

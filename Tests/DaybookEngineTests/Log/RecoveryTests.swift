@@ -215,7 +215,7 @@ struct RecoveryTests {
     try store.close()
   }
 
-  @Test("a commit that was being written when a reader came by is not taken for corruption, however far the writer has got since")
+  @Test("a commit that was being written when a reader came by is not called corrupt, however far the writer has got since")
   func writtenMeanwhile() throws {
     let specimen = try Specimen.threeCommits(closing: true)
     let commit = try specimen.frames(.commit)[1]

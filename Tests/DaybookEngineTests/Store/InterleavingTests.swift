@@ -159,7 +159,7 @@ private final class Explorer: @unchecked Sendable {
       return
     }
     let isWhole = try store.contents(pinned.resume(pin), of: pinned) == states[pin.sequence]
-    pinned.rest(pin)
+    pinned.endRead(through: pin)
     pinned.end(pin)
     guard isWhole else { throw Deviation("a snapshot changed") }
     self.pin = nil

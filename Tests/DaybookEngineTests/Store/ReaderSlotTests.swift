@@ -143,7 +143,7 @@ struct ReaderSlotTests {
       old.endRead(pin)
       #expect(store.stores.storesInUse.count == 2)
       #expect(try store.contents(old.resume(snapshot), of: old) == ["a": [1]])
-      old.rest(snapshot)
+      old.endRead(through: snapshot)
       old.end(snapshot)
     }
     try readBesideCompaction()
@@ -173,7 +173,7 @@ struct ReaderSlotTests {
           let (current, snapshot) = try store.stores.beginSnapshot()
           defer { current.end(snapshot) }
           let pin = try current.resume(snapshot)
-          defer { current.rest(snapshot) }
+          defer { current.endRead(through: snapshot) }
           guard try store.contents(pin, of: current) == contents else { throw Deviation("a snapshot finds something else") }
         } else {
           guard store.store.lastSequence == 20 else { throw Deviation("a store of another sequence") }

@@ -364,7 +364,7 @@ struct StoreCompactionTests {
     try store.compact()
     try store.put("key 0", [9])
     #expect(try store.contents(old.resume(pin), of: old) == contents)
-    old.rest(pin)
+    old.endRead(through: pin)
     #expect(!old.isReleased)
     #expect(throws: StoreError.self) { try old.beginRead() }
     #expect(throws: StoreError.self) { try old.beginSnapshot() }

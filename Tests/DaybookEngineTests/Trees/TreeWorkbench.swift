@@ -275,7 +275,7 @@ struct TreeSurvey {
       // Cells of the page move when one of them is written.
       if InlineTree.isInline(roots[tree].reference) { roots[tree] = try root(of: tree, in: catalog) }
       _ = try rests[tree].withView {
-        try editor.encodeCatalogValue(roots: [roots[tree]], rest: $0, keyByteCount: key.count, into: value)
+        try editor.encodeCatalogValue(roots: [roots[tree]], ownerBytes: $0, keyByteCount: key.count, into: value)
       }
     } else {
       rests[tree].withView { CatalogValue.encode(roots: [roots[tree]], rest: $0, into: value) }
@@ -456,7 +456,7 @@ struct TreeSurvey {
     for tree in version.models.indices where version.catalog.reference != 0 {
       let cell = cells.keys.firstIndex(of: TreeWorkbench.cellKey(tree))
       guard let cell else { throw BrokenPromise("the catalog has lost tree \(tree)") }
-      let rest = cells.values[cell].withView { CatalogValue($0).rest.array }
+      let rest = cells.values[cell].withView { CatalogValue($0).ownerBytes.array }
       let root = try self.root(of: tree, in: version.catalog, source)
       try promise(rest == version.rests[tree], "what the catalog keeps about tree \(tree) has changed")
       let survey = try TreeSurvey(root, source, end: end)
@@ -507,7 +507,7 @@ func withViews<R>(_ lower: [UInt8]?, _ upper: [UInt8]?, _ body: (ByteView?, Byte
 
 extension CatalogValue {
   /// The value of a cell whose trees all have pages of their own.
-  static func encode(roots: [TreeRoot], rest: ByteView, into buffer: ByteBuffer) {
+  static func encode(roots: [TreeRoot], ownerBytes: ByteView, into buffer: ByteBuffer) {
     buffer.truncate(to: 0)
     appendHeader(rootCount: roots.count, ownerByteCount: ownerBytes.count, to: buffer)
     for root in roots { root.append(to: buffer) }
