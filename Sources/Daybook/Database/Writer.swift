@@ -152,7 +152,7 @@ final class WriteContext {
 
   @discardableResult
   func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
-    if OperationKind.addsData(kind) { store.noteAddition() }
+    if OperationKind.addsData(kind) { store.declareAddition() }
     do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 

@@ -147,7 +147,7 @@ extension Store {
     let isAlive = log.isAlive
     if hasWorked && isAlive {
       let covered = isMutant("cover-late-frames") ? log.writtenNumber.load(ordering: .acquiring) : target
-      log.noteSync(through: covered, offset: targetOffset)
+      log.didSync(through: covered, offset: targetOffset)
       shown = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(
         commitCount: commitCount.load(ordering: .acquiring), companionCount: companionCount, nanoseconds: duration)

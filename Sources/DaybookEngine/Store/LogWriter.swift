@@ -117,7 +117,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// A sync of commits has ended. Called with `syncMonitor`.
-  func noteSync(through number: UInt64, offset: UInt64) {
+  func didSync(through number: UInt64, offset: UInt64) {
     syncedOffset.store(offset, ordering: .releasing)
     durableThrough.store(max(durableThrough.load(ordering: .acquiring), number), ordering: .releasing)
   }

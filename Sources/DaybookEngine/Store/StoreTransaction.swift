@@ -169,7 +169,7 @@
   // Methods, because the layer above would check each use of the properties for exclusive access (row: record-insert).
 
   /// This transaction adds data: it leaves the reserve to transactions that only delete.
-  package func noteAddition() { addsData = true }
+  package func declareAddition() { addsData = true }
 
   /// The trees now name so many more bytes of operations.
   package func addLiveBytes(_ byteCount: Int) { liveByteCount &+= byteCount }
