@@ -420,7 +420,7 @@ struct PageTests {
     func reason(_ root: TreeRoot) -> PageFault.Reason? {
       var builder = PageBuilder(kind: Page.Kind.catalogLeaf)
       let value = ByteBuffer()
-      [1, 2, 3].withView { CatalogValue.encode(roots: [.empty, root], rest: $0, into: value) }
+      [1, 2, 3].withView { CatalogValue.encode(roots: [.empty, root], ownerBytes: $0, into: value) }
       let fits = builder.insert([1], value.view.array)
       #expect(fits)
       builder.page.sealChecksum(salt: 1, offset: 40960)

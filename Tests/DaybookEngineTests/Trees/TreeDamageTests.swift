@@ -26,7 +26,7 @@ struct TreeDamageTests {
         // More cells, so that the catalog has a branch.
         try Array("zone/x\(number)".utf8).withView { key in
           let value = ByteBuffer()
-          [UInt8](repeating: 1, count: 200).withView { CatalogValue.encode(roots: [.empty], rest: $0, into: value) }
+          [UInt8](repeating: 1, count: 200).withView { CatalogValue.encode(roots: [.empty], ownerBytes: $0, into: value) }
           _ = try bench.editor.put(key, value.view, in: &bench.catalog, asCatalog: true)
         }
       }
@@ -160,7 +160,7 @@ struct TreeDamageTests {
       }
     }
     let value = ByteBuffer()
-    [1, 2, 3].withView { CatalogValue.encode(roots: [root], rest: $0, into: value) }
+    [1, 2, 3].withView { CatalogValue.encode(roots: [root], ownerBytes: $0, into: value) }
     try cellKey.withView { (key) throws(PageFault) in
       _ = try editor.put(key, value.view, in: &catalog, asCatalog: true)
     }

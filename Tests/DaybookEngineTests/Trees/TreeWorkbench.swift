@@ -278,7 +278,7 @@ struct TreeSurvey {
         try editor.encodeCatalogValue(roots: [roots[tree]], ownerBytes: $0, keyByteCount: key.count, into: value)
       }
     } else {
-      rests[tree].withView { CatalogValue.encode(roots: [roots[tree]], rest: $0, into: value) }
+      rests[tree].withView { CatalogValue.encode(roots: [roots[tree]], ownerBytes: $0, into: value) }
     }
     try key.withView { key in
       _ = try editor.put(key, value.view, in: &catalog, asCatalog: true)
