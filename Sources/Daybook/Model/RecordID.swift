@@ -78,10 +78,7 @@ extension Record.ID: Codable {
     let zone = try container.decodeIfPresent(Zone.ID.self, forKey: .zone) ?? .default
     do throws(DatabaseError) {
       try self.init(existing: name, in: zone)
-    } catch {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
-    }
+    } catch { throw DecodingError(error, decoder) }
   }
 
   /// Encodes name and zone.

@@ -55,165 +55,33 @@ extension Float: RecordListElement {
   }
 }
 
-extension Int: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension Int8: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension Int16: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension Int32: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension Int64: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(self) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension UInt8: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension UInt16: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension UInt32: RecordListElement {
-  /// `.int`.
-  public var recordValue: Record.Value { .int(Int64(self)) }
-  /// Reads `.int` when it fits.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.ints`.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value { .ints(elements.map { Int64($0) }) }
-  /// Reads `.ints` when all fit.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension UInt: RecordListElement {
+extension RecordListElement where Self: FixedWidthInteger {
   /// `.int`; beyond `Int64.max` the nearest `.double`, which compares rightly but is refused as a field's value.
-  public var recordValue: Record.Value { Int64(exactly: self).map { .int($0) } ?? .double(Double(self)) }
-  /// Reads `.int` when it is not negative.
-  public init?(recordValue: Record.Value) {
+  @inlinable public var recordValue: Record.Value {
+    Int64(exactly: self).map { .int($0) } ?? .double(Double(self))
+  }
+  /// Reads `.int` when it fits.
+  @inlinable public init?(recordValue: Record.Value) {
     guard case .int(let number) = recordValue else { return nil }
     self.init(exactly: number)
   }
   /// `.int`, or `invalidArguments` beyond `Int64.max`.
-  public func checkedRecordValue() throws(DatabaseError) -> Record.Value {
+  @inlinable public func checkedRecordValue() throws(DatabaseError) -> Record.Value {
     guard let number = Int64(exactly: self) else { throw .numberTooLarge }
     return .int(number)
   }
-  /// `.ints`; beyond `Int64.max` the nearest `.doubles`, which are refused as a field's value.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value {
-    let numbers = elements.compactMap { Int64(exactly: $0) }
-    return numbers.count == elements.count ? .ints(numbers) : .doubles(elements.map { Double($0) })
+  /// `.ints`; when one is beyond `Int64.max` the nearest `.doubles`, which are refused as a field's value.
+  @inlinable public static func recordListValue(_ elements: [Self]) -> Record.Value {
+    var numbers: [Int64] = []
+    numbers.reserveCapacity(elements.count)
+    for element in elements {
+      guard let number = Int64(exactly: element) else { return .doubles(elements.map { Double($0) }) }
+      numbers.append(number)
+    }
+    return .ints(numbers)
   }
-  /// Reads `.ints` when none is negative.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension UInt64: RecordListElement {
-  /// `.int`; beyond `Int64.max` the nearest `.double`, which compares rightly but is refused as a field's value.
-  public var recordValue: Record.Value { Int64(exactly: self).map { .int($0) } ?? .double(Double(self)) }
-  /// Reads `.int` when it is not negative.
-  public init?(recordValue: Record.Value) {
-    guard case .int(let number) = recordValue else { return nil }
-    self.init(exactly: number)
-  }
-  /// `.int`, or `invalidArguments` beyond `Int64.max`.
-  public func checkedRecordValue() throws(DatabaseError) -> Record.Value {
-    guard let number = Int64(exactly: self) else { throw .numberTooLarge }
-    return .int(number)
-  }
-  /// `.ints`; beyond `Int64.max` the nearest `.doubles`, which are refused as a field's value.
-  public static func recordListValue(_ elements: [Self]) -> Record.Value {
-    let numbers = elements.compactMap { Int64(exactly: $0) }
-    return numbers.count == elements.count ? .ints(numbers) : .doubles(elements.map { Double($0) })
-  }
-  /// Reads `.ints` when none is negative.
-  public static func elements(ofRecordList value: Record.Value) -> [Self]? { wholeNumbers(of: value) }
-}
-
-extension FixedWidthInteger {
-  /// The elements of a list of whole numbers; nil when one does not fit.
-  fileprivate static func wholeNumbers(of value: Record.Value) -> [Self]? {
+  /// Reads `.ints` when all fit.
+  @inlinable public static func elements(ofRecordList value: Record.Value) -> [Self]? {
     guard case .ints(let list) = value else { return nil }
     var result: [Self] = []
     result.reserveCapacity(list.count)
@@ -225,8 +93,19 @@ extension FixedWidthInteger {
   }
 }
 
+extension Int: RecordListElement {}
+extension Int8: RecordListElement {}
+extension Int16: RecordListElement {}
+extension Int32: RecordListElement {}
+extension Int64: RecordListElement {}
+extension UInt: RecordListElement {}
+extension UInt8: RecordListElement {}
+extension UInt16: RecordListElement {}
+extension UInt32: RecordListElement {}
+extension UInt64: RecordListElement {}
+
 extension DatabaseError {
-  fileprivate static var numberTooLarge: DatabaseError {
+  @usableFromInline static var numberTooLarge: DatabaseError {
     DatabaseError(.invalidArguments, "A whole number above 9223372036854775807 cannot be stored.")
   }
 }

@@ -71,10 +71,7 @@ extension Zone.ID: Codable {
     let owner = try container.decodeIfPresent(String.self, forKey: .owner)
     do throws(DatabaseError) {
       try self.init(name, owner: owner)
-    } catch {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
-    }
+    } catch { throw DecodingError(error, decoder) }
   }
 
   /// Encodes name and owner.
