@@ -77,9 +77,9 @@ extension BenchmarkLoops {
     var sum: UInt64 = 0
     for step in 0..<count {
       workload.makeKey(workload.pick(step, among: keyCount, round: round), into: wanted)
-      var isValid = try cursor.seek(wanted.view)
+      try cursor.start(at: wanted.view)
       var left = length
-      while isValid {
+      while left > 0, try cursor.next() {
         cursor.touchAhead(placeAt: 0)
         cursor.key(into: key)
         let bytes = cursor.value
@@ -92,8 +92,6 @@ extension BenchmarkLoops {
         target.count = Int(place.byteCount)
         sum &+= ends(of: target.view) &+ UInt64(key.count)
         left -= 1
-        if left == 0 { break }
-        isValid = try cursor.next()
       }
     }
     return sum

@@ -14,20 +14,7 @@ package struct BenchmarkLoops: Sendable {
 
   /// Puts keys that are new, `perTransaction` in each transaction.
   package func load(_ numbers: Range<UInt64>, perTransaction: Int) throws {
-    let key = ByteBuffer(capacity: 64)
-    let value = ByteBuffer(capacity: 256)
-    var next = numbers.lowerBound
-    while next < numbers.upperBound {
-      let end = min(next + UInt64(perTransaction), numbers.upperBound)
-      try store.write { transaction in
-        for number in next..<end {
-          workload.makeKey(number, into: key)
-          workload.makeValue(number, round: 0, into: value)
-          try transaction.put(key.view, value.view)
-        }
-      }
-      next = end
-    }
+    try put(numbers, round: 0, isAscending: false, perTransaction: perTransaction)
   }
 
   /// Puts new values for random keys among the first `keyCount`, `perTransaction` in each transaction.

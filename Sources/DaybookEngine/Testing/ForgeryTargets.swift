@@ -144,12 +144,10 @@ extension Forgery {
     var cursor = editor.reader.cursor(in: root)
     // Keys ascend from leaf to leaf, so no walk visits more leaves than the file has.
     var leafBound = pageLimit * Page.byteCount / 10
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       leafBound -= 1
       precondition(leafBound >= 0, "a walk visits more records than the file can hold")
       cursor.key(into: key)
-      isValid = try cursor.next()
     }
     while position + 3 <= steps.count {
       let step = steps[position]

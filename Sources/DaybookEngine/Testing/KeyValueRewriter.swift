@@ -4,14 +4,12 @@ struct KeyValueRewriter: Rewriter {
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
     let buffer = ByteBuffer()
     var cursor = pin.reader.cursor(in: pin.root(0))
-    var isValid = try moved { () throws(PageFault) in try cursor.first() }
-    while isValid {
+    while try moved({ () throws(PageFault) in try cursor.next() }) {
       cursor.touchAhead(placeAt: 0)
       let place = try KeyValueStore.place(cursor.value)
       let operation = try source.copyOperation(at: place, end: pin.end, into: buffer)
       try writer.append(Operation.payload(operation), kind: KeyValueApplier.Kind.put)
       try writer.pause()
-      isValid = try moved { () throws(PageFault) in try cursor.next() }
     }
   }
 

@@ -108,13 +108,11 @@ package final class KeyValueStore: Sendable {
     var cursor = pin.reader.cursor(in: pin.root(0))
     let buffer = ByteBuffer()
     let key = ByteBuffer()
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       cursor.touchAhead(placeAt: 0)
       cursor.key(into: key)
       let value = try KeyValueStore.copyValue(at: cursor.value, store, end: pin.end, keyByteCount: key.count, into: buffer)
       try body(key.view, value)
-      isValid = try cursor.next()
     }
   }
 }

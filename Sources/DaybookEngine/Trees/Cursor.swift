@@ -2,6 +2,10 @@ import Synchronization
 
 /// Walks a tree in key order, both ways.
 ///
+///     var cursor = reader.cursor(in: root)          in front of the first record
+///     try cursor.start(at: key)                     or in front of the first whose key is not below a key
+///     while try cursor.next() { … cursor.value … }
+///
 /// A cursor is on a record, before the first, or behind the last. It reads one version; a transaction that changes the tree
 /// makes a new cursor afterwards. The leaf under the cursor is kept apart from the path of branches above it, so a step inside
 /// a leaf is one addition and one comparison (row: scan).
@@ -28,6 +32,16 @@ package struct Cursor {
   private var leafCellCount = 0
   private var index = 0
   private(set) package var isValid = false
+  /// What `next` does where the cursor is on no record.
+  private var entry = Entry.first
+  private enum Entry {
+    /// Goes to the first record: nobody has moved the cursor yet.
+    case first
+    /// Stays where `start` has searched.
+    case found
+    /// Nothing: the walk has ended.
+    case none
+  }
 
   init(reader: TreeReader, root: TreeRoot) {
     self.reader = reader
@@ -74,14 +88,34 @@ package struct Cursor {
     return try last()
   }
 
+  /// Moves in front of the first record whose key is not below `key`: `next` goes there.
+  package mutating func start(at key: ByteView) throws(PageFault) {
+    if try seek(key) { entry = .found }
+    isValid = false
+  }
+
+  /// Moves to the next record, from a new cursor to the first; false behind the last.
   @discardableResult
   @inline(__always)
   package mutating func next() throws(PageFault) -> Bool {
-    if !isValid { return false }
+    if !isValid { return try enter() }
     index &+= 1
     return index < leafCellCount ? true : try advance()
   }
 
+  @inline(never)
+  private mutating func enter() throws(PageFault) -> Bool {
+    switch entry {
+    case .first: return try first()
+    case .found:
+      entry = .none
+      isValid = true
+      return true
+    case .none: return false
+    }
+  }
+
+  /// Moves to the record before; false, and on no record, in front of the first.
   @discardableResult
   package mutating func previous() throws(PageFault) -> Bool {
     if !isValid { return false }
@@ -182,6 +216,7 @@ package struct Cursor {
   private mutating func rootPage() throws(PageFault) -> Page? {
     path.removeAll(keepingCapacity: true)
     isValid = false
+    entry = .none
     reference = root.reference
     return reference == 0 ? nil : try reader.source.rootPage(reference, end: reader.end)
   }

@@ -40,6 +40,34 @@ struct TreeModelTests {
     #expect(trial.mostInline > 1)
   }
 
+  @Test("a walk begins at the first record or at a key, and ends once")
+  func walks() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    func walk(_ cursor: inout Cursor) throws -> [[UInt8]] {
+      let key = ByteBuffer()
+      var keys: [[UInt8]] = []
+      while try cursor.next() {
+        cursor.key(into: key)
+        keys.append(key.view.array)
+      }
+      #expect(try !cursor.next() && !cursor.isValid)
+      return keys
+    }
+    var empty = bench.editor.reader.cursor(in: bench.roots[0])
+    #expect(try walk(&empty).isEmpty)
+    let keys = (0..<900).map { [1, UInt8($0 >> 8), UInt8($0 & 255)] }
+    for key in keys { try bench.put(key, key) }
+    var cursor = bench.editor.reader.cursor(in: bench.roots[0])
+    #expect(try walk(&cursor) == keys)
+    for (start, first) in [(keys[0], 0), (keys[255], 255), (keys[255] + [0], 256), (keys[899] + [0], 900), ([9], 900)] {
+      try start.withView { try cursor.start(at: $0) }
+      #expect(!cursor.isValid)
+      #expect(try walk(&cursor) == Array(keys[first...]))
+    }
+    try cursor.last()
+    #expect(try !cursor.next())
+  }
+
   @Test("a page whose neighbours went away splits, though its cells grow without their prefix")
   func splitAfterNeighboursLeft() throws {
     let bench = try TreeWorkbench(treeCount: 1)
