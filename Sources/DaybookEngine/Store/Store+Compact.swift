@@ -224,14 +224,14 @@ extension Store {
       if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, rewriter, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
       try target.writeLeastLength()
-      if !isMutant("skip-compaction-sync") { try Store.mapped { () throws(DiskFailure) in try target.file.sync(.full) } }
+      if !isMutant("skip-compaction-sync") { try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) } }
       // Readers in other processes that switch to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
       do {
         guard try disk.identity(of: path) == file.identity else {
           throw StoreError.refused(reason: "the database's name leads to another file")
         }
-      } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+      } catch { throw StoreError(diskOrStore: error) }
       try checkOnlyName()
       try takeOnAttributes(target)
       let frame = ByteBuffer(capacity: 256)
@@ -262,7 +262,7 @@ extension Store {
 
   /// Gives the new file the present rights: some may have been taken away since it was made.
   private func takeOnAttributes(_ target: Store) throws(StoreError) {
-    try Store.mapped { () throws(DiskFailure) in
+    try Store.onDisk { () throws(DiskFailure) in
       let attributes = try file.attributes()
       if try target.file.attributes() != attributes { try target.file.setAttributes(attributes) }
     }

@@ -42,7 +42,7 @@ extension Store {
       header.leastByteCount = log.tail.offset
       let page = header.encoded()
       // If that fails, the file gets no name.
-      try Store.mapped { () throws(DiskFailure) in try file.write(page.view, at: 0) }
+      try Store.onDisk { () throws(DiskFailure) in try file.write(page.view, at: 0) }
     }
   }
 
@@ -51,7 +51,7 @@ extension Store {
     let isDamaged: Bool
     do {
       isDamaged = try Store.withFirstPage(of: file, options) { ClosedLength.isDamaged($0, salt: header.salt) }
-    } catch { throw .disk(error as! DiskFailure) }
+    } catch { throw StoreError(diskOrStore: error) }
     if isDamaged {
       result.remarks.append(
         .init(offset: UInt64(ClosedLength.offset), message: "the length of the last close does not match its checksum"))

@@ -61,7 +61,7 @@ extension Store {
         throw StoreError.moved(.otherFile)
       }
       reader = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
-    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    } catch { throw StoreError(diskOrStore: error) }
     let plan = try planOfOthers(in: reader, hold)
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
     log.zerosEnd.store(reader.end, ordering: .relaxed)

@@ -26,7 +26,7 @@ extension Store {
   private static func openFile(
     _ path: String, _ made: (any DiskFile)?, disk: any Disk
   ) throws(StoreError) -> any DiskFile {
-    try mapped { () throws(DiskFailure) in
+    try onDisk { () throws(DiskFailure) in
       guard let made, !isMutant("open-any-made-file") else { return try disk.open(path, .readWrite) }
       let file = try disk.folder(holding: path).open(lastName(of: path), .readWrite)
       if file.identity == made.identity { return file }
@@ -47,7 +47,7 @@ extension Store {
       // The name may lead elsewhere by now, and pages of this file would be written there.
       guard opened.identity == file.identity else { throw .refused(reason: "the database's name leads to another file") }
       let log = try log(of: file, header, options)
-      var plan = try mapped { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
+      var plan = try onDisk { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
       plan.compare(with: header, fileEnd: log.end)
       let store = try Store(
         path: name, header: header, options: options, disk: disk, file: file, backgroundFile: opened,
@@ -78,17 +78,17 @@ extension Store {
   private static func openForReading(
     _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
-    let file = try mapped { () throws(DiskFailure) in try disk.open(path, .readOnly) }
+    let file = try onDisk { () throws(DiskFailure) in try disk.open(path, .readOnly) }
     do throws(StoreError) {
       // Take the readers' lock before reading the size: a writer trims only when nobody reads.
       try lockReaders(file, options)
       let header = try readHeader(file, options)
       // A shared lock on the writer's byte is granted when there is no writer.
-      let isAlone = try mapped { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
+      let isAlone = try onDisk { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       var holdsWriterByte = isAlone
       defer { if holdsWriterByte { file.unlock(.writer) } }
       let log = try log(of: file, header, options)
-      var plan = try mapped { () throws(DiskFailure) in
+      var plan = try onDisk { () throws(DiskFailure) in
         try isAlone ? log.plan() : RecoveryPlan.besideWriter { () throws(DiskFailure) in try log.plan() }
       }
       // Before the plan is limited to what a live writer has proven, which may be less than a close has made durable.
@@ -97,10 +97,10 @@ extension Store {
       if isAlone {
         // What nothing proves durable may still be lost: first make it durable, then show it.
         if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
-          try mapped { () throws(DiskFailure) in try makeDurable(plan, log: log, of: file, at: path, disk: disk) }
+          try onDisk { () throws(DiskFailure) in try makeDurable(plan, log: log, of: file, at: path, disk: disk) }
         }
       } else if !isMutant("read-beyond-proof") {
-        try mapped { () throws(DiskFailure) in try plan.cut(to: log) }
+        try onDisk { () throws(DiskFailure) in try plan.cut(to: log) }
       }
       let store = try Store(
         path: path, header: header, options: options, disk: disk, file: file, backgroundFile: file,
@@ -131,7 +131,7 @@ extension Store {
     if isMutant("lock-not-taken") { return }
     let start = SystemClock.monotonicNanoseconds()
     while true {
-      if try mapped({ () throws(DiskFailure) in try file.tryLock(.readers, .shared) }) { return }
+      if try onDisk({ () throws(DiskFailure) in try file.tryLock(.readers, .shared) }) { return }
       if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds { throw .locked(path: file.path) }
       SystemClock.sleep(nanoseconds: 1_000_000)
     }
@@ -194,12 +194,13 @@ extension Store {
   private static func log(
     of file: any DiskFile, _ header: FileHeader, _ options: StoreOptions
   ) throws(StoreError) -> LogReader {
-    try mapped { () throws(DiskFailure) in
+    try onDisk { () throws(DiskFailure) in
       try log(of: file, header, byteCount: try file.byteCount(), options)
     }
   }
 
-  static func mapped<R>(_ body: () throws(DiskFailure) -> R) throws(StoreError) -> R {
+  /// Carries out calls of the disk; their failure becomes `.disk`.
+  static func onDisk<R>(_ body: () throws(DiskFailure) -> R) throws(StoreError) -> R {
     do { return try body() } catch { throw .disk(error) }
   }
 

@@ -88,7 +88,7 @@ extension Store {
   /// Handles commits behind the last published one that nothing proves durable. Either a live writer will prove them, or their
   /// writer has died, and an open makes them durable before anyone sees them.
   private func showWhatNobodyProves(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
-    guard try Store.mapped({ () throws(DiskFailure) in try file.tryLock(.writer, .shared) }) else { return false }
+    guard try Store.onDisk({ () throws(DiskFailure) in try file.tryLock(.writer, .shared) }) else { return false }
     var holdsWriterByte = true
     defer { if holdsWriterByte { file.unlock(.writer) } }
     let reader = try readerOfFile()
@@ -112,7 +112,7 @@ extension Store {
   }
 
   private func readerOfFile() throws(StoreError) -> LogReader {
-    try Store.mapped { () throws(DiskFailure) in
+    try Store.onDisk { () throws(DiskFailure) in
       try Store.log(of: file, header, byteCount: try file.byteCount(), options)
     }
   }
@@ -124,7 +124,7 @@ extension Store {
     do {
       guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
       plan = try reader.plan(continuing: place, provenThrough: proven)
-    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    } catch { throw StoreError(diskOrStore: error) }
     if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
     return plan
   }
@@ -144,7 +144,7 @@ extension Store {
       let written = plan.lastSequence
       try plan.cut(to: reader)
       return (reader, plan, written)
-    } catch let error as StoreError { throw error } catch { throw .disk(error as! DiskFailure) }
+    } catch { throw StoreError(diskOrStore: error) }
   }
 
   /// Applies the commits of a plan, all of them durable, publishes them and tells listeners.

@@ -10,17 +10,17 @@ extension Store {
     // A reader that was alone admits writers before it replays; what they append is not part of its plan.
     var log = whole
     if options.isReadOnly, !isBesideWriter {
-      log = try Store.mapped { () throws(DiskFailure) in
+      log = try Store.onDisk { () throws(DiskFailure) in
         try Store.log(of: file, header, byteCount: Int(min(first.end.offset, whole.end)), options)
       }
     }
     if plan.tellsOfDamagedPage && !isBesideWriter {
-      let rebuilt = try Store.mapped { () throws(DiskFailure) in try log.planFromStart() }
+      let rebuilt = try Store.onDisk { () throws(DiskFailure) in try log.planFromStart() }
       // For a reader, trees with a damaged page are better than a log that stops at a damaged commit.
       if case .corrupt = rebuilt.ending, options.isReadOnly {} else { plan = rebuilt }
     }
     func look(_ body: () throws(DiskFailure) -> RecoveryPlan) throws(StoreError) -> RecoveryPlan {
-      try Store.mapped { () throws(DiskFailure) in try isBesideWriter ? RecoveryPlan.besideWriter(body) : body() }
+      try Store.onDisk { () throws(DiskFailure) in try isBesideWriter ? RecoveryPlan.besideWriter(body) : body() }
     }
     while true {
       // How the log ends behind that was found before.
@@ -33,7 +33,7 @@ extension Store {
       } catch .page where plan.basis == .olderCheckpoint {
         plan = try look { () throws(DiskFailure) in try log.planFromStart() }
       }
-      if isBesideWriter { try Store.mapped { () throws(DiskFailure) in try plan.cut(to: log) } }
+      if isBesideWriter { try Store.onDisk { () throws(DiskFailure) in try plan.cut(to: log) } }
       source.firstFault.withLock { $0 = nil }
     }
     withTurnForBackground { hold in self.log.begin(at: plan, hold) }
@@ -51,7 +51,7 @@ extension Store {
       let end = plan.end.offset
       recovery.discardedByteCount = whole.contentEnd(from: end) - min(end, whole.end)
     }
-    try Store.mapped { () throws(DiskFailure) in try whole.checkRead() }
+    try Store.onDisk { () throws(DiskFailure) in try whole.checkRead() }
     if case .corrupt(let lost) = plan.ending {
       recovery.lostSequences = lost
       recovery.discardedByteCount = 0
