@@ -1,4 +1,4 @@
-/// A child process that runs a closure, for tests of what a fork leaves of a database.
+/// Runs a closure in a child process, for tests of `fork` with open databases.
 
 #if canImport(Darwin)
   import Darwin
@@ -8,8 +8,8 @@
   import Glibc
 #endif
 
-/// Splits the process in two; 0 in the child. Only the calling thread goes on there. Looked up by name, because Swift does not
-/// import it: a child may call little more than `_exit`.
+/// `fork`: returns 0 in the child, where only the calling thread goes on. Looked up by name, because Swift does not import it.
+/// A child may call little more than `_exit`.
 package func forkProcess() -> Int32 {
   guard let symbol = unsafe dlsym(nil, "fork") else { return -1 }
   // Safe: the manual page has the function with exactly this type.
@@ -17,13 +17,13 @@ package func forkProcess() -> Int32 {
   return fork()
 }
 
-/// Ends a child without anything that a program does when it exits.
+/// Ends a child without the work that a program does when it exits.
 package func exitChild(_ code: Int32) -> Never { _exit(code) }
 
 /// Ends a child that hangs.
 package func limitChild(seconds: UInt32) { _ = alarm(seconds) }
 
-/// What `waitpid` says of a child: 0 when it has ended with 0.
+/// The status that `waitpid` returns for a child: 0 when it ended with 0.
 package func waitForChild(_ process: Int32) -> Int32 {
   var status: Int32 = -1
   // Safe: the number outlives the call.

@@ -1,7 +1,7 @@
 import DaybookEngine
 import Synchronization
 
-/// A disk that hands every call to another one and counts what costs: writes, syncs of files, syncs of directories.
+/// A disk that forwards every call to another one and counts the expensive ones: writes, syncs of files, syncs of directories.
 package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package let disk: Base
   private let counts = DiskCounts()

@@ -1,24 +1,24 @@
 /// One moment of a simulated disk, prepared for many crashes.
 ///
-/// A search asks for thousands of ways in which the power fails at the same call, and nearly all of them leave what was
-/// seen before. What they have in common is listed once here: pending units, old and new hashes of the sectors in question, the
-/// names. The fingerprint of an image is then added up without making it:
+/// A search tries thousands of power failures at the same call, and nearly all of them leave an image that was seen before.
+/// What they have in common is computed once: pending units, old and new hashes of their sectors, the names. The fingerprint of
+/// an image is then added up without making the image:
 ///
 ///     file     sum of the hashes of all its sectors as programs see them
 ///              − new + old for each sector that does not arrive, that is torn, or that the size cuts
 ///     disk     sum over the names of (hash of the name, file), and over the directories
 ///
-/// Always true: the fingerprint of a choice is that of the image which the choice makes. Both draw the same random numbers in
-/// the same order. Valid until the next call of the disk; for one thread.
+/// Always true: the fingerprint of a choice is that of the image that the choice makes, because both draw the same random
+/// numbers in the same order. Valid until the next call of the disk; for one thread.
 import DaybookEngine
 
 @safe package final class CrashMoment {
   package let pending: PendingChanges
   private let disk: SimulatedDisk
   private let contents: [ContentMoment]
-  /// What arrives for the names asked for last: a search changes them seldom.
+  /// What arrives for the last choice of names, which a search seldom changes.
   private var arrival: Arrival?
-  /// The fingerprints of the files under the choice at hand, and which of them a choice can change.
+  /// The fingerprints of the files for the present choice, and which of them a choice can change.
   private var fingerprints: [UInt64]
   private let unsettled: [Int]
   /// Room for two sectors.
@@ -115,7 +115,7 @@ private final class ContentMoment {
     /// The unit that it arrives with; nil when it cannot arrive.
     let unit: Int?
     let newHash: UInt64
-    /// Of the bytes that were saved, or of zeros where none were.
+    /// The hash of the saved bytes, or of zeros if none were saved.
     let oldHash: UInt64
     let wasWritten: Bool
   }
@@ -126,7 +126,7 @@ private final class ContentMoment {
   private let uncertain: [Sector]
   /// Sums of the hashes of all sectors before a number.
   private let sums: [UInt64]
-  /// The fingerprint of a file that no choice changes; nothing is drawn for it.
+  /// The fingerprint of a file that no choice changes; no random numbers are drawn for it.
   let settledFingerprint: UInt64?
 
   init(_ content: SimulatedContent, firstUnit: Int) {
@@ -149,7 +149,7 @@ private final class ContentMoment {
     var uncertain: [Sector] = []
     let old = ByteBuffer(capacity: content.sectorByteCount)
     var run = 0
-    // Without garbage nothing is drawn.
+    // Without garbage no random numbers are drawn.
     var generator = SeededGenerator(seed: 0)
     for number in sectors {
       while run < runs.count, runs[run].upperBound <= number { run += 1 }
@@ -179,7 +179,8 @@ private final class ContentMoment {
       byteCount: byteCount(choice.size), unwritten: unwritten, &generator)
   }
 
-  /// The fingerprint of that image. Sectors are drawn for in the same order: those that do not arrive, then the torn one.
+  /// The fingerprint of the image. Random numbers are drawn in the same order: for sectors that do not arrive, then for the
+  /// torn one.
   func fingerprint(
     _ choice: CrashChoice, _ unwritten: RecycledSpace, _ scratch: ByteBuffer, _ generator: inout SeededGenerator
   ) -> UInt64 {
@@ -259,8 +260,8 @@ enum Fingerprint {
 }
 
 extension SimulatedContent {
-  /// A number that tells contents apart, as programs see them: the sum of the hashes of its sectors, the last one as if zeros
-  /// followed, mixed with its size.
+  /// A number for the content as programs see it: the sum of the hashes of its sectors, the last one padded with zeros, mixed
+  /// with its size.
   var fingerprint: UInt64 {
     let (wholeCount, rest) = byteCount.quotientAndRemainder(dividingBy: sectorByteCount)
     var sum: UInt64 = 0

@@ -2,14 +2,14 @@ import DaybookEngine
 
 /// The engine without records: raw keys and values in one file, in the order of the keys' bytes.
 ///
-/// For benchmarks, and for tests that compare engines; applications use `Database`. One process writes at a time, any
-/// thread reads, and what is read was verified. A key has at most 1,024 bytes.
+/// For benchmarks, and for tests that compare engines; applications use `Database`. One process writes at a time, any thread
+/// may read, and every read is verified. A key has at most 1,024 bytes.
 public final class EngineStore: Sendable {
   /// What a commit waits for.
   public enum Durability: Sendable {
-    /// The disk has it.
+    /// Until the disk has it.
     case full
-    /// Nothing; the disk gets it in the background.
+    /// Nothing; it is synced in the background.
     case relaxed
   }
 
@@ -19,10 +19,10 @@ public final class EngineStore: Sendable {
 
   /// Opens the store at a path, and creates it when there is none.
   /// - Parameters:
-  ///   - isReadOnly: beside another that writes, or instead of one.
-  ///   - compactsItself: in the background, when the file is much larger than what lives in it.
+  ///   - isReadOnly: whether it only reads, beside a process that writes or alone.
+  ///   - compactsItself: whether it compacts in the background when the file is much larger than its live bytes.
   ///   - pageCacheByteCount: reads the file through a cache of this size instead of mapping it.
-  ///   - logBudgetByteCount: bytes of log between checkpoints, instead of a budget that follows the size of the trees.
+  ///   - logBudgetByteCount: bytes of log between checkpoints, instead of a budget based on the size of the trees.
   public init(
     path: String, durability: Durability = .full, isReadOnly: Bool = false, compactsItself: Bool = false,
     pageCacheByteCount: Int? = nil, logBudgetByteCount: Int? = nil
@@ -45,22 +45,22 @@ public final class EngineStore: Sendable {
     loops = BenchmarkLoops(store)
   }
 
-  /// Makes everything durable and gives the file back.
+  /// Makes everything durable and releases the file.
   public func close() throws(EngineStoreError) {
     do { try store.close() } catch { throw EngineStoreError(error, path: path) }
   }
 
-  /// Writes the pages that changed into the file.
+  /// Writes a checkpoint.
   public func checkpoint() throws(EngineStoreError) {
     do { try store.store.checkpoint() } catch { throw EngineStoreError(error, path: path) }
   }
 
-  /// Makes the file anew with only what lives in it, while reads and writes go on.
+  /// Compacts the file while reads and writes go on.
   public func compact() throws(EngineStoreError) {
     do { try store.compact() } catch { throw EngineStoreError(error, path: path) }
   }
 
-  /// Bytes of the file, and how many of them are needed.
+  /// Bytes of the file, and how many of them are live.
   public func byteCounts() throws(EngineStoreError) -> (file: Int, live: Int) {
     do {
       let (current, pin) = try store.stores.beginRead()
@@ -69,7 +69,7 @@ public final class EngineStore: Sendable {
     } catch { throw EngineStoreError(error, path: path) }
   }
 
-  /// Bytes of log that the open has applied.
+  /// Bytes of log that the open has replayed.
   public var replayedByteCount: Int { Int(clamping: store.store.recovery.replayedByteCount) }
 
   /// The number of keys.
@@ -90,7 +90,7 @@ public final class EngineStore: Sendable {
   /// Puts one value, in a commit of its own.
   public func put(_ key: [UInt8], _ value: [UInt8]) throws { try write([.put(key, value)]) }
 
-  /// Deletes one key, in a commit of its own; one that is not there is no error.
+  /// Deletes one key, in a commit of its own; a missing key is not an error.
   public func delete(_ key: [UInt8]) throws { try write([.delete(key)]) }
 
   /// One step of a transaction.
@@ -101,7 +101,7 @@ public final class EngineStore: Sendable {
     case delete(_ key: [UInt8])
   }
 
-  /// Puts and deletes in one commit: all of it is kept, or nothing.
+  /// Puts and deletes in one commit: either all of it takes effect, or nothing.
   public func write(_ changes: [Change]) throws {
     do {
       try store.write { transaction in
@@ -130,7 +130,7 @@ public final class EngineStore: Sendable {
   }
 }
 
-/// What the engine threw, in words.
+/// An error of the engine, in words.
 public struct EngineStoreError: Error, CustomStringConvertible {
   /// The file.
   public let path: String
@@ -142,7 +142,7 @@ public struct EngineStoreError: Error, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The engine's errors in this one; errors of the caller's closures as they are.
+  /// Wraps the engine's errors in this one; errors of the caller's closures stay as they are.
   static func translating(_ error: any Error, path: String) -> any Error {
     (error as? StoreError).map { EngineStoreError($0, path: path) } ?? error
   }
@@ -153,7 +153,7 @@ public struct EngineStoreError: Error, CustomStringConvertible {
 
 /// Benchmark loops that run inside the engine's module; keys and values are computed from their numbers.
 extension EngineStore {
-  /// The key with a number, so that a benchmark can give the same ones to other engines.
+  /// The key with a number, so that a benchmark can use the same keys with other engines.
   public static func benchmarkKey(_ number: UInt64) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 64)
     BenchmarkWorkload().makeKey(number, into: buffer)
@@ -182,7 +182,7 @@ extension EngineStore {
     try loops.update(count, among: keyCount, round: round, perTransaction: perTransaction)
   }
 
-  /// Durable commits of one new key each until the time is over: when each began and how long it took, in nanoseconds.
+  /// Durable commits of one new key each until the time is over. Returns when each began and how long it took, in nanoseconds.
   public func benchmarkLatencies(
     from first: UInt64, nanoseconds: UInt64
   ) throws -> [(start: UInt64, duration: UInt64)] {

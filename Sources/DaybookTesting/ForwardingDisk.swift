@@ -1,12 +1,12 @@
 import DaybookEngine
 
-/// A disk that hands every call to another one, for those that change a few of them or count.
+/// A disk that forwards every call to another one, for disks that change or count a few of them.
 package protocol ForwardingDisk: Disk {
   associatedtype Base: Disk
   var disk: Base { get }
 }
 
-/// A file that hands every call to another one.
+/// A file that forwards every call to another one.
 package protocol ForwardingFile: DiskFile {
   var file: any DiskFile { get }
 }
@@ -17,7 +17,7 @@ extension ForwardingFile {
   package func byteCount() throws(DiskFailure) -> Int { try file.byteCount() }
   package func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) { try file.write(bytes, at: offset) }
   package func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
-    // Safe: the caller's word, handed on.
+    // Safe: the caller vouches for the memory.
     unsafe try file.read(into: target, count: count, at: offset)
   }
   package func sync(_ level: SyncLevel) throws(DiskFailure) { try file.sync(level) }

@@ -2,8 +2,8 @@ import Daybook
 import DaybookEngine
 import Foundation
 
-/// Forged files: a sound small database and a list of edits, or the fuzzer's own log behind a sound header. Sealed again,
-/// unless the input asks for broken checksums.
+/// Forged files: a valid small database with a list of edits, or the fuzzer's own log behind a valid header. Checksums are
+/// corrected, unless the input asks for broken ones.
 ///
 ///     byte 0    & 3: 0 the rest is the file, as it is; 1 the rest is the log behind a sound header, sealed;
 ///                    2 edits of a sound database, sealed; 3 the same, and then edits that stay broken
@@ -11,7 +11,7 @@ import Foundation
 ///     edits     {u8 operation, u8 frame, u16 offset in the frame, then what the operation needs}
 package enum FuzzForging {
   package static func image(_ input: [UInt8]) -> [UInt8] {
-    // Nothing is the first input of all, whose way through the code is not counted: making the databases is nobody's merit.
+    // The empty input comes first, and its coverage does not count: use it to make the databases.
     if input.isEmpty { _ = (bases, smallBases) }
     var input = FuzzInput(input)
     let mode = input.byte()
@@ -36,7 +36,7 @@ package enum FuzzForging {
     }
   }
 
-  /// An image under edits, and where its frames begin: looked for again only behind an edit that may have changed that.
+  /// An image under edits, and where its frames begin: searched again only after an edit that may have changed that.
   private struct Draft {
     private(set) var image: [UInt8]
     private var knownFrames: [Int]?
@@ -58,7 +58,7 @@ package enum FuzzForging {
       return min(frames[frame] + input.number() % max(1, end - frames[frame]), image.count - 1)
     }
 
-    /// Whatever lies behind the end of the image is left out.
+    /// Bytes behind the end of the image are left out.
     mutating func set(_ bytes: [UInt8], at offset: Int) {
       let count = min(bytes.count, image.count - offset)
       if !isPayload(offset..<offset + count) { knownFrames = nil }
@@ -70,8 +70,8 @@ package enum FuzzForging {
       knownFrames = nil
     }
 
-    /// Whether a range lies in the payload of one frame, whose bytes say nothing of where frames are. Behind the last frame any
-    /// bytes may be another one's.
+    /// Whether a range lies in the payload of one frame, whose bytes do not affect where frames are. Behind the last frame, any
+    /// bytes may form another frame.
     private func isPayload(_ range: Range<Int>) -> Bool {
       guard let knownFrames, let index = knownFrames.lastIndex(where: { $0 <= range.lowerBound }), index > 0 else {
         return false
@@ -104,7 +104,7 @@ package enum FuzzForging {
     }
   }
 
-  /// A copy of one frame behind the last, as the one that would come next.
+  /// Appends a copy of a frame as the next frame.
   private static func appendFrame(_ draft: inout Draft, _ input: inout FuzzInput) {
     let frames = Array(draft.frames().dropFirst())
     var image = draft.image
@@ -113,12 +113,12 @@ package enum FuzzForging {
     let end = frame + 1 < frames.count ? frames[frame + 1] : image.count
     var copy = Array(image[frames[frame]..<end])
     guard copy.count >= 96, last + 96 <= image.count else { return }
-    // Frame number and commit sequence are those of the last frame, one more as the input says.
+    // Frame number and commit sequence follow those of the last frame; the input says whether the sequence grows.
     for (field, step) in [(24, 1), (32, input.byte() & 1)] {
       let number = (0..<8).reduce(UInt64(0)) { $0 | UInt64(image[last + field + $1]) << ($1 * 8) } &+ UInt64(step)
       for index in 0..<8 { copy[field + index] = UInt8(truncatingIfNeeded: number >> (index * 8)) }
     }
-    // What stands behind the last frame is prepared space; the copy takes its place.
+    // The last frame is followed by prepared space, which the copy overwrites.
     let size = (0..<8).reduce(UInt64(0)) { $0 | UInt64(image[last + 72 + $1]) << ($1 * 8) }
     if size < UInt64(image.count) {
       let end = (last + 96 + Int(size) + 7) & ~7
@@ -130,9 +130,9 @@ package enum FuzzForging {
 
   // MARK: sound databases
 
-  /// Small files that a checkpoint, a crash and large transactions have left behind. Seeds decide everything in them.
+  /// Small files after a checkpoint, a crash and large transactions. Seeds decide everything in them.
   static let bases = makeBases(isSmall: false)
-  /// The same with a few records: most of what may be wrong shows there, in a fraction of the time.
+  /// The same with a few records: these find most mistakes in a fraction of the time.
   private static let smallBases = makeBases(isSmall: true)
 
   private static func makeBases(isSmall: Bool) -> [[UInt8]] {
@@ -186,15 +186,21 @@ package enum FuzzForging {
     return record
   }
 
-  private static func fillLittle(_ database: Database) throws {
+  /// The first commit of both: a zone with some records, and metadata.
+  private static func fillLibrary(_ database: Database, recordCount: Int64) throws -> Zone.ID {
     let library = try Zone.ID("L")
     try database.write { transaction in
       try transaction.save(Zone(library))
-      for number in 0..<4 as Range<Int64> {
+      for number in 0..<recordCount {
         try transaction.save(try record("r\(number)", library, number), policy: .changedKeys)
       }
       try transaction.setMetadata(Data([1, 2]), forKey: "state")
     }
+    return library
+  }
+
+  private static func fillLittle(_ database: Database) throws {
+    let library = try fillLibrary(database, recordCount: 4)
     try database.write { transaction in
       try transaction.save(try record("r1", library, 11), policy: .changedKeys)
       try transaction.delete(Record.ID("r2", in: library))
@@ -204,14 +210,7 @@ package enum FuzzForging {
 
   private static func fill(_ database: Database) throws {
     struct Intended: Error {}
-    let library = try Zone.ID("L")
-    try database.write { transaction in
-      try transaction.save(Zone(library))
-      for number in 0..<5 as Range<Int64> {
-        try transaction.save(try record("r\(number)", library, number), policy: .changedKeys)
-      }
-      try transaction.setMetadata(Data([1, 2]), forKey: "state")
-    }
+    let library = try fillLibrary(database, recordCount: 5)
     try database.write { transaction in
       try transaction.save(try record("r1", library, 11), policy: .changedKeys)
       try transaction.delete(Record.ID("r2", in: library))

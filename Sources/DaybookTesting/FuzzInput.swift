@@ -1,4 +1,4 @@
-/// Bytes of a fuzzer, taken one after another; zeros behind the end, so that every input means something.
+/// Bytes of a fuzzer, taken one after another, with zeros behind the end, so that every input is valid.
 struct FuzzInput {
   private var bytes: ArraySlice<UInt8>
 

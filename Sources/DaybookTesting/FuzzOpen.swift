@@ -4,9 +4,9 @@ import Foundation
 
 /// A file of any content: opened for reading and for writing, read from end to end, checked, written to, opened again.
 ///
-/// What holds whatever the bytes are: calls return or throw a `DatabaseError`, and what a reader is told to be cut short no check
-/// calls clean, and nobody may write to. What holds of a file that `check(.deep)` calls
-/// clean: everything in it reads, a reader and a writer see the same, and what a transaction saves is there afterwards.
+/// Whatever the bytes are, calls return or throw a `DatabaseError`. If a reader is told that the file was cut short, no check
+/// calls it clean, and nobody may write to it. If `check(.deep)` calls a file clean, everything in it can be read, a reader and
+/// a writer see the same, and what a transaction saves is there afterwards.
 package enum FuzzOpen {
   private static let path = "a.daybook"
 
@@ -36,7 +36,7 @@ package enum FuzzOpen {
       try require(
         seen.answers == contents.answers, "a writer sees another database than a reader: \(seen.difference(from: contents))")
     }
-    // What the reader found clean, an open for writing has not changed.
+    // If the reader found the file clean, an open for writing has not changed its content.
     if !isClean || seen == nil { isClean = try check(database) }
     let hasWritten = try write(database, mustSucceed: isClean)
     let after = Contents(database)
@@ -56,7 +56,7 @@ package enum FuzzOpen {
     var options = FuzzForging.options(seed: 99)
     options.isReadOnly = isReadOnly
     do { return try Database.open(at: path, options: options, disk: disk) } catch {
-      // An error has to find words, too.
+      // An error must have a description, too.
       _ = error.description
       return nil
     }
@@ -94,7 +94,7 @@ package enum FuzzOpen {
     }
   }
 
-  /// A save on top of bytes that nobody vouches for; the schema of the file may refuse it.
+  /// Saves on top of unverified bytes; the schema of the file may refuse that.
   private static func change(_ record: Record, _ transaction: borrowing Transaction) throws {
     var record = record
     do {
@@ -108,7 +108,7 @@ package enum FuzzOpen {
     } catch let error as DatabaseError where error.code != .corrupted { _ = error.description }
   }
 
-  /// Everything that a database answers, one hash for each answer; errors by their code. Words for all of it would take longer
+  /// Everything that a database answers, one hash for each answer; errors by their code. Text for all of it would take longer
   /// than the database does.
   private struct Contents {
     private(set) var answers: [Int] = []
@@ -118,7 +118,7 @@ package enum FuzzOpen {
 
     private enum Subject { case commit, zone, record, type, again, history, feed, count, database, metadata, error }
 
-    /// - Parameter isInspected: the questions of the tool, too.
+    /// - Parameter isInspected: whether to ask the tool's questions, too.
     init(_ database: Database, isInspected: Bool = false) {
       guard let snapshot = attempt("snapshot", { try database.snapshot() }) else { return }
       add(.commit) { $0.combine(snapshot.sequence) }
@@ -194,14 +194,14 @@ package enum FuzzOpen {
       if isInspected { inspect(database) }
     }
 
-    /// The first answer that is not the same, in words.
+    /// The first answer that differs, in words.
     func difference(from other: Contents) -> String {
       let index = zip(answers, other.answers).prefix { $0 == $1 }.count
       let subject = index < subjects.count ? "\(subjects[index])" : "end"
       return "answer \(index) of \(answers.count) and \(other.answers.count), about a \(subject)"
     }
 
-    /// What the tool shows; how long it takes and that it comes back is what counts.
+    /// Asks for what the tool shows; it only matters that the calls return in time.
     private mutating func inspect(_ database: Database) {
       _ = attempt("statistics", { try database.statistics() })
       _ = attempt("trees", { try database.trees() })
@@ -235,7 +235,7 @@ package enum FuzzOpen {
       subjects.append(subject)
     }
 
-    /// - Parameter mayFail: of what the check does not look at.
+    /// - Parameter mayFail: for answers that the check does not cover.
     private mutating func attempt<R: ~Copyable>(
       _ what: String, mayFail: Bool = false, _ body: () throws -> R
     ) -> R? {

@@ -2,11 +2,11 @@ import Daybook
 import DaybookEngine
 import Foundation
 
-/// Bytes of records and values: what decodes is encoded again, and has to be the same.
+/// Bytes of records and values: what decodes is encoded again, and must give the same bytes.
 package enum FuzzRecords {
   private static let stamp = RecordBodyEncoder.Stamp(tag: 7, date: 3, userID: [0x75])
 
-  /// As a stored body, a tombstone and an archive: the three layouts that carry a record's identity.
+  /// Reads the bytes as a stored body, a tombstone and an archive: the three layouts with a record's identity.
   package static func body(_ input: [UInt8]) throws {
     try storedBody(input)
     try tombstone(input)
@@ -24,7 +24,7 @@ package enum FuzzRecords {
     try readEverything(record)
     for key in record.keys { try require((record[key] as Record.Value?) != nil, "a checked value does not read") }
     try require(record == Record(body: trusted), "two readings of one body differ")
-    // Every value is set anew: the fields have one encoding, so they come out the same.
+    // Every value is set again: a field has only one encoding, so the bytes must be the same.
     var copy = try Record(type: record.type, id: record.id)
     for key in record.keys { try copy.set(record[key] as Record.Value?, forKey: key) }
     for key in record.encryptedValues.keys {
@@ -62,7 +62,7 @@ package enum FuzzRecords {
     let some = record.body.keeping(onlyKeys: Array(record.keys.prefix(1)))
     _ = Record(body: some).keys
     if record.metadata != nil {
-      // What bytes nobody vouches for say may be no archive; it has to be an answer, though.
+      // Unverified bytes may not be a valid archive, but there must be an answer.
       if let copy = try? Record(systemFields: record.systemFields) { _ = copy.metadata }
     }
   }
@@ -142,7 +142,7 @@ package enum FuzzRecords {
 
 /// Tokens: what decodes has the bytes that it came from, and a database answers or refuses.
 ///
-///     byte 0    0: the rest as it is; 1: behind the mark, with the checksum mended; else as 1, with the UUID and lineage
+///     byte 0    0: the rest as it is; 1: behind the mark, with a correct checksum; else as 1, with the UUID and lineage
 ///               of the database in place
 package enum FuzzToken {
   private static let database: (Database, ChangeToken, ChangeToken)? = {

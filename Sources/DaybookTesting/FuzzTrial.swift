@@ -2,8 +2,8 @@ import Daybook
 import DaybookEngine
 import Foundation
 
-/// A database and dictionaries in lockstep. The input says what happens: transactions, savepoints, zones, closing, kills,
-/// crashes, failing syncs and writes, full disks; in between both are asked the same questions, and a client follows the
+/// A database and dictionaries in lockstep. The input decides what happens: transactions, savepoints, zones, closing, kills,
+/// crashes, failing syncs and writes, full disks. In between, both are asked the same questions, and a client follows the
 /// change feed with its own copy.
 ///
 /// After a crash the database is the state behind some commit, and no acknowledged one is lost.
@@ -13,7 +13,7 @@ package struct FuzzTrial {
   /// What a database should hold: values by zone and name, metadata beside them.
   private struct State: Equatable {
     var zones: [Int: [Int: [UInt8]]] = [0: [:]]
-    /// With which record another goes, by zone and name.
+    /// The owner with which a record is deleted, by zone and name.
     var owners: [Int: [Int: Int]] = [:]
     var metadata: [Int: UInt8] = [:]
 
@@ -47,12 +47,12 @@ package struct FuzzTrial {
   private var database: Database
   private var state = State()
   private var sequence: UInt64 = 0
-  /// What a crash may go back to.
+  /// The states that a crash may go back to.
   private var states: [UInt64: State] = [0: State()]
   private var floor: UInt64 = 0
   private var isRelaxed = false
   private var syncMayHaveFailed = false
-  /// Pages of a failed sync may be gone from the cache: until the file is opened again, reads may find them damaged.
+  /// After a failed sync, pages may be missing from the cache: until the file is opened again, reads may find them damaged.
   private var pagesMayBeGone = false
   private var replicas: [Replica]
   private var seed: UInt64 = 1
@@ -89,7 +89,7 @@ package struct FuzzTrial {
       try lose(crashes: false)
     }
     if pagesMayBeGone { try lose(crashes: false) }
-    // Before the file is closed or after it: each takes as long as all else.
+    // Compare before or after closing, not both: each takes as long as everything else.
     let looksFirst = stepCount & 1 == 0
     if looksFirst { try check() }
     try reopen()
@@ -169,7 +169,7 @@ package struct FuzzTrial {
     }
   }
 
-  /// A commit was acknowledged; or there was nothing to commit.
+  /// A commit was acknowledged, or there was nothing to commit.
   private mutating func advance(to next: State) throws {
     let found = try database.snapshot().sequence
     try require(found == sequence || found == sequence + 1, "commit \(found) after \(sequence)")
@@ -205,7 +205,7 @@ package struct FuzzTrial {
       }
       next.save(name, in: zone, value, owner: owner)
     case 7..<10:
-      // A record that is not there is deleted without an error, or with one: the model does not say.
+      // Deleting a missing record may or may not be an error: the model does not decide that.
       let isThere = next.zones[zone]?[name] != nil
       do throws(DatabaseError) { try transaction.delete(id) } catch {
         if error.code == .diskFull || error.code == .ioFailed { throw error }
@@ -264,7 +264,8 @@ package struct FuzzTrial {
     try require(found == value, "\(what): \(String(describing: found)), expected \(String(describing: value))")
   }
 
-  /// Whole zones each time. Name by name only some, others each time, and all of them at the end: what is wrong stays wrong.
+  /// Compares whole zones each time. Single names only in part, others each time, and all of them at the end: a mistake does
+  /// not go away.
   private mutating func compare(isLast: Bool = false) throws {
     compareCount += 1
     let snapshot = try database.snapshot()
@@ -294,7 +295,7 @@ package struct FuzzTrial {
     }
   }
 
-  /// Takes what changed since the last time; the copy is then the zone.
+  /// Takes the changes since the last time; then the copy must equal the zone.
   private mutating func follow(_ index: Int) throws {
     var replica = replicas[index]
     let zone = zones[replica.zone]

@@ -1,7 +1,7 @@
 import DaybookEngine
 import Synchronization
 
-/// The system's disk, which lets a test do something before each call that names something, by its path or below a folder.
+/// The system's disk. It lets a test do something before each call that uses a name, by its path or below a folder.
 package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
   package typealias Hook = @Sendable (_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) -> Void
 
@@ -14,7 +14,7 @@ package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
   /// How many folders are open now; each has a descriptor.
   package var openFolderCount: Int { folderCount.load(ordering: .relaxed) }
 
-  /// What happens before calls; an error is thrown in their place.
+  /// Sets what happens before calls; an error that it throws replaces the call.
   package func before(_ hook: Hook?) { self.hook.withLock { $0 = hook } }
 
   fileprivate func call(_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) {

@@ -1,7 +1,7 @@
 /// A set of small numbers, one bit each: sectors of a file, units and names that a crash lets arrive.
 ///
-/// Numbers below 64 lie in one word beside an empty array, so that a set of few things allocates nothing: a search makes
-/// one for each crash.
+/// Numbers below 64 are in one word beside an empty array, so that a small set allocates nothing: a search makes one for each
+/// crash.
 ///
 /// Always true: the last word of `high` is not zero, so that equal sets have equal words.
 package struct NumberSet: Hashable, Sendable, Sequence, ExpressibleByArrayLiteral {

@@ -1,11 +1,11 @@
 import DaybookEngine
 
-/// Opens one file again and again, each time with another bound for what a replay gathers, and compares what came of it with a
+/// Opens one file several times, each time with another bound for what a replay gathers, and compares the trees with those of a
 /// replay that applies one operation at a time. Also makes tails that no writer would write.
 package struct ReplayComparison {
   package struct Deviation: Error, CustomStringConvertible { package let description: String }
 
-  /// What opening a file came to.
+  /// The result of opening a file.
   package enum Outcome { case trees, fault }
 
   private let disk: SimulatedDisk
@@ -13,7 +13,7 @@ package struct ReplayComparison {
   private let makeApplier: () -> any Applier
   private let changeOptions: (inout StoreOptions) -> Void
 
-  /// - Parameter disk: with a file that nobody writes any more; it is left as it is.
+  /// - Parameter disk: holds a file that nobody writes any more; it is not changed.
   package init(
     _ disk: SimulatedDisk, path: String, options: @escaping (inout StoreOptions) -> Void = { _ in },
     applier: @escaping () -> any Applier
@@ -24,10 +24,10 @@ package struct ReplayComparison {
     changeOptions = options
   }
 
-  /// All at once, a few operations, one operation: in this order sorting matters less and less.
+  /// All at once, a few operations, one operation: sorting matters less and less.
   private static let byteCounts = [64 << 20, 1500, 1]
 
-  /// Throws when some replay comes to other trees than one by one, or to trees where that one comes to a fault.
+  /// Throws when a replay gives other trees than one by one, or gives trees where that one finds a fault.
   @discardableResult
   package func run() throws -> Outcome {
     let expected: Store
@@ -72,7 +72,7 @@ package struct ReplayComparison {
         return "tree \(root): \(found)"
       }
     }
-    // Pages may be fuller or emptier; what they hold may not.
+    // Pages may be fuller or emptier, but must hold the same.
     if a.operationByteCount != b.operationByteCount {
       return "\(a.operationByteCount) bytes live one by one, here \(b.operationByteCount)"
     }
@@ -85,7 +85,7 @@ package struct ReplayComparison {
 
   package typealias Commit = [(kind: UInt8, payload: [UInt8])]
 
-  /// Appends commits to a file, and makes the file where there is none. What they hold is applied to nothing.
+  /// Appends commits to a file, and makes the file if there is none. Their operations are not applied to any tree.
   package static func invent(_ commits: [Commit], at path: String, on disk: SimulatedDisk, seed: UInt64 = 1) throws {
     var options = StoreOptions()
     options.hasBackgroundThread = false

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// Throws when something is not as it has to be.
+/// Throws when a condition does not hold.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
   if !condition { throw Forgery.Finding(message()) }
 }

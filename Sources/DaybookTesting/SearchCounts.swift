@@ -1,4 +1,4 @@
-/// What a search has looked at: numbers that are added up, and stand in one line where a long run was interrupted.
+/// What a search has examined: numbers that can be added up, and written as one line when a long run is interrupted.
 package protocol SearchCounts: Sendable {
   init()
   /// All of them, in the order of the line.
@@ -8,7 +8,7 @@ package protocol SearchCounts: Sendable {
 extension SearchCounts {
   package var numbers: [Int] { Self.parts.map { self[keyPath: $0] } }
 
-  /// Nil where there are more or fewer numbers than parts.
+  /// Nil when there are more or fewer numbers than parts.
   package init?(numbers: some Collection<Int>) {
     guard numbers.count == Self.parts.count else { return nil }
     self.init()

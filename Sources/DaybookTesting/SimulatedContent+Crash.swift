@@ -1,13 +1,13 @@
-/// What power loss, and the death of a process, leave of one simulated file.
+/// What power loss, or the death of a process, leaves of one simulated file.
 ///
 /// The bytes of a sector that did not arrive come from one place, `copyOldBytes` and `copyTornBytes`: the images that are
 /// made and the fingerprints of images that are not (`CrashMoment`) draw the same random numbers there, in the same order.
 ///
-/// Always true: the file that crashed is left as it is. Guarded by the lock of the disk.
+/// Always true: the file that crashed does not change. Guarded by the lock of the disk.
 import DaybookEngine
 
 extension SimulatedContent {
-  /// A copy as it is found after a crash: nothing is pending any more.
+  /// A copy as found after a crash: nothing is pending any more.
   func crashed(
     identity: FileIdentity, memory: SimulatedMemory, policy: CrashPolicy, recycled: [UInt8], _ generator: inout SeededGenerator
   ) -> SimulatedContent {
@@ -21,7 +21,7 @@ extension SimulatedContent {
       unwritten: RecycledSpace(kind: unwritten, blocks: recycled), &generator)
   }
 
-  /// The same with everything decided: which pending sectors arrive, which one is torn, and the size.
+  /// The same with every choice made: which pending sectors arrive, which one is torn, and the size.
   func crashed(
     identity: FileIdentity, memory: SimulatedMemory, survivors: NumberSet, torn: Int?, byteCount survivingByteCount: Int,
     unwritten: RecycledSpace, _ generator: inout SeededGenerator
@@ -88,7 +88,7 @@ extension SimulatedContent {
       unsafe RawMemory.zero(place, byteCount: sectorByteCount)
     case .recycled:
       unsafe RawMemory.zero(place, byteCount: sectorByteCount)
-      // Mostly the block of the same place, where everything but the salt is right; sometimes of another.
+      // Usually the block at the same place, where everything but the salt is right; sometimes another block.
       let isElsewhere = Int.random(in: 0..<4, using: &generator) == 0
       let source = isElsewhere ? sector / 2 * sectorByteCount : sector * sectorByteCount
       let count = min(sectorByteCount, unwritten.blocks.count - source)
@@ -129,7 +129,7 @@ extension SimulatedContent {
   }
 }
 
-/// What lies in space that was never written. Recycled: blocks of a file that was there before, `SimulatedDisk.recycle`.
+/// What unwritten space holds. Recycled: blocks of a former file, `SimulatedDisk.recycle`.
 package enum UnwrittenSpace: Sendable { case zeros, garbage, recycled }
 
 struct RecycledSpace {

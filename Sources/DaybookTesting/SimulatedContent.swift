@@ -1,4 +1,4 @@
-/// The bytes of one simulated file, twice: as programs see them, and as the disk would have them after power loss.
+/// The bytes of one simulated file in two forms: as programs see them, and as the disk would have them after power loss.
 ///
 ///     memory         what reads and mappings see (the page cache)
 ///     dirty          sectors that were written since the last sync: the disk has their old or their new bytes
@@ -8,8 +8,8 @@
 /// Copies are made only of sectors that are about to change. A dirty or lost sector without a saved copy was never
 /// written: its old bytes are whatever lay there. What a crash leaves of them is in `SimulatedContent+Crash`.
 ///
-/// Always true: outside dirty, lost and saved sectors the disk has what memory has; a hash that is kept is the one of what
-/// memory has, since everything that changes memory here forgets it. Guarded by the lock of the disk.
+/// Always true: outside dirty, lost and saved sectors, the disk has the same bytes as memory. A kept hash is that of the bytes
+/// in memory, because every change of memory drops it. Guarded by the lock of the disk.
 import DaybookEngine
 
 @safe final class SimulatedContent: @unchecked Sendable {
@@ -24,7 +24,7 @@ import DaybookEngine
   private var hashes = SectorHashes()
   /// Write-back errors so far; a description that has seen fewer has one to report.
   var writeBackErrorCount = 0
-  /// Not part of what a crash may take: a file has them before it has bytes.
+  /// A crash does not affect them: a file has them before it has bytes.
   var attributes = FileAttributes.ofNewFile
   var locks = LockTable()
 
@@ -103,7 +103,7 @@ import DaybookEngine
     }
   }
 
-  /// The disk says that it took a write and never does: the cache is right, and no sync helps.
+  /// The disk reports a write as done and never does it: the cache is right, and no sync helps.
   func lose(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
     for sector in range.lowerBound / sectorByteCount...(range.upperBound - 1) / sectorByteCount where dirty.contains(sector) {
@@ -112,7 +112,7 @@ import DaybookEngine
     }
   }
 
-  /// Bytes that belong elsewhere land here, in the cache and on the disk; what lies behind the end is left out.
+  /// Bytes that belong elsewhere are written here, in the cache and on the disk; the part behind the end is left out.
   func overwriteSilently(_ bytes: ByteView, at offset: Int) {
     for index in 0..<max(0, min(bytes.count, byteCount - offset)) {
       // Safe: the loop ends with the file.
@@ -121,7 +121,7 @@ import DaybookEngine
     }
   }
 
-  /// Changes bytes behind everybody's back, in the cache and on the disk.
+  /// Changes a byte silently, in the cache and on the disk.
   func corrupt(at offset: Int, mask: UInt8) {
     let sector = offset / sectorByteCount
     hashes.invalidate(sector...sector)
@@ -143,13 +143,13 @@ import DaybookEngine
     unsafe saved.insert(sector, UnsafeRawBufferPointer(start: memory.base + start, count: sectorByteCount))
   }
 
-  /// Takes over the bytes of another file, and what is known of them.
+  /// Copies the bytes of another file, and what is known about them.
   func copyMemory(of source: SimulatedContent, byteCount: Int) {
     memory.touch(through: byteCount)
     // Safe: `touch` checked the end here, and the source is as large as it says.
     unsafe memory.base.copyMemory(from: source.memory.base, byteCount: byteCount)
     hashes = source.hashes
-    // The rest of the last sector stayed behind.
+    // The rest of the last sector was not copied.
     if byteCount % sectorByteCount != 0 { hashes.invalidate(byteCount / sectorByteCount...byteCount / sectorByteCount) }
   }
 
@@ -160,7 +160,7 @@ import DaybookEngine
     memory.clear(range)
   }
 
-  /// Puts here what the disk of `origin` has of a sector that did not arrive there, or arrived in part.
+  /// Copies what the disk of `origin` has of a sector that did not arrive there, or arrived in part.
   func restoreOldBytes(
     of sector: Int, from origin: SimulatedContent, isTorn: Bool = false, unwritten: RecycledSpace,
     _ generator: inout SeededGenerator
@@ -191,7 +191,7 @@ import DaybookEngine
   func sectors(in byteCount: Int) -> Int { (byteCount + sectorByteCount - 1) / sectorByteCount }
 }
 
-/// Hashes of sectors, as far as somebody asked for them since the sectors changed.
+/// Hashes of sectors, computed on demand since the sectors changed.
 struct SectorHashes {
   private var hashes: [UInt64] = []
   private var known = NumberSet()

@@ -1,4 +1,4 @@
-/// Power loss with nothing left to chance: what is pending on a disk, one by one, and images for any choice among it.
+/// Power loss without chance: everything that is pending on a disk, one by one, and images for any choice of it.
 ///
 ///     pending units     sectors of 512 bytes; pages of 4096 that were written whole count as one
 ///     pending sizes     files whose size changed since their last sync: the old size, the new one, or between
@@ -16,10 +16,10 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
   package var size = Size.new
   /// The name changes that arrive.
   package var names: NumberSet
-  /// The unit that is torn by bytes, in one of its sectors.
+  /// The unit with a sector that is torn by bytes.
   package var torn: Int?
   package var unwritten = UnwrittenSpace.zeros
-  /// Only the process dies: everything stays, and what is pending stays pending.
+  /// Only the process dies: everything stays, and pending changes stay pending.
   package var isKill = false
   /// For garbage and for the place of the tear.
   package var seed: UInt64
@@ -30,7 +30,7 @@ package struct CrashChoice: Sendable, Hashable, CustomStringConvertible {
     self.seed = seed
   }
 
-  /// Anything that may happen, with those choices more often that find mistakes: all, none, a front, all but one.
+  /// A random choice, with the most productive ones more often: all, none, a front, all but one.
   package static func random(_ pending: PendingChanges, _ generator: inout SeededGenerator) -> CrashChoice {
     let everything = CrashPolicy(sectors: .random, sizes: .random, names: .random)
     let units = everything.survivors(of: 0..<pending.unitCount, &generator)
@@ -86,7 +86,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// The disk as this choice leaves it. Who makes many choices keeps the `CrashMoment`.
+  /// The disk as this choice leaves it. For many choices, keep the `CrashMoment`.
   package func crashed(_ choice: CrashChoice) -> SimulatedDisk { CrashMoment(self).image(of: choice) }
 }
 

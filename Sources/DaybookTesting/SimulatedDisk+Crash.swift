@@ -1,8 +1,8 @@
 /// What is left of a simulated disk after the power failed, or after a process was killed.
 ///
-/// Assumed of a real disk, and no more: in a sector that is being written at power loss each byte is old or new; any
-/// subset of the sectors that no sync covered has arrived; a size or a name that no sync covered is old or new;
-/// unwritten space holds anything.
+/// Only this is assumed of a real disk: in a sector that is being written at power loss, each byte is old or new; any subset of
+/// the sectors that no sync covered has arrived; a size or a name that no sync covered is old or new; unwritten space holds
+/// anything.
 import DaybookEngine
 
 /// How much of what was pending arrives.
@@ -45,8 +45,8 @@ package struct CrashPolicy: Sendable {
     case .all:
       for sector in pending { survivors.insert(sector) }
     case .random:
-      // Independent coins alone would almost never leave out exactly one sector of a large write, or keep exactly a
-      // front of it, and those are the cases that find mistakes.
+      // Independent random choices would almost never leave out exactly one sector of a large write, or keep exactly its front,
+      // and those cases find mistakes.
       let way = Int.random(in: 0..<8, using: &generator)
       let cut = Int.random(in: 0..<pending.count, using: &generator)
       let oddsOfEight = [1, 4, 7].randomElement(using: &generator) ?? 4
@@ -87,8 +87,8 @@ package struct CrashPolicy: Sendable {
 }
 
 extension SimulatedDisk {
-  /// The disk as it is found after power loss now. This one is left as it is; the image has no pending changes, no
-  /// locks, no faults and a call count of zero.
+  /// The disk as found after power loss now. This disk does not change; the image has no pending changes, no locks, no faults
+  /// and a call count of zero.
   package func crashed(seed: UInt64, policy: CrashPolicy = .random) -> SimulatedDisk {
     let image = emptyImage(seed: seed)
     var generator = SeededGenerator(seed: seed)
@@ -122,8 +122,8 @@ extension SimulatedDisk {
     return image
   }
 
-  /// The disk as the next process finds it after this one was killed: the system still has everything that was
-  /// written, and everything that was pending is pending still.
+  /// The disk as the next process finds it after this one was killed: the system still has everything that was written, and
+  /// pending changes are still pending.
   package func killed() -> SimulatedDisk {
     let image = emptyImage(seed: seed &+ 1)
     state.withLock { state in

@@ -1,4 +1,4 @@
-/// How a test makes a simulated disk fail: at a chosen call, for ever from a call on, or when it is full.
+/// How a test makes a simulated disk fail: at a chosen call, at every call from one on, or when it is full.
 ///
 /// Every way into the disk passes `perform`, which counts, traces, tells the observer, stops and fails in this order.
 import DaybookEngine
@@ -35,7 +35,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
 
 /// A failure to come.
 package struct SimulatedFault: Sendable {
-  /// What becomes of the pages that a failed sync did not get to the disk.
+  /// What happens to the pages that a failed sync did not write.
   package enum SyncLoss: Sendable {
     /// The cache keeps the new bytes and calls them clean; no later sync writes them. (ext4 and XFS do this.)
     case keepsPages
@@ -54,7 +54,7 @@ package struct SimulatedFault: Sendable {
   package var leavesPartOfWrite: Bool
   /// Only calls on this path; nil for all.
   package var path: String?
-  /// Whether a failed sync is told to each description that was open then, or to the one that asked and to nobody else.
+  /// Whether a failed sync is reported to each description that is open then, or only to the one that asked.
   package var tellsEveryDescription: Bool
 
   package init(
@@ -73,7 +73,7 @@ package struct SimulatedFault: Sendable {
   }
 }
 
-/// A write that the disk takes and does not carry out. The call succeeds, and so does every later sync: a disk that lies.
+/// A write that the disk accepts and does not carry out. The call succeeds, and so does every later sync: the disk lies.
 package struct SimulatedLie: Sendable {
   package enum Kind: Sendable {
     /// The bytes never arrive.
@@ -127,8 +127,8 @@ extension SimulatedDisk {
   /// How many calls have changed something.
   package var callCount: Int { state.withLock { $0.callCount } }
 
-  /// From this call on everything throws and nothing changes any more. With `tearsWrite`, a write that is the call
-  /// itself leaves a part of its bytes in the cache first, as a killed process may.
+  /// From this call on, everything throws and nothing changes. With `tearsWrite`, if the call itself is a write, it leaves a
+  /// part of its bytes in the cache first, as a killed process may.
   package func stop(atCall call: Int, tearsWrite: Bool = false) {
     state.withLock { $0.stop = (call, tearsWrite) }
   }
@@ -153,7 +153,7 @@ extension SimulatedDisk {
   /// Makes reads and writes take fewer bytes than asked for and be interrupted (EINTR), as the seed decides.
   package func cutTransfers() { state.withLock { $0.cutsTransfers = true } }
 
-  /// Makes every sync succeed without doing anything. For testing tests: on such a disk promises break.
+  /// Makes every sync succeed without doing anything. For testing tests: on such a disk, promises are broken.
   package func ignoreSyncs() { state.withLock { $0.ignoresSyncs = true } }
 
   /// Makes each call of an operation take this long, for tests with threads.
@@ -164,18 +164,18 @@ extension SimulatedDisk {
   /// Makes the disk full when all files together have this many bytes; nil for no limit.
   package func limit(toByteCount byteCount: Int?) { state.withLock { $0.capacityByteCount = byteCount } }
 
-  /// Starts to keep all calls, those that only look too.
+  /// Starts to record all calls, also those that change nothing.
   package func startTrace() { state.withLock { $0.trace = [] } }
 
   package var trace: [SimulatedCall] { state.withLock { $0.trace ?? [] } }
 
-  /// Called before each call that changes something, outside the disk's lock: it may make images of the disk. What it
-  /// throws is thrown by the call, which then changes nothing.
+  /// Sets an observer that is called before each call that changes something, outside the disk's lock: it may make images of
+  /// the disk. If it throws, the call throws that error and changes nothing.
   package func observe(_ observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?) {
     state.withLock { $0.observer = observer }
   }
 
-  /// Runs one call under the lock, or lets it fail, after `onFailure` left behind what such a failure leaves.
+  /// Runs one call under the lock, or makes it fail, after `onFailure` has left behind what such a failure leaves.
   func perform<Result: Sendable>(
     _ call: SimulatedCall,
     onFailure: (inout State, FailureEffect) -> Void = { _, _ in },

@@ -1,8 +1,8 @@
-/// A disk in memory that forgets what was not synced, and fails when it is told to.
+/// A disk in memory that loses what was not synced, and fails when it is told to.
 ///
-/// Programs see what they wrote; what a power loss would leave is kept beside it (`SimulatedContent`), file sizes and
-/// directory entries apart from the bytes. Calls that change something are counted, so a test can stop the disk at
-/// each of them in turn, or be called at each of them, and look at what a crash there would leave (`crashed`, `killed`).
+/// Programs see what they wrote. Beside that, the disk keeps what a power loss would leave (`SimulatedContent`), with file
+/// sizes and directory entries apart from the bytes. Calls that change something are counted, so a test can stop the disk at
+/// each of them in turn, or be called at each of them, and examine what a crash there would leave (`crashed`, `killed`).
 ///
 ///     let disk = SimulatedDisk(seed: 8812)
 ///     disk.stop(atCall: 17)
@@ -10,8 +10,8 @@
 ///     let after = disk.crashed(seed: 8812, policy: .random)
 ///     … open `after` and check the promises …
 ///
-/// Always true: the same seed, the same calls and the same faults give the same disk on every machine. All calls may
-/// come from any thread; of several threads the system decides which call is which number.
+/// Always true: the same seed, the same calls and the same faults give the same disk on every machine. All calls may come from
+/// any thread; with several threads, the system decides the order of calls.
 import DaybookEngine
 
 package final class SimulatedDisk: Disk {

@@ -2,14 +2,14 @@ import DaybookEngine
 
 /// Every sequence of a few operations on a fresh database, every crash point of its last operation, every subset.
 ///
-/// A crash within an earlier operation is one of a shorter sequence, so nothing is left out.
+/// A crash within an earlier operation belongs to a shorter sequence, so nothing is left out.
 package final class CrashExhaustion {
   package let operations = CrashOperation.exhaustive
   package let depth: CrashDepth
   package private(set) var counts = CrashCounts()
   private let seed: UInt64
   private let ignoresSyncs: Bool
-  /// All sequences start alike, so their images are often the same.
+  /// All sequences start the same way, so they share many images.
   private var seen: [UInt64: CrashVerifier.Found] = [:]
 
   package init(seed: UInt64 = 1, depth: CrashDepth = CrashDepth(), ignoresSyncs: Bool = false) {
@@ -52,7 +52,7 @@ package final class CrashExhaustion {
     return names.isEmpty ? "create" : names.joined(separator: " ")
   }
 
-  /// Looks at one sequence; what is wrong, shrunk, or nil.
+  /// Explores one sequence. Returns the finding, shrunk, or nil.
   package func explore(_ number: Int) -> CrashFinding? {
     let operations = sequence(number).map { self.operations[$0].operation }
     var settings = CrashSettings(seed: seed)

@@ -1,23 +1,23 @@
-/// Makes images of a disk at one moment, in all the ways asked for, and looks at each that was not seen before: opens it,
-/// compares, and lets the power fail again within the recovery, down to a depth.
+/// Makes images of a disk at one moment, in all requested ways, and examines each new one: opens it, compares, and lets the
+/// power fail again within the recovery, down to a depth.
 ///
 ///     run ─ before call 17 ─┬─ image ─ open ─┬─ before call 1 of recovery ─ image ─ open ─ …
 ///                           ├─ image         └─ before call 2 of recovery ─ image …
 ///                           └─ …
 ///
-/// Two images with the same bytes are one image: it is opened once, and held against each expectation.
+/// Two images with the same bytes count as one: it is opened once, and compared with each expectation.
 import DaybookEngine
 
-/// How thoroughly to look.
+/// How thorough the search is.
 package struct CrashDepth: Sendable {
-  /// Every subset of the pending units while they are no more than this, random ones above.
+  /// With up to so many pending units every subset is tried, otherwise random ones.
   package var everySubsetUnitCount = 12
   package var randomSubsetCount = 4096
-  /// The same within a recovery, which is crashed this many times, one within the other.
+  /// The same within a recovery.
   package var nestedUnitCount = 3
   package var nestedRandomCount = 8
   package var nesting = 3
-  /// Recovery is cut for one image in this many, and one in this many is checked to the last byte and written on.
+  /// Recovery is interrupted for one image in so many, and one in so many is checked completely and written to.
   package var nestedEvery = 1
   package var thoroughEvery = 16
 
@@ -47,14 +47,14 @@ package struct CrashCounts: SearchCounts, CustomStringConvertible {
   }
 }
 
-/// One crash of a trail: before which call, and what it left. The first call is one of the run, the others of recoveries.
+/// One crash of a trail: before which call, and what it left. The first call belongs to the run, the others to recoveries.
 package struct CrashStep: Sendable, CustomStringConvertible {
   package var call: Int
   package var choice: CrashChoice
   package var description: String { "before call \(call): \(choice)" }
 }
 
-/// A broken promise, with all that is needed to see it again.
+/// A broken promise, with everything needed to reproduce it.
 package struct CrashFinding: Sendable, CustomStringConvertible {
   package var message: String
   package var settings: CrashSettings
@@ -78,7 +78,7 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
   let depth: CrashDepth
   var counts = CrashCounts()
   var finding: CrashFinding?
-  /// What was found in images, by their fingerprints. May be handed from explorer to explorer of one seed.
+  /// What was found in images, by their fingerprints. Explorers of one seed may share it.
   var seen: [UInt64: CrashVerifier.Found] = [:]
 
   init(_ settings: CrashSettings, _ operations: [CrashOperation], depth: CrashDepth) {
@@ -87,7 +87,7 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
     self.depth = depth
   }
 
-  /// Every choice there is, or many when there are too many.
+  /// Tries every choice, or many if there are too many.
   func explore(_ disk: SimulatedDisk, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep] = []) {
     guard finding == nil else { return }
     counts.crashPoints += trail.isEmpty ? 1 : 0
@@ -116,16 +116,18 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The process dies and the system does not: what nobody has synced is shown by the cache, and must survive once shown.
+  /// Examines a kill: the process dies and the system does not. The cache still shows what was not synced, and once shown, that
+  /// must survive.
   private func examineKill(_ moment: CrashMoment, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep]) {
-    // Below that the recovery of a killed one would be killed at each of its calls, and so on.
+    // Only at the top: otherwise the recovery after a kill would be killed at each of its calls, and so on.
     guard trail.isEmpty else { return }
     var choice = CrashChoice(units: [], names: [], seed: settings.seed)
     choice.isKill = true
     examine(moment, choice, verifier, before: call, trail)
   }
 
-  /// The same sectors with other sizes, other things in unwritten space, a torn sector. All while there are few sectors.
+  /// Tries the same sectors with other sizes, other content in unwritten space, a torn sector. All of that if there are few
+  /// sectors.
   private func examineVariants(
     of choice: CrashChoice, _ number: Int, _ moment: CrashMoment, _ verifier: CrashVerifier, before call: Int,
     _ trail: [CrashStep]
@@ -153,7 +155,7 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
     }
   }
 
-  /// One image: looked up, and if it is new made and opened.
+  /// Examines one image: looks it up, and makes and opens it if it is new.
   func examine(
     _ moment: CrashMoment, _ choice: CrashChoice, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep]
   ) {
@@ -163,8 +165,8 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
     if isNested { counts.nestedImages += 1 } else { counts.images += 1 }
     let fingerprint = moment.fingerprint(of: choice)
     do {
-      // After a kill the same bytes may be durable or not.
-      // An image of a deep recovery was not crashed as often as one that is found higher up now.
+      // After a kill the same bytes may be durable or not. An image from a deep recovery was crashed less often than one found
+      // higher up.
       if !choice.isKill, let found = seen[fingerprint], found.level <= level {
         if isNested { counts.nestedDuplicates += 1 } else { counts.duplicates += 1 }
         return try verifier.check(found)
@@ -191,7 +193,7 @@ package struct CrashFinding: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The same crashes again; what is wrong, or nil.
+  /// Repeats the same crashes. Returns what is wrong, or nil.
   package static func replay(_ finding: CrashFinding) -> String? {
     let run = CrashRun(finding.settings, finding.operations)
     let message = Locked<String?>(nil)

@@ -1,34 +1,34 @@
-/// What the application of a crash test does, one step at a time. A run is a list of these, decided before it starts, so
-/// that a failing one can be shrunk by leaving steps out.
+/// One step of the application in a crash test. A run is a list of steps, decided before it starts, so that a failing run can
+/// be shrunk by leaving out steps.
 package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
-  /// Saves a record, and its zone where there is none; the numbers choose zone, record and how long the record is.
+  /// Saves a record, and its zone if there is none; the numbers choose zone, record and length.
   case save(zone: Int, record: Int, byteCount: Int)
-  /// The same with an asset, whose content lies in a file of its own; the last number chooses among few contents.
+  /// The same with an asset in a file of its own; the last number chooses one of a few contents.
   case saveAsset(zone: Int, record: Int, content: Int)
-  /// The same with a reference to another record of the zone, there or not, which takes this one along when it is deleted.
+  /// The same with a reference to an owner in the zone, which may not exist; deleting the owner deletes this record.
   case saveOwned(zone: Int, record: Int, owner: Int)
   /// Removes contents that no record names.
   case collect
-  /// Saves many records in one transaction, which goes out in parts where parts are small.
+  /// Saves many records in one transaction, which is written in parts where parts are small.
   case saveMany(zone: Int, count: Int, byteCount: Int)
   case delete(zone: Int, record: Int)
   case deleteZone(Int)
-  /// A transaction that changes its mind, large enough for parts.
+  /// A transaction that is rolled back, large enough for parts.
   case abort(zone: Int, count: Int)
   case forgetDeletions
   case checkpoint
-  /// What the background thread would do: a note behind the last commit, and zeros ahead of the log.
+  /// What the background thread would do: write a note behind the last commit, and zeros ahead of the log.
   case note, zeros
   case sync
   /// Closes and opens again.
   case close
-  /// The process dies, or the power fails in some way, and the application starts again.
+  /// The process dies, or the power fails, and the application starts again.
   case kill, powerLoss
-  /// The process dies so many calls of the disk later, in the middle of whatever it does then.
+  /// The process dies so many disk calls later, whatever it does then.
   case dieSoon(calls: Int)
-  /// Copies the database into another file, in place of the copy before.
+  /// Copies the database into another file, replacing the last copy.
   case backup
-  /// Puts a file with only what lives in the place of the database's.
+  /// Compacts the file.
   case compact
 
   package var description: String {
@@ -55,7 +55,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The operations whose every sequence is tried, each under the name that the progress shows.
+  /// The operations of which every sequence is tried, with the names that the progress shows.
   package static let exhaustive: [(name: String, operation: CrashOperation)] = [
     ("save", .save(zone: 0, record: 0, byteCount: 40)),
     ("saveParts", .saveMany(zone: 0, count: 5, byteCount: 300)),

@@ -6,9 +6,9 @@
 import Daybook
 import DaybookEngine
 
-/// An application at work on a simulated disk, and what it has been promised so far.
+/// An application on a simulated disk, and what it has been promised so far.
 ///
-/// Always true: at each call of the disk `expectation` says what a crash before that call may leave.
+/// Always true: at each disk call, `expectation` says what a crash before that call may leave.
 @safe package final class CrashRun: @unchecked Sendable {
   static let path = "a.daybook"
   static let copyPath = "b.daybook"
@@ -18,8 +18,8 @@ import DaybookEngine
   private(set) var expectation = CrashExpectation()
   /// The operation that is being carried out; -1 while the database is created.
   private(set) var index = -1
-  /// Called before each call that changes the disk; the number counts through the run, over changes of disks.
-  /// After the last operation once more, without a call.
+  /// Called before each call that changes the disk, and once after the last operation, without a call. The number counts
+  /// through the whole run, also when the disk is replaced.
   var onCall: ((CrashRun, SimulatedCall?, Int) -> Void)?
   private var database: Database?
   private var openCount: UInt64 = 0
@@ -37,20 +37,20 @@ import DaybookEngine
     if let fault = settings.fault { disk.inject(fault) }
   }
 
-  /// The bytes of the file after the same work with other values, under another salt, for `recycled`: its frames lie where
-  /// ours do, and hold but for the salt.
+  /// The bytes of the file after the same work with other values, under another salt, for `recycled`: its frames lie where ours
+  /// do, and are valid except for the salt.
   static func recycledBlocks(_ settings: CrashSettings, _ operations: [CrashOperation]) -> [UInt8] {
     var other = settings
     other.seed = settings.seed &+ 0x5EED
     other.fault = nil
     let run = CrashRun(other, operations)
-    // Numbers that are written in as many bytes as those of the real run.
+    // These numbers take as many bytes as those of the real run.
     run.number = 30
     try? run.run(closes: true)
     return run.disk.bytes(of: path) ?? []
   }
 
-  /// Carries out all operations; throws what should not have happened.
+  /// Carries out all operations; throws when something happens that should not.
   package func run(closes: Bool = false) throws {
     observe()
     do {
@@ -78,14 +78,14 @@ import DaybookEngine
   }
 
   private func observe() {
-    // Not by this object's life: an observer that outlives its run would look at a disk of the past.
+    // Remove the observer now: one that outlives its run would look at an old disk.
     disk.observe { [unowned self] call throws(DiskFailure) in
       callCount += 1
       onCall?(self, call, callCount)
     }
   }
 
-  /// Errors belong to this run.
+  /// Whether errors are expected in this run.
   private var mayFail: Bool { settings.fault != nil || disk.isStopped }
 
   private func current() throws -> Database {
@@ -102,7 +102,7 @@ import DaybookEngine
       if openCount == 1 { expectation.wasCreated = true }
     } catch {
       guard mayFail else { throw CrashDeviation("open throws \(error)") }
-      // Without the fault it goes well, or the next line throws.
+      // Without the fault it succeeds, or the next line throws.
       if disk.isStopped { move(to: disk.killed()) }
       disk.removeFaults()
       openCount += 1
@@ -121,7 +121,7 @@ import DaybookEngine
     expectation.goBack(to: sequence)
   }
 
-  /// After a failure that is final. What becomes of the process and the system is decided by the seed.
+  /// Goes on after a final failure. The seed decides what happens to the process and the system.
   private func recover() throws {
     disk.removeFaults()
     if disk.isStopped {
@@ -214,7 +214,7 @@ import DaybookEngine
     expectation.copies.append(state)
     let isMade = try failing { database in
       if try disk.exists(Self.copyPath) { try disk.remove(Self.copyPath) }
-      // The name must be gone before its assets are.
+      // The name must be gone, durably, before its assets are.
       try disk.syncDirectory(holding: Self.copyPath)
       try AssetStore.removeAll(Self.copyPath + ".assets", on: disk)
       try database.backup(to: Self.copyPath, disk: disk)
@@ -242,7 +242,7 @@ import DaybookEngine
     return record
   }
 
-  /// One transaction. Its state is allowed from the moment its frame may be written, and demanded once `write` returned.
+  /// One transaction. Its state is allowed from the moment its frame may be written, and required once `write` has returned.
   private func commit(
     _ change: (inout CrashState) -> Void, _ body: (borrowing Transaction) throws -> Void
   ) throws {
@@ -302,7 +302,8 @@ import DaybookEngine
     }
   }
 
-  /// A transaction failed. A writer that lives has undone it, and it must not come back; of a dead one nothing is known.
+  /// A transaction failed. A live writer has undone it, and it must not come back; after a dead one, both outcomes are
+  /// possible.
   private func survive(_ error: DatabaseError, mayHaveCommitted: Bool) throws {
     guard mayFail else { throw CrashDeviation("\(operations[index]) throws \(error)") }
     var isDead = error.code == .outcomeUnknown || disk.isStopped

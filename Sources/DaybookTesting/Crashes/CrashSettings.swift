@@ -1,7 +1,7 @@
 import Daybook
 import DaybookEngine
 
-/// How the database of a run is set up, and what goes wrong besides the power.
+/// How the database of a run is set up, and what fails besides the power.
 package struct CrashSettings: Sendable, CustomStringConvertible {
   package var seed: UInt64
   package var durability = Database.Options.Durability.full
@@ -10,13 +10,13 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
   package var partByteCount = 1200
   package var minimumLogByteCount = 1 << 20
   package var closeCheckpointByteCount = 32 << 10
-  /// None where every subset of what is pending is tried: its zeros would be most of it.
+  /// Zero where every subset of pending units is tried: most of them would be the reserve's zeros.
   package var reserveByteCount = 0
   package var cutsTransfers = false
   package var fault: SimulatedFault?
-  /// The disk lies about its syncs: findings must come, or the search looks at nothing.
+  /// The disk lies about its syncs: then the search must find something, or it tests nothing.
   package var ignoresSyncs = false
-  /// What unwritten space may hold: the file of the same work under another salt.
+  /// What unwritten space may hold: a file from the same work under another salt.
   package var recycled: [UInt8] = []
 
   package init(seed: UInt64) { self.seed = seed }
@@ -43,7 +43,7 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
     return settings
   }
 
-  /// The lineages and dates of each open are others.
+  /// Each open gets other lineages and dates.
   func options(open: UInt64) -> Database.Options {
     var options = Database.Options.simulated(seed: seed &* 131 &+ open)
     options.lockTimeout = .zero

@@ -2,7 +2,7 @@
 ///
 /// Any failure counts, not only the first one: a smaller run with another symptom is as good a place to start.
 enum CrashShrinker {
-  /// - Parameter search: runs operations anew and looks for any failure; call numbers move when operations go.
+  /// - Parameter search: repeats operations and looks for any failure; call numbers change when operations are left out.
   static func shrink(
     _ first: CrashFinding, search: (CrashSettings, [CrashOperation]) -> CrashFinding?
   ) -> CrashFinding {
@@ -55,7 +55,7 @@ enum CrashShrinker {
     return finding
   }
 
-  /// The same run, and less that is odd about each crash of the trail.
+  /// The same run with plainer crashes.
   private static func withPlainerCrash(_ first: CrashFinding) -> CrashFinding {
     var finding = first
     func attempt(_ change: (inout CrashFinding) -> Void) {

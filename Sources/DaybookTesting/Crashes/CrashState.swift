@@ -6,20 +6,20 @@
 import Daybook
 import DaybookEngine
 
-/// The promise did not hold.
+/// A promise that was broken.
 package struct CrashDeviation: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
 }
 
-/// The naive twin of a small database: what it holds behind one commit. Knows nothing of logs or trees.
+/// A naive model of a small database: what it holds after one commit. It knows nothing of logs or trees.
 package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   struct Entry: Hashable, Sendable {
     var number: Int64
     var byteCount: Int
     /// Which content its asset has.
     var asset: Int?
-    /// With which record it goes.
+    /// The owner with which it is deleted.
     var owner: String?
   }
 
@@ -31,7 +31,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   var zones: [String: ZoneState] = [:]
   /// The number of the newest change, as metadata: it proves that a transaction is there as a whole.
   var step: Int64 = 0
-  /// Deletions up to this commit are forgotten. Not compared: it shows in the tokens that are refused.
+  /// Deletions up to this commit are forgotten. Not compared directly: it shows in the tokens that are refused.
   var horizon = 0
 
   package init() {}
@@ -70,7 +70,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The same, as who cannot look at contents of assets sees it.
+  /// The same without contents of assets, for readers that cannot see them.
   var withoutAssets: CrashState {
     var state = self
     for (name, zone) in zones {
@@ -90,7 +90,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     guard let asset = record["a"] as Asset? else { return nil }
     let content: Data
     do { content = try asset.content() } catch {
-      // A disk that fails says nothing about what is on it.
+      // A disk failure says nothing about the content of the disk.
       if error.code == .ioFailed || error.code == .diskFull { throw error }
       throw CrashDeviation("\(record.id) names an asset that is not there: \(error)")
     }
@@ -100,7 +100,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     return number
   }
 
-  /// After a collection exactly the files are there that records name.
+  /// After a collection, exactly those files exist that records name.
   static func expectOnlyNamedFiles(_ database: Database) throws {
     try database.collectAssets(grace: .zero)
     let wrong = try database.storedAssets().filter { $0.state != .stored }
@@ -119,7 +119,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// - Parameters:
-  ///   - withAssets: off where another process may just be collecting what an older version names.
+  ///   - withAssets: false if another process may be collecting contents that only an older version names.
   ///   - look: called with each record.
   static func read(
     _ snapshot: borrowing Snapshot, withAssets: Bool = true, _ look: (Record) throws -> Void = { _ in }
@@ -158,30 +158,30 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What must hold whenever the power fails now.
+/// What must hold if the power fails now.
 package struct CrashExpectation: Sendable {
   struct HeldToken: Sendable {
     let token: ChangeToken
     let sequence: Int
   }
 
-  /// The state behind each commit; the last may not have been acknowledged, or not be written.
+  /// The state after each commit; the last may not be acknowledged or written yet.
   package internal(set) var history = CrashHistory()
   /// The newest commit whose `write` has returned with a promise.
   package internal(set) var acknowledged = 0
-  /// The open that created the database has returned. When it throws, the file may be there and not survive: nothing was
-  /// promised of it before its first commit.
+  /// Whether the open that created the database has returned. If it throws, the file may exist and not survive: before the
+  /// first commit nothing is promised.
   package internal(set) var wasCreated = false
   package var mustExist: Bool { wasCreated || acknowledged > 0 }
   /// Tokens that an application keeps.
   var tokens: [HeldToken] = []
-  /// What may stand under the name of the backup, and what must: the state when the last one returned.
+  /// What the backup may hold, and what it must hold: the state when the last backup returned.
   var copies: [CrashState] = []
   var copy: CrashState?
-  /// Those of commits that a crash took.
+  /// Tokens of commits that a crash has lost.
   var lostTokens: [ChangeToken] = []
 
-  /// A crash went back to this commit, and the application goes on from there.
+  /// A crash has gone back to this commit, and the application goes on from there.
   mutating func goBack(to sequence: Int) {
     history.removeLast(history.count - 1 - sequence)
     acknowledged = sequence
@@ -190,8 +190,8 @@ package struct CrashExpectation: Sendable {
   }
 }
 
-/// The states behind the commits of a run, the first one that of the empty database. Each has its hash beside it, because a
-/// search makes few states and compares them with what it found in millions of images.
+/// The states after the commits of a run, starting with the empty database. Each is stored with its hash, because a search
+/// makes few states and compares them with millions of images.
 package struct CrashHistory: Sendable {
   private var states = [CrashState()]
   private var hashes = [CrashState().hashValue]

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// Random runs with random settings and failures, a few random crashes at each call.
+/// Random runs with random settings and failures, and a few random crashes at each call.
 package final class CrashSwarm {
   package private(set) var counts = CrashCounts()
   private let depth: CrashDepth
@@ -24,7 +24,8 @@ package final class CrashSwarm {
     let operations = (0..<Int.random(in: 3..<20, using: &generator)).map { _ in CrashOperation.random(&generator) }
     if Bool.random(using: &generator) { settings.recycled = CrashRun.recycledBlocks(settings, operations) }
     guard let finding = look(settings, operations, crashesPerCall: 3, counting: true) else { return nil }
-    // Call numbers move when operations go, and with them the luck: more crashes at each make up for it.
+    // Call numbers change when operations are left out, and the same crash may not come again: more crashes at each call make
+    // up for that.
     return CrashShrinker.shrink(finding) { settings, operations in
       look(settings, operations, crashesPerCall: 60, counting: false)
     }
@@ -41,7 +42,7 @@ package final class CrashSwarm {
       let pending = moment.pending
       let verifier = CrashVerifier(settings: settings, expectation: run.expectation)
       explorer.counts.crashPoints += 1
-      // With little pending there is little to choose from.
+      // With few pending units there are few choices.
       let count = min(crashesPerCall, 1 + pending.unitCount * 2 + pending.nameCount)
       for index in 0..<count {
         var choice = CrashChoice.random(pending, &generator)

@@ -6,9 +6,9 @@
 import Daybook
 import DaybookEngine
 
-/// Opens what a crash left and holds it against what was promised: the state behind some commit, whole, with everything
-/// acknowledged, no deleted record back, nothing taken for corruption; and every token that an application keeps is accepted if
-/// its commit is there, refused if a crash took it.
+/// Opens what a crash left and compares it with the promises: it must be the complete state after some commit, with everything
+/// acknowledged, no deleted record back, and nothing taken for corruption. A token that an application keeps must be accepted
+/// if its commit is there, and refused if a crash has lost it.
 struct CrashVerifier {
   let settings: CrashSettings
   var expectation: CrashExpectation
@@ -16,7 +16,7 @@ struct CrashVerifier {
   struct Found: Sendable {
     let sequence: Int
     let stateHash: Int
-    /// How many crashes led to the image: 1 for one of a run, more for those of recoveries.
+    /// How many crashes led to the image: 1 for a crash of a run, more for crashes of recoveries.
     var level = 1
   }
 
@@ -24,7 +24,7 @@ struct CrashVerifier {
   func verify(
     _ image: SimulatedDisk, thoroughly: Bool, observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)? = nil
   ) throws -> Found {
-    // Whatever happens: once this image has been looked at nobody writes to it any more.
+    // In any case, nobody may write to this image after it was examined.
     defer { image.stop() }
     guard try image.exists(CrashRun.path) else {
       if expectation.mustExist { throw CrashDeviation("the file is gone") }
@@ -40,14 +40,14 @@ struct CrashVerifier {
     if thoroughly {
       try CrashImage.expectClean(database)
       try CrashState.expectOnlyNamedFiles(database)
-      // What was shown once stays, also when the power fails right now.
+      // What was shown must survive a power failure right now.
       try expectAfterPowerLoss(image, sequence)
       try goOn(database, image, sequence)
     }
     return Found(sequence: sequence, stateHash: state.hashValue)
   }
 
-  /// An image that was looked at before: the same bytes, but perhaps more has been promised since.
+  /// Checks an image that was examined before: the bytes are the same, but more may be promised since.
   func check(_ found: Found) throws {
     guard found.sequence >= expectation.acknowledged else {
       throw CrashDeviation("commit \(expectation.acknowledged) was acknowledged, the database ends with \(found.sequence)")
@@ -80,7 +80,7 @@ struct CrashVerifier {
     return (found, state)
   }
 
-  /// Under the name of the backup stands a whole copy of some moment, or nothing; once it was made, that one.
+  /// The backup must be a complete copy of some moment, or missing; once a backup has returned, it must be that one.
   private func verifyCopy(_ image: SimulatedDisk) throws {
     guard try image.exists(CrashRun.copyPath) else {
       if expectation.copy != nil { throw CrashDeviation("the backup is gone") }
@@ -129,7 +129,7 @@ struct CrashVerifier {
     _ = try compare(try open(after, 1001), exactly: sequence)
   }
 
-  /// Work goes on: commits that follow survive, tokens move on, tokens of lost commits stay refused.
+  /// Work goes on: new commits survive, tokens advance, tokens of lost commits stay refused.
   private func goOn(_ database: Database, _ image: SimulatedDisk, _ sequence: Int) throws {
     var verifier = self
     verifier.expectation.goBack(to: sequence)

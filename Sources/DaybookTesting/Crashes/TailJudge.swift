@@ -1,5 +1,5 @@
-/// Says what recovery must make of a damaged log, from knowing the whole one: which frames were written, and which bytes of
-/// them differ now. It verifies no checksum and searches for nothing, so it shares no mistake with `RecoveryPlan`.
+/// Decides what recovery must do with a damaged log. It knows the undamaged one: which frames were written, and which of their
+/// bytes differ now. It verifies no checksum and searches for nothing, so it shares no mistake with `RecoveryPlan`.
 ///
 ///     written   c1  c2  n3  c4  c5  c6        c commit, n note; c6 says durableThrough = 4
 ///     found     c1  c2  n3  ▒▒  c5  c6        c4 damaged, c6 covers it: corrupt, commits 1 and 2 can be read
@@ -37,7 +37,7 @@ struct WrittenFrame: Sendable, CustomStringConvertible {
     while offset + 96 <= bytes.count, bytes[offset..<offset + 4].elementsEqual([0x44, 0x42, 0x66, 0x31]) {
       let flags = bytes[offset + 5]
       let end = offset + 96 + Int(number(offset + 72))
-      // The payload of the last one may be cut, by a process that died in its write. Its header proves all the same.
+      // The payload of the last frame may be cut by a process that died in its write. Its header is still a proof.
       let isCut = end > bytes.count
       var frame = WrittenFrame(
         kind: bytes[offset + 4], offset: offset, end: end, next: flags & 2 != 0 ? (end + 4095) & ~4095 : (end + 7) & ~7,
@@ -59,7 +59,7 @@ struct TailJudge {
     case ends(UInt64)
     /// This commit was acknowledged and is damaged.
     case corrupt(UInt64)
-    /// The log ends with this commit, and before what a close has called durable.
+    /// The log ends with this commit, before the length that a close has recorded.
     case cut(UInt64)
 
     var description: String {
@@ -72,12 +72,12 @@ struct TailJudge {
   }
 
   let frames: [WrittenFrame]
-  /// What the last close has called durable.
+  /// The length that the last close has recorded.
   private let leastEnd: Int
   private let foundByteCount: Int
   private var hasHeader: [Bool] = []
   private var isWhole: [Bool] = []
-  /// Damage that no walk need notice: it lies before the replay's start, or inside pages.
+  /// Damage that no walk needs to notice, because it lies before the start of replay or inside pages.
   private(set) var hasDamagedPages = false
 
   init(_ frames: [WrittenFrame], written: [UInt8], found: [UInt8], leastEnd: Int) {
@@ -101,7 +101,7 @@ struct TailJudge {
     frames.indices.contains { frames[$0].kind <= 2 && !isWhole[$0] && frames[$0].sequence <= sequence }
   }
 
-  /// What may be found: one verdict, but for pages whose damage shows only when they are touched.
+  /// The allowed verdicts: one, except for damaged pages, which are only noticed when they are used.
   var verdicts: Set<Verdict> {
     guard let last = frames.indices.last(where: { hasHeader[$0] }) else { return [leastEnd > 4096 ? .cut(0) : .ends(0)] }
     var verdicts: Set<Verdict> = []
@@ -126,8 +126,8 @@ struct TailJudge {
         continue
       }
       if covers(commit.number, behind: index) { return [.corrupt(commit.sequence)] }
-      // Frames whose headers are gone cannot be told apart: if one of those right before it was acknowledged, this one may
-      // have been.
+      // Frames without headers cannot be told apart: if one of those just before it was acknowledged, this one may have been,
+      // too.
       var first = index
       while first > start, !hasHeader[first - 1] { first -= 1 }
       let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, behind: index)
@@ -137,7 +137,7 @@ struct TailJudge {
     return [end(sequence, from: start, before: frames.endIndex)]
   }
 
-  /// The walk counts no frame from `stop` on.
+  /// The verdict if the walk counts no frame from `stop` on.
   private func end(_ sequence: UInt64, from start: Int, before stop: Int) -> Verdict {
     let last = frames.indices[start..<stop].last {
       frames[$0].isPages ? hasHeader[$0] && frames[$0].end <= foundByteCount : isWhole[$0]
@@ -146,7 +146,7 @@ struct TailJudge {
     return end < leastEnd ? .cut(sequence) : .ends(sequence)
   }
 
-  /// Commits that some frame whose header holds proves durable: those that are whole, and those that are not.
+  /// Commits that a frame with a valid header proves durable: the undamaged ones and the damaged ones.
   var acknowledgedCommits: (whole: Set<UInt64>, damaged: Set<UInt64>) {
     let proven = frames.indices.filter { hasHeader[$0] }.map { min(frames[$0].durableThrough, frames[$0].number - 1) }.max()
     var whole: Set<UInt64> = []
@@ -171,7 +171,7 @@ struct TailJudge {
     frames.indices[(index + 1)...].contains { hasHeader[$0] && frames[$0].durableThrough >= number }
   }
 
-  /// The newest commit that can be lost when this one is: where the next header holds, it is known exactly.
+  /// The newest commit that can be lost when this one is; known exactly if the next header is valid.
   func newestLost(_ sequence: UInt64) -> UInt64? {
     guard let index = frames.firstIndex(where: { $0.isCommit && $0.sequence == sequence }), index + 1 < frames.count,
       hasHeader[index + 1]

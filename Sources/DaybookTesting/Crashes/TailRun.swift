@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// One log as it is written, and its tails at each call of the disk.
+/// One log as it is written, and its tails at each disk call.
 @safe final class TailRun: @unchecked Sendable {
   typealias Contents = [[UInt8]: [UInt8]]
   static let path = "/d/book"
@@ -13,14 +13,15 @@ import DaybookEngine
   private var store: KeyValueStore?
   private var history: [Contents] = [[:]]
   private var acknowledged = 0
-  /// The file is a log without damage. Not so while recovery runs, nor when it has stepped over a frame that a crash damaged.
+  /// Whether the file is a log without damage. False while recovery runs, and after it has skipped a frame that a crash
+  /// damaged.
   private var isWhole = false
   private var tickets: [Store.Ticket] = []
   private var openCount: UInt64 = 0
   private var callCount = 0
   private var number = 0
   private var appendsDuringSync = false
-  /// What stood in the sector of the closed length at some time.
+  /// Every content that the sector of the closed length has had.
   private var sectors: Set<[UInt8]> = []
 
   init(seed: UInt64, _ operations: [TailOperation], tailsPerCall: Int, ignoresSyncs: Bool) {
@@ -113,7 +114,7 @@ import DaybookEngine
     case .wait(let appends):
       guard let ticket = tickets.last else { return }
       appendsDuringSync = appends
-      // A sync of somebody who holds the turn must not find it set: the append would wait for itself.
+      // Reset before a sync by a holder of the turn: the append would wait for itself.
       defer { appendsDuringSync = false }
       tickets = []
       try store.store.wait(ticket)
@@ -152,7 +153,7 @@ import DaybookEngine
         contents[key] = value
       }
     } catch {
-      // The turn must go back, or the next to ask for it waits for ever.
+      // Give back the turn, or the next thread waits forever.
       store.store.abort(transaction)
       throw error
     }
@@ -194,17 +195,17 @@ import DaybookEngine
 
   // MARK: tails
 
-  /// The tails that power loss leaves now, and each of them once more with corruption inside.
+  /// Examines the tails that power loss leaves now, each also with corruption inside.
   private func look() {
     guard finding == nil, isWhole, let written = disk.bytes(of: Self.path) else { return }
     let frames = WrittenFrame.all(of: written)
-    // One that is half written, because the disk takes a write in pieces, says nothing.
+    // A sector that is half written, because the disk takes a write in pieces, says nothing.
     if Self.tellsLength(written) { sectors.insert(Self.sector(of: written)) }
     let pending = disk.pendingChanges
     var generator = SeededGenerator(seed: seed &* 977 &+ UInt64(callCount))
     for _ in 0..<tailsPerCall {
       var choice = CrashChoice.random(pending, &generator)
-      // Names have their own tests; here the file is there.
+      // Names have their own tests; here the file always exists.
       choice.names = NumberSet(0..<pending.nameCount)
       let image = disk.crashed(choice)
       guard let found = image.bytes(of: Self.path) else { return fail("the file is gone", choice, []) }
@@ -226,7 +227,7 @@ import DaybookEngine
     return ClosedLength.read(page.view, salt: page.view.uint64(at: 40)) != nil
   }
 
-  /// What an image says of the length at the last close; FORMAT.md §2. A sector that a crash tore says nothing.
+  /// The length of the last close in an image; FORMAT.md §2. A sector that a crash tore says nothing.
   private func leastEnd(_ found: [UInt8]) -> Int {
     let sector = Self.sector(of: found)
     guard sector.count == 512, sectors.contains(sector) else { return 0 }
@@ -280,7 +281,7 @@ import DaybookEngine
           return fail("the store does not hold what commit \(sequence) left", choice, corruption)
         }
       } catch {
-        // A body or a page that open had no need to read: never wrong data, and the check tells of it.
+        // Damage in a body or page that the open did not need to read: no wrong data, and the check reports it.
         guard judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages else {
           return fail("reading throws \(error)", choice, corruption)
         }
@@ -333,7 +334,7 @@ import DaybookEngine
     examineSalvage(image, judge, choice, corruption)
   }
 
-  /// The same of a file whose last frames are gone, though a close has called them durable.
+  /// The same for a file without its last frames, which a close had recorded as durable.
   private func examineCut(
     _ image: SimulatedDisk, _ found: [UInt8], _ judge: TailJudge, _ choice: CrashChoice, _ corruption: [String]
   ) {
@@ -359,7 +360,7 @@ import DaybookEngine
     examineSalvage(image, judge, choice, corruption)
   }
 
-  /// Salvage reads every commit that is whole and was acknowledged, and names the others.
+  /// Salvage must read every undamaged acknowledged commit, and name the others.
   private func examineSalvage(
     _ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice, _ corruption: [String]
   ) {
@@ -370,7 +371,7 @@ import DaybookEngine
       let reader = try SalvageReader(Self.path, disk: image)
       try reader.forEachCommit(progress: { _ in true }) { commit in
         if commit.isWhole { whole.insert(commit.sequence) }
-        // Parts in front of a cut: whether their transaction went on, or back, nobody can tell.
+        // Parts in front of a cut: it is unknown whether their transaction was completed or rolled back.
         if !commit.isWhole, reader.losses.missingByteCount > 0 { return }
         guard commit.sequence < UInt64(history.count) else { return wrong = commit.sequence }
         for index in 0..<commit.count {
@@ -394,7 +395,7 @@ import DaybookEngine
     } catch { fail("salvage throws \(error)", choice, corruption) }
   }
 
-  /// Whether a commit that left `contents` may have put this; no commit of a run puts a key twice.
+  /// Whether the commit that left `contents` may contain this put; no commit of a run puts a key twice.
   private func holds(_ operation: ByteView, in contents: Contents) -> Bool {
     let payload = Operation.payload(operation)
     guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else { return false }

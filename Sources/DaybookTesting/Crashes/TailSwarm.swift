@@ -1,11 +1,11 @@
 /// Torn or corrupt: random logs with group commits, cut by power loss in every order of their sectors, then with corruption inside.
 ///
-/// Without corruption nothing may be called corrupt, and nothing acknowledged may be missing. With corruption the answer must be the
-/// judge's, with the commit that is lost. The engine's own store runs here, without records.
+/// Without corruption, nothing may be called corrupt, and nothing acknowledged may be missing. With corruption, the answer must
+/// be the judge's, including the commit that is lost. This uses the engine's own store, without records.
 import DaybookEngine
 
 package enum TailOperation: Sendable, Hashable {
-  /// A commit that nobody waits for yet; a large one goes out in parts.
+  /// A commit that nobody waits for yet; a large one is written in parts.
   case commit(key: Int, count: Int, byteCount: Int)
   /// Waits for everything written; another writer appends while the sync runs.
   case wait(appends: Bool)
@@ -74,10 +74,10 @@ package final class TailSwarm {
   package private(set) var counts = TailCounts()
   private let ignoresSyncs: Bool
 
-  /// - Parameter ignoresSyncs: the disk lies about its syncs: findings must come, or this looks at nothing.
+  /// - Parameter ignoresSyncs: whether the disk lies about its syncs: then there must be findings, or this tests nothing.
   package init(ignoresSyncs: Bool = false) { self.ignoresSyncs = ignoresSyncs }
 
-  /// One log with its tails; what is wrong, shrunk, or nil.
+  /// Runs one log with its tails. Returns the finding, shrunk, or nil.
   package func run(seed: UInt64) -> TailFinding? {
     var generator = SeededGenerator(seed: seed)
     let operations = (0..<Int.random(in: 4..<24, using: &generator)).map { _ in TailOperation.random(&generator) }
@@ -88,7 +88,7 @@ package final class TailSwarm {
   }
 
   private func look(_ seed: UInt64, _ operations: [TailOperation], tailsPerCall: Int, counting: Bool) -> TailFinding? {
-    // The same work under another salt lies in blocks that were never written.
+    // Blocks that were never written hold the same work under another salt.
     let other = TailRun(seed: seed &+ 0x5EED_0000, operations, tailsPerCall: 0, ignoresSyncs: false)
     other.run()
     let run = TailRun(seed: seed, operations, tailsPerCall: tailsPerCall, ignoresSyncs: ignoresSyncs)

@@ -12,16 +12,16 @@ enum CommitNumber {
   static func of(_ data: Data?) -> Int { data.map { $0.reduce(0) { $0 << 8 | Int($1) } } ?? 0 }
 }
 
-/// One thread of a process: its script, and what it holds.
+/// A thread of a process: its script, and what it holds.
 ///
-/// Errors that the script or another brought about are part of the run: the process goes on as an application would, and
-/// opens the database again after those that are final. All others are findings.
+/// Errors that a script has caused are part of the run: the process goes on as an application would, and opens the database
+/// again after final ones. All others are findings.
 final class ProcessActor: @unchecked Sendable {
   let index: Int
   let process: SimulatedProcess
   let script: [ProcessStep]
   unowned let run: ProcessRun
-  /// Those of the present step: other threads may close the database and open it again meanwhile.
+  /// The disk of the present step: other threads may close the database and open it again in the meantime.
   private var disk: ProcessDisk
   private var open: ProcessOpen?
   private var held: HeldSnapshot?
@@ -59,7 +59,7 @@ final class ProcessActor: @unchecked Sendable {
           try survive(error, step)
         }
       } catch {
-        // What a process sees while it is being killed is nobody's business.
+        // What a process sees while it is being killed does not matter.
         if !disk.isDead { run.fail("actor \(index), \(step): \(error)") }
       }
       open = nil
@@ -126,7 +126,7 @@ final class ProcessActor: @unchecked Sendable {
     case .suspend:
       let seen = open.seen
       try database.suspend()
-      // Of a writer that is dead another thread has been told.
+      // Another thread was told that the writer is dead.
       if run.settings.hasThreads && run.hasFailures { return }
       if member.role != .follower { try history.promise(seen, "commit \(seen) was there when its writer was suspended") }
     case .resume:
@@ -136,7 +136,7 @@ final class ProcessActor: @unchecked Sendable {
     }
   }
 
-  /// Background work of a process that takes turns belongs into a hold of the lock.
+  /// In a process that locks per transaction, background work needs the file lock.
   private func holding(_ database: Database, _ body: (Store) throws(StoreError) -> Void) throws {
     let store = try database.stores.beginHolding()
     defer { database.stores.endHolding(store) }
@@ -247,7 +247,7 @@ final class ProcessActor: @unchecked Sendable {
     } catch is ChangedMyMind {}
   }
 
-  /// One transaction on top of what it finds. The closure changes the twin and the database alike.
+  /// One transaction on top of what it finds. The closure changes the model and the database in the same way.
   private func write(
     _ open: ProcessOpen, _ change: (inout CrashState, Int, borrowing Transaction) throws -> Void
   ) throws {
@@ -263,7 +263,7 @@ final class ProcessActor: @unchecked Sendable {
           throw CrashDeviation(
             "a transaction stands on commit \(parent), expected one that stands on \(history.present) and \(seen)")
         }
-        // What a transaction reads, its caller has seen, also when it goes back: of what others committed, what stays.
+        // The caller has seen what a transaction read, even if it is rolled back: commits of others that it read must survive.
         let others = history.othersPart(of: parent, writer: open.number)
         try history.promise(others, "a transaction of process \(process.index) stood on commit \(others)")
         var state = history.attempts[parent].state
@@ -287,7 +287,7 @@ final class ProcessActor: @unchecked Sendable {
 
   // MARK: errors
 
-  /// What an application does about an error; throws when there is no reason for one.
+  /// Reacts to an error as an application would; throws when there is no reason for the error.
   private func survive(_ error: any Error, _ step: ProcessStep) throws {
     // A process that is gone notices nothing.
     if disk.isDead { return }
@@ -305,9 +305,9 @@ final class ProcessActor: @unchecked Sendable {
       if let open, member.durability != .relaxed {
         do { try process.look(open) } catch let error as DatabaseError where error.code == .closed {
         } catch let error as DatabaseError where error.cause is DiskFailure {
-          // A call that was to fail from an earlier step on, and the look is the first to make it.
+          // A call that an earlier step made fail, and this read is the first to make it.
         } catch let error as DatabaseError where [.ioFailed, .snapshotTooOld].contains(error.code) && run.settings.hasThreads {
-          // A call that another thread of this process was to fail at; or it has opened the file anew meanwhile.
+          // A call that another thread of this process made fail, or that thread has reopened the file in the meantime.
         }
       }
       giveUp()
@@ -315,12 +315,12 @@ final class ProcessActor: @unchecked Sendable {
     case .closed where run.settings.hasThreads && (open == nil || open !== process.open): held = nil
     // Another thread suspends or closes meanwhile.
     case .operationCancelled where run.settings.hasThreads && [.compact, .collect].contains(step.action): break
-    // So does a collection without a grace time to a version that nobody holds by a lock.
+    // A collection without a grace time does the same to a version that no lock protects.
     case .assetFileNotFound where !run.readsAssets && step.action == .backup: break
     case .ioFailed where !history.wasCreated: break
     case .ioFailed, .diskFull: guard run.hasFailures else { throw unexpected() }
     case .snapshotTooOld where step.action == .look: held = nil
-    // At `.full` only a transaction finds such pages: one that stands on a commit whose sync has just failed.
+    // At `.full` only a transaction finds such pages: one based on a commit whose sync has just failed.
     case .corrupted where run.hasDroppedPages && (member.durability == .relaxed || run.settings.hasThreads):
       giveUp()
     default: throw unexpected()
@@ -347,7 +347,7 @@ final class ProcessActor: @unchecked Sendable {
 
   // MARK: the end
 
-  /// Everything that still goes on goes well now.
+  /// From now on, everything that still runs must succeed.
   func finish() throws {
     disk = process.disk
     disk.removeFaults()
@@ -358,7 +358,7 @@ final class ProcessActor: @unchecked Sendable {
       held = nil
       try process.look(open)
     } catch {
-      // Another thread's kill of the same process may come as late as this.
+      // Another thread may kill this process as late as here.
       if open.disk.isDead { return leave() }
       throw error
     }

@@ -1,9 +1,9 @@
-/// The disk as one process has it: the calls go to the simulated disk that all share, and before each of them the scheduler
-/// decides who goes on.
+/// The disk of one process: calls go to the simulated disk that all share, and before each of them the scheduler decides who
+/// goes on.
 ///
-/// A process that is killed makes no call any more: what it wrote stays in the cache, its locks go, and its thread unwinds through
-/// the errors of a disk that refuses everything. Files have another device in each process, because locks between the opens of one
-/// process go by the identity of files, and actors stand for several.
+/// A killed process makes no more calls: what it wrote stays in the cache, its locks are released, and its thread unwinds
+/// through the errors of a disk that refuses everything. Files have another device number in each process, because locks
+/// between opens of one process use the identity of files, and actors represent several processes.
 import DaybookEngine
 
 final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
@@ -20,11 +20,11 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
   private(set) var failureCount = 0
   /// Called after each of them.
   var onFailure: (() -> Void)?
-  /// Called when a file is mapped that its process has no byte of: whoever has may cut off what is mapped.
+  /// Called when a process maps a file without holding a lock byte: the holder of the lock may cut off what is mapped.
   var onUnprotectedMap: ((String) -> Void)?
-  /// Syncs that are not carried out, to see that somebody notices.
+  /// Syncs are not carried out, to show that this is noticed.
   var ignoresSyncs = false
-  /// Locks that are granted to everybody, for the same reason.
+  /// Locks are granted to everyone, for the same reason.
   var ignoresLocks = false
 
   private struct WeakFile {
@@ -47,7 +47,7 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
 
   func inject(_ fault: SimulatedFault) { faults.append(ArmedFault(fault: fault)) }
 
-  /// Whatever was to come does not.
+  /// Removes pending faults.
   func removeFaults() {
     faults.removeAll()
     lastCall = .max
@@ -60,7 +60,7 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
   ) throws(DiskFailure) -> R {
     if isDead { throw call.failure(code: ErrorNumber.inputOutput) }
     scheduler.point(call)
-    // Somebody may have cut the power meanwhile.
+    // The power may have failed in the meantime.
     if isDead { throw call.failure(code: ErrorNumber.inputOutput) }
     callCount += 1
     if callCount >= lastCall {

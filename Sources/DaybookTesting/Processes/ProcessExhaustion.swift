@@ -1,13 +1,13 @@
 import DaybookEngine
 
-/// Two processes, every pair of short scripts, every place where one hands over to the other and back.
+/// Two processes: every pair of short scripts, and every place where one hands over to the other and back.
 ///
 ///     actor 0   first ┓     ┏━━ script … ┓           ┏━ rest
 ///     actor 1         ┗ first            ┗ script … ━┛      ┗━ rest
 ///                                        ↑ each call  ↑ each call, and none
 ///
-/// Two hand-overs find what two processes can do to each other between two calls of one; who needs more of them is left to
-/// the random search. The power fails now and then, and in the end.
+/// Two hand-overs find what two processes can do to each other between two calls of one; the random search covers more. The
+/// power fails now and then, and at the end.
 package final class ProcessExhaustion {
   package private(set) var counts = ProcessCounts()
   private let length: Int
@@ -71,7 +71,7 @@ package final class ProcessExhaustion {
     }
   }
 
-  /// All schedules of one case.
+  /// Explores all schedules of one case.
   package func explore(_ number: Int) -> ProcessFinding? {
     let this = cases[number]
     var settings = ProcessSettings(seed: UInt64(number + 1), members: this.roles.map { ProcessSettings.Member(role: $0) })

@@ -11,7 +11,7 @@ package struct ProcessCounts: SearchCounts, CustomStringConvertible {
 
   package init() {}
 
-  /// What a search is measured by.
+  /// The measure of a search.
   package var total: Int { points + images }
 
   package var description: String {
@@ -24,13 +24,13 @@ package struct ProcessCounts: SearchCounts, CustomStringConvertible {
   }
 }
 
-/// A broken promise, with all that is needed to see it again.
+/// A broken promise, with everything needed to reproduce it.
 package struct ProcessFinding: Sendable, CustomStringConvertible {
   package var message: String
   package var settings: ProcessSettings
   package var scripts: [[ProcessStep]]
   package var handOvers: [HandOver]
-  /// The point and the way of the crash; nil when the running processes themselves are wrong.
+  /// The point and the choice of the crash; nil when the running processes themselves are wrong.
   package var crash: (point: Int, choice: CrashChoice)?
 
   package var stepCount: Int { scripts.reduce(0) { $0 + $1.count } }
@@ -54,7 +54,7 @@ package struct ProcessFinding: Sendable, CustomStringConvertible {
   }
 }
 
-/// How closely to look at the crashes of a run.
+/// How closely to examine the crashes of a run.
 struct ProcessDepth: Sendable {
   /// One call in so many that change the disk; none for 0.
   var momentsOneIn = 6
@@ -65,7 +65,7 @@ struct ProcessDepth: Sendable {
 /// One run with its crashes: each image that was not seen before is made and opened.
 final class ProcessExplorer {
   private(set) var counts = ProcessCounts()
-  /// Those of the newest run, those that were asked for among them.
+  /// The hand-overs of the newest run, including the requested ones.
   private(set) var lastHandOvers: [HandOver] = []
   private var seen: [UInt64: Int] = [:]
   private var crash: (message: String, point: Int, choice: CrashChoice)?
@@ -102,7 +102,7 @@ final class ProcessExplorer {
     for index in 0..<count {
       var choice = CrashChoice.random(pending, &generator)
       if index == 0 {
-        // Half of the time nothing arrives, which asks most of the promises.
+        // Half of the time nothing arrives, which tests the promises hardest.
         choice = CrashChoice(units: [], names: [], seed: choice.seed)
         choice.size = .old
         choice.isKill = Bool.random(using: &generator)

@@ -1,9 +1,9 @@
 import DaybookEngine
 
-/// What all processes have tried to commit, each on top of what it found, and what has been promised of it.
+/// What all processes have tried to commit, each on top of what it found, and which commits were promised.
 ///
-/// Each transaction writes a number of its own as metadata, so that whoever looks at the database says which commit it shows. The
-/// naive twin knows what that commit holds, and on which other it stands: a tree, of which the promises allow one branch only.
+/// Each transaction writes its number as metadata, so that a reader of the database knows which commit it shows. The naive
+/// model knows what that commit holds and on which other it is based: a tree, of which the promises allow one branch only.
 ///
 ///     0 ─ 1 ─ 2 ─ 4 ─ 5        2 and 4 acknowledged: whatever anybody sees from now on stands on 4
 ///             └─ 3             3 failed, and nobody may ever see it
@@ -21,13 +21,13 @@ final class ProcessHistory {
   }
 
   private(set) var attempts = [Attempt(parent: 0, sequence: 0, state: CrashState(), writer: -1, outcome: .acknowledged)]
-  /// The newest commit that has been promised for good, by a `write` that returned or by showing it.
+  /// The newest commit that is promised for good, because its `write` has returned or because it was shown.
   private(set) var durable = 0
-  /// The newest commit of which a `write` has returned.
+  /// The newest commit whose `write` has returned.
   private(set) var present = 0
   /// How often more was promised.
   private(set) var promiseCount = 0
-  /// Somebody has the database open, or has had it: the file stays.
+  /// A process has had the database open: the file stays.
   var wasCreated = false
   /// A change tag stands for one version of one record.
   private var versions: [String: Int64] = [:]
@@ -40,7 +40,7 @@ final class ProcessHistory {
     return attempts.count - 1
   }
 
-  /// It has done all that it wanted to.
+  /// The transaction has finished its changes.
   func confirm(_ number: Int, _ state: CrashState) {
     attempts[number].state = state
     attempts[number].state.step = Int64(number)
@@ -76,10 +76,10 @@ final class ProcessHistory {
     }
   }
 
-  /// What a cache held was lost: only what was promised for good counts.
+  /// The cache was lost: only what was promised for good counts.
   func dropPresent() { present = durable }
 
-  /// The part of a commit that does not rest on what this writer has committed itself.
+  /// The newest ancestor of a commit that this writer has not made itself.
   func othersPart(of number: Int, writer: Int) -> Int {
     var number = number
     while number > durable, attempts[number].writer == writer { number = attempts[number].parent }
@@ -92,8 +92,8 @@ final class ProcessHistory {
     return numbers.map { "\($0)" }.joined(separator: " on ")
   }
 
-  /// Holds what somebody sees against what was committed; returns the number of the commit.
-  /// - Parameter floor: the commit that it has to stand on.
+  /// Compares what a reader sees with what was committed; returns the number of the commit.
+  /// - Parameter floor: the commit that it must be based on.
   @discardableResult
   func check(_ sequence: Int, _ state: CrashState, floor: Int, withAssets: Bool = true, _ what: () -> String) throws -> Int {
     let number = Int(state.step)
@@ -113,7 +113,7 @@ final class ProcessHistory {
     return number
   }
 
-  /// The same for an image that was looked at before.
+  /// The same for an image that was examined before.
   func check(_ found: Int, floor: Int, _ what: () -> String) throws {
     if attempts[found].outcome == .refused { throw CrashDeviation("\(what()) shows commit \(found), which failed") }
     guard stands(found, on: floor) else {

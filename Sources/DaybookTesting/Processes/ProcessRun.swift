@@ -1,10 +1,10 @@
 import Daybook
 import DaybookEngine
 
-/// Several processes and threads at work on one simulated disk, under one schedule, and what they have been promised so far.
+/// Several processes and threads on one simulated disk, under one schedule, and what they have been promised so far.
 ///
-/// Always true: while `onMoment` is called everybody stands still before a call of the disk, and `history` says what a crash
-/// there may leave.
+/// Always true: while `onMoment` is called, all actors wait before a disk call, and `history` says what a crash there may
+/// leave.
 final class ProcessRun: @unchecked Sendable {
   static let path = "a.daybook"
   static func copyPath(_ actor: Int) -> String { "b\(actor).daybook" }
@@ -18,7 +18,7 @@ final class ProcessRun: @unchecked Sendable {
   private(set) var isPowerOut = false
   /// Commits that copies show: of those that were made to the end.
   var copies: [Int: Int] = [:]
-  /// A collection takes contents from under readers in other processes: that is what its grace time is for.
+  /// A collection without a grace time may remove contents that readers in other processes still use.
   let readsAssets: Bool
   var checksTags = false
   /// Called with the number of the point; the last time after all have ended.
@@ -56,7 +56,7 @@ final class ProcessRun: @unchecked Sendable {
     actors = settings.homes.enumerated().map { ProcessActor($0, processes[$1], scripts[$0], self) }
     let bodies = actors.map { actor in { @Sendable in actor.play() } }
     guard scheduler.run(bodies) else {
-      // Its threads may go on some time, and look at what is here.
+      // Its threads may go on for some time, and access this object.
       ProcessRun.abandoned.withLock { $0.append(self) }
       return fail(scheduler.standstill ?? "somebody waits for what never comes")
     }
@@ -67,7 +67,7 @@ final class ProcessRun: @unchecked Sendable {
 
   func fail(_ message: String) {
     finding = finding ?? message
-    // Whoever waits is let go by the errors of a dead disk.
+    // Waiting actors are released by the errors of a dead disk.
     for disk in disks { disk.die() }
   }
 
@@ -98,10 +98,10 @@ final class ProcessRun: @unchecked Sendable {
     disk.limit(toByteCount: byteCount.map { used + $0 })
   }
 
-  /// Calls have failed: errors of the disk have a reason.
+  /// Whether calls have failed, so that disk errors have a reason.
   var hasFailures: Bool { hasBeenFull || disks.contains { $0.failureCount > 0 } }
 
-  /// What was in the cache may be gone.
+  /// Whether the cache may have lost pages.
   var hasDroppedPages: Bool {
     hasFailures && scripts.joined().contains { if case .fail(let fault) = $0.action { fault.dropsPages } else { false } }
   }
@@ -115,7 +115,7 @@ final class ProcessRun: @unchecked Sendable {
       isPowerOut = true
       for disk in disks { disk.die() }
     }
-    // Between two calls the disk stays as it is, and what is promised of it may grow.
+    // Between two calls the disk does not change, but the promises may grow.
     let promises = history.promiseCount
     let mayDiffer = call?.isCounted ?? (promises != examinedPromiseCount)
     guard finding == nil, onMoment != nil, mayDiffer, !isPowerOut else { return false }
@@ -170,7 +170,7 @@ final class ProcessRun: @unchecked Sendable {
     try database.close()
   }
 
-  /// The commit that a copy shows, which has to be one that stands on `floor`.
+  /// The commit that a copy shows, which must be based on `floor`.
   func readCopy(_ path: String, on disk: SimulatedDisk, floor: Int) throws -> Int {
     let reader = ProcessSettings.Member(role: .follower)
     let copy: Database

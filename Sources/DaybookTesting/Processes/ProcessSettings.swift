@@ -1,9 +1,9 @@
 import Daybook
 import DaybookEngine
 
-/// Which processes there are, how each has the database open, and how they and the disk behave.
+/// Which processes there are, how each opens the database, and how they and the disk behave.
 package struct ProcessSettings: Sendable {
-  /// What one process is to the file.
+  /// The role of a process.
   package enum Role: String, Sendable {
     case keeper = "a writer that keeps the lock"
     case turnTaker = "a writer that takes turns"
@@ -29,18 +29,18 @@ package struct ProcessSettings: Sendable {
     }
   }
 
-  /// A mistake on purpose, to see that somebody notices.
+  /// A deliberate mistake, to show that it is noticed.
   package enum Mistake: Sendable { case ignoresSyncs, ignoresLocks }
 
   package var seed: UInt64
   package var members: [Member]
-  /// Of which process each actor is a thread.
+  /// The process of each actor.
   package var homes: [Int]
-  /// Whether actors are threads that meet in one process.
+  /// Whether some actors are threads of one process.
   package var hasThreads: Bool { Set(homes).count < homes.count }
   package var sectorByteCount = 512
   package var cutsTransfers = false
-  /// The power fails before this call of all, and everybody starts again.
+  /// The power fails before this call, counted over all actors, and all start again.
   package var powerLoss: Int?
   /// What is wrong with the disk as the first process has it.
   package var mistake: Mistake?

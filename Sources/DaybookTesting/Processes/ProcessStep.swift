@@ -1,7 +1,7 @@
 import DaybookEngine
 
-/// What the application of one process does, one step at a time. A script is a list of these, decided before the run starts, so
-/// that a failing one can be shrunk by leaving steps out. The number stays a step's name when others go.
+/// One step of the application in a process. A script is a list of steps, decided before the run starts, so that a failing
+/// script can be shrunk by leaving out steps. A step keeps its number when others are left out.
 package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
   package var number: Int
   package var action: ProcessAction
@@ -9,11 +9,11 @@ package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
 }
 
 package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
-  /// Transactions, by the operations of the crash searches: saves with assets and owners, deletes, parts, forgetting.
+  /// A transaction with an operation of the crash searches: saves with assets and owners, deletes, parts, forgotten deletions.
   case commit(CrashOperation)
-  /// A transaction with two savepoints, of which the first goes back.
+  /// A transaction with two savepoints, the first of which is rolled back.
   case savepoints(zone: Int, count: Int)
-  /// A transaction that changes its mind.
+  /// A transaction that is rolled back.
   case abort(zone: Int, count: Int)
   case checkpoint
   /// What the background thread would do.
@@ -22,7 +22,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   case refresh
   /// Looks at everything.
   case read
-  /// Takes a snapshot, and looks whether it still shows the same.
+  /// Takes a snapshot; tests whether it still shows the same.
   case hold, look
   case suspend, resume
   case close
@@ -30,7 +30,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   case dieSoon(calls: Int)
   /// The n-th such call of this process from here fails.
   case fail(ProcessFault)
-  /// So much room is left on the disk; nil for as much as anybody wants.
+  /// How much space is left on the disk; nil for no limit.
   case limit(Int?)
 
   package var description: String {
@@ -58,7 +58,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether a process that only reads may do it.
+  /// Whether a reading process may do it.
   var isForReaders: Bool {
     switch self {
     case .refresh, .read, .hold, .look, .suspend, .resume, .close, .dieSoon, .limit: true
@@ -73,7 +73,7 @@ package struct ProcessFault: Sendable, Hashable, CustomStringConvertible {
   package var call: Int
   package var code: Int32
   package var repeats = false
-  /// What becomes of the pages of a failed sync.
+  /// Whether the pages of a failed sync are dropped.
   package var dropsPages = false
   /// Whether other descriptions are told of it.
   package var tellsEverybody = true
@@ -94,7 +94,7 @@ package struct ProcessFault: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ProcessStep {
-  /// - Parameter isTroubled: whether processes die, fail and come back much more often than they do else.
+  /// - Parameter isTroubled: whether processes die, fail and come back much more often than usual.
   static func random(
     _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, _ generator: inout SeededGenerator
   ) -> ProcessStep {

@@ -34,7 +34,7 @@ package final class ProcessSwarm {
         ProcessStep.random($0, member.role, isTroubled: isTroubled, &generator)
       }
     }
-    // What a writer leaves to a thread of its own goes on beside its commits; `ThreadDraw` has more threads.
+    // The writer's background work runs on a thread beside its commits; `ThreadDraw` has more threads.
     if Int.random(in: 0..<backgroundOneIn, using: &generator) == 0 {
       settings.homes.append(0)
       scripts.append(
@@ -44,7 +44,7 @@ package final class ProcessSwarm {
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
   }
 
-  /// One run without crashes: who went on where, and a number for what it left on the disk.
+  /// One run without crashes: its hand-overs, and a number for what it left on the disk.
   package static func play(
     _ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule
   ) -> (handOvers: [HandOver], fingerprint: UInt64) {
@@ -63,11 +63,11 @@ package final class ProcessSwarm {
     return isShrunk ? Self.shrink(finding, checksTags: checksTags) : finding
   }
 
-  /// What a finding may cost to be made smaller: one that hangs takes long each time.
+  /// The limit for shrinking a finding: a run that hangs takes long each time.
   private static let mostPointsOfShrinking = 500_000
 
   package static func shrink(_ finding: ProcessFinding, checksTags: Bool = false) -> ProcessFinding {
-    // Calls move when steps go, and with them the luck: more crashes make up for it, where any are needed.
+    // Call numbers change when steps are left out, and the same crash may not come again: more crashes make up for that.
     var depth = ProcessDepth()
     depth.momentsOneIn = finding.crash == nil ? 0 : 1
     depth.crashesPerMoment = 6

@@ -1,8 +1,8 @@
 import Daybook
 import DaybookEngine
 
-/// Opens what a crash of everybody left and holds it against what was promised to anybody: the state behind one commit, on top of
-/// all that was acknowledged or shown, nothing taken for corruption, a clean check, and work that goes on.
+/// Opens what a crash of all processes left and compares it with all promises: it must be the state after one commit, including
+/// all that was acknowledged or shown, with nothing taken for corruption and a clean check, and work must go on.
 struct ProcessVerifier {
   let settings: ProcessSettings
   let history: ProcessHistory
@@ -17,8 +17,8 @@ struct ProcessVerifier {
     floor = isKill ? run.history.present : run.history.durable
   }
 
-  /// Returns the commit that the image shows.
-  /// - Parameter variant: which of the ways to look at it is taken.
+  /// Verifies an image and returns the commit that it shows.
+  /// - Parameter variant: which way of opening it is used.
   func verify(_ image: SimulatedDisk, variant: UInt64, isThorough: Bool) throws -> Int {
     defer { image.stop() }
     guard try image.exists(ProcessRun.path) else {
@@ -27,7 +27,7 @@ struct ProcessVerifier {
       return 0
     }
     var shown: Int?
-    // Who only reads comes first now and then, and what it was shown stays.
+    // Sometimes a reader comes first, and what it was shown must stay.
     if variant % 4 == 0 { shown = try read(open(image, .follower, variant, 1000), floor: floor, "a reader") }
     if variant % 8 == 0, let shown { try expectAfterPowerLoss(image, shown) }
     let database = try open(image, variant % 3 == 0 ? .turnTaker : .keeper, variant, 1001)
@@ -79,14 +79,14 @@ struct ProcessVerifier {
     }
   }
 
-  /// What was shown once stays, also when the power fails right now.
+  /// What was shown must survive a power failure right now.
   private func expectAfterPowerLoss(_ image: SimulatedDisk, _ shown: Int) throws {
     let after = image.crashed(seed: image.seed, policy: .none)
     defer { after.stop() }
     _ = try read(open(after, .keeper, 0, 1002), floor: shown, "after the next power loss the file")
   }
 
-  /// Two more commits survive, and a clean close looks like one.
+  /// Two more commits must survive, and a clean close must be recognized.
   private func goOn(_ database: Database, _ image: SimulatedDisk, _ number: Int) throws {
     let id = try Record.ID("after")
     for step in 1...2 {

@@ -3,10 +3,10 @@
 ///     actor 0   lock ━━━━━━━━━ wait ┓                      ┏━ goes on, with the lock
 ///     actor 1                       ┗━ lock ━━ wake, unlock ┛
 ///
-/// Before a lock is taken and before somebody is woken, another may go on. Who holds what is known here, so an actor that
-/// would block is passed over instead; the mutex itself is taken, too, for threads that no scheduler runs.
+/// Before a lock is taken and before a thread is woken, another actor may go on. The scheduler knows the holders, so it skips
+/// an actor that would block. The mutex itself is taken, too, for threads without a scheduler.
 ///
-/// Waiters of one condition are woken in the order in which they came. Nobody is woken for no reason.
+/// Waiters of one condition are woken in the order in which they came, and never without a signal.
 import DaybookEngine
 
 /// The clock and the waits of one actor's thread.
@@ -25,7 +25,7 @@ final class ActorWaits: ActorTime, ScheduledWaits, @unchecked Sendable {
   }
   func yield() {
     scheduler.point()
-    // Others go on, or it would look again for ever.
+    // Others go on; otherwise it would poll forever.
     scheduler.sleep(actor, nanoseconds: 1_000)
   }
 }
@@ -43,7 +43,7 @@ extension Scheduler {
     monitor.unlockMutex()
   }
 
-  /// False when the time was over before anybody woke it.
+  /// False when the time was over before it was woken.
   func wait(_ actor: Int, _ monitor: Monitor, at condition: Int, nanoseconds: UInt64?) -> Bool {
     let until = nanoseconds.map { $0 < .max - now ? now + $0 : .max } ?? .max
     waitCount += 1

@@ -4,21 +4,22 @@
 ///                        ┃ hand-over┃
 ///     actor 1            ┗━call━━━━━┛
 ///
-/// An actor that calls the disk asks `point` first, which returns when it is its turn again. So what happens is decided by the
-/// calls and the schedule alone: the same script and the same schedule give the same run on every machine. The thread that
-/// called `run` wakes one actor after the other, and looks at the disk while all of them stand still.
+/// An actor that calls the disk first calls `point`, which returns when the actor may go on. So the calls and the schedule
+/// alone decide what happens: the same script and the same schedule give the same run on every machine. The thread that called
+/// `run` wakes one actor after the other, and examines the disk while all of them wait.
 ///
-/// Time is simulated: each call takes some of it, and an actor that sleeps is passed over until it is up.
+/// Time is simulated: each call takes some, and an actor that sleeps is skipped until its time is over.
 ///
-/// Actors that are threads of one database meet at its locks, too (`Scheduler+Waits`): an actor that would block there is passed
-/// over, and who is woken is decided here. So a lock or a wake-up that never comes is seen at once: nobody can go on.
+/// Actors that are threads of one database also share its locks (`Scheduler+Waits`): an actor that would block there is
+/// skipped, and the scheduler decides who is woken. So a lock or a wake-up that never comes is noticed at once: no actor can go
+/// on.
 ///
-/// Always true: whoever touches the state here has the baton, which is handed on under a lock.
+/// Always true: only the thread with the baton accesses this state; the baton is passed under a lock.
 import DaybookEngine
 import Synchronization
 
-/// One change of who goes on: at a call of a step of an actor, by the number of the step and of the call in it, so that it
-/// means the same when steps before it or of others are left out.
+/// A change from one actor to another, at a call of a step, by the numbers of step and call, so that it keeps its meaning when
+/// other steps are left out.
 package struct HandOver: Hashable, Sendable, CustomStringConvertible {
   package var actor: Int
   package var step: Int
@@ -30,7 +31,7 @@ package struct HandOver: Hashable, Sendable, CustomStringConvertible {
 
 /// How the next actor is chosen while the present one could go on.
 package enum Schedule: Sendable {
-  /// At one point in so many another one goes on, as the seed decides.
+  /// At one point in so many another actor goes on, as the seed decides.
   case random(seed: UInt64, oneIn: Int)
   /// At these points and no others.
   case handOvers([HandOver])
@@ -44,9 +45,9 @@ package final class Scheduler: @unchecked Sendable {
     case locking(ObjectIdentifier)
     /// Until somebody wakes it, or the time is over; `.max` for never.
     case waiting(ObjectIdentifier, condition: Int, until: UInt64)
-    /// For ever: it ran in circles.
+    /// Forever: it ran in circles.
     case stopped
-    /// Until everybody stands still, for the world to change.
+    /// Until all actors wait, for the world to change.
     case resting
     case ended
   }
@@ -60,14 +61,14 @@ package final class Scheduler: @unchecked Sendable {
     fileprivate let baton = Baton()
   }
 
-  /// What a call of the disk and a point elsewhere cost on the simulated clock.
+  /// The cost of a disk call, and of any other point, on the simulated clock.
   private static let nanosecondsPerCall: UInt64 = 20_000
   private static let nanosecondsPerPoint: UInt64 = 2_000
-  /// More calls than any run needs: whoever makes so many runs in circles.
+  /// More calls than any run needs: an actor that makes so many runs in circles.
   private static let mostCalls = 40_000
-  /// So many more to unwind; then it is stopped where it is.
+  /// So many more calls to unwind; then it is stopped where it is.
   private static let mostCallsOfUnwinding = 10_000
-  /// Real seconds without a call: somebody waits for what never comes.
+  /// Real time without a call: a thread waits for something that never comes.
   private static let hangNanoseconds: UInt64 = 40_000_000_000
 
   var places: [Place] = []
@@ -79,22 +80,22 @@ package final class Scheduler: @unchecked Sendable {
   private(set) var present = 0
   private(set) var now: UInt64 = 1_000_000_000
   private(set) var isFree = true
-  /// Actors are threads that meet at locks: what they wait for there is decided here.
+  /// Whether actors are threads that share locks, so that the scheduler decides about their waits.
   private let decidesWaits: Bool
-  /// Who holds which lock.
+  /// The holder of each lock.
   var holders: [ObjectIdentifier: Int] = [:]
   var waitCount = 0
   private var wantsLook = false
 
-  /// How often anybody could have been chosen, and what was chosen.
+  /// How many points of choice there were, and what was chosen.
   private(set) var pointCount = 0
   private(set) var handOvers: [HandOver] = []
   private(set) var hasRunInCircles = false
-  /// What everybody waits for, when nobody can go on.
+  /// What all actors wait for, when none can go on.
   private(set) var standstill: String?
-  /// Asked before each call of an actor and at each other point (nil), on its thread; true to stop the world for `look`.
+  /// Called before each call of an actor and at each other point (nil), on its thread; true stops the world for `look`.
   var wantsLookBefore: ((SimulatedCall?) -> Bool)?
-  /// Everybody stands still before the call that asked.
+  /// All actors wait, before the call that asked.
   var look: (() -> Void)?
   /// All actors that have not ended stand by.
   var changeWorld: (() -> Void)?
@@ -118,7 +119,7 @@ package final class Scheduler: @unchecked Sendable {
 
   // MARK: the thread that runs it
 
-  /// Runs all bodies to their ends, one at a time. False when they hang; their threads are left behind then.
+  /// Runs all bodies to their ends, one at a time. False when they hang; then their threads are left behind.
   func run(_ bodies: [@Sendable () -> Void]) -> Bool {
     places = bodies.map { _ in Place() }
     isFree = false
@@ -148,7 +149,7 @@ package final class Scheduler: @unchecked Sendable {
     return true
   }
 
-  /// Who goes on; nil when all have ended, or nobody can.
+  /// The actor that goes on; nil when all have ended, or none can.
   private func nextAwake() -> Int? {
     while true {
       if isAwake(next) { return next }
@@ -210,7 +211,7 @@ package final class Scheduler: @unchecked Sendable {
     meet(call)
   }
 
-  /// Any other place where somebody else may go on, between threads of one database.
+  /// Any other point where another thread of the database may go on.
   func point() {
     guard decidesWaits else { return }
     now += Scheduler.nanosecondsPerPoint
@@ -244,7 +245,7 @@ package final class Scheduler: @unchecked Sendable {
     return isAwake(to) ? to : actor
   }
 
-  /// The actor cannot go on here: somebody else does, until its life says that it can.
+  /// The actor cannot go on: others do, until its life says that it can.
   func block(_ actor: Int, _ life: Life) {
     places[actor].life = life
     places[actor].call += 1
@@ -279,7 +280,7 @@ package final class Scheduler: @unchecked Sendable {
   }
 
   func time() -> UInt64 {
-    // Somebody who looks again and again must see it go on.
+    // A thread that polls must see time pass.
     now += 1_000
     return now
   }
@@ -304,7 +305,7 @@ class ActorTime: SimulatedTime, @unchecked Sendable {
   func sleep(nanoseconds: UInt64) { scheduler.sleep(actor, nanoseconds: nanoseconds) }
 }
 
-/// Given to one thread, which waits for it.
+/// A baton for one thread, which waits for it.
 private final class Baton: Sendable {
   private let monitor = Monitor()
   private let isGiven = Atomic<Bool>(false)
@@ -316,7 +317,7 @@ private final class Baton: Sendable {
     }
   }
 
-  /// Without a limit: a limit asks for the time, and an actor that has given the baton away may not move the scheduler's clock.
+  /// Without a time limit: a limit reads the clock, and an actor without the baton must not advance the scheduler's clock.
   func wait() {
     monitor.withLock {
       while !isGiven.exchange(false, ordering: .relaxed) { monitor.wait() }

@@ -1,15 +1,15 @@
 import Daybook
 import DaybookEngine
 
-/// One open of the database, which the threads of a process share, and the newest commit that it has shown.
+/// An open database, shared by the threads of a process, and the newest commit that it has shown.
 ///
-/// Always true: what it shows to one thread, no thread is shown less of later.
+/// Always true: no thread is later shown less than any thread was shown before.
 final class ProcessOpen {
   let database: Database
   let disk: ProcessDisk
-  /// Names it as a writer.
+  /// Its number as a writer.
   let number: Int
-  /// What it shows next stands on this commit.
+  /// What it shows next must be based on this commit.
   private(set) var seen = 0
 
   init(_ database: Database, _ disk: ProcessDisk, _ number: Int) {
@@ -21,7 +21,7 @@ final class ProcessOpen {
   func advance(to commit: Int, _ history: ProcessHistory) { if history.stands(commit, on: seen) { seen = commit } }
 }
 
-/// One process: the disk as it has it, and the database that its threads share.
+/// One process: its disk, and the database that its threads share.
 final class SimulatedProcess: @unchecked Sendable {
   let index: Int
   let member: ProcessSettings.Member
@@ -40,41 +40,41 @@ final class SimulatedProcess: @unchecked Sendable {
 
   private var history: ProcessHistory { run.history }
 
-  /// The database, opened where it is not.
+  /// The database; opens it if necessary.
   func current() throws -> ProcessOpen {
     try opening.withLock {
       if let open { return open }
       let (present, durable, disk, number) = (history.present, history.durable, disk, run.nextOpen())
       let options = run.settings.options(member, open: number)
       let database = try Database.open(at: ProcessRun.path, options: options, disk: disk)
-      // Another thread may have met the end of this process meanwhile.
+      // This process may have ended in another thread in the meantime.
       if disk.isDead { throw CrashDeviation("an open of a process that is gone") }
       let opened = ProcessOpen(database, disk, Int(number))
       open = opened
       if member.role != .follower { history.wasCreated = true }
-      // A writer that does not come to prove its commits in time may have acknowledged more than a reader sees.
+      // A writer that does not prove its commits in time may have acknowledged more than a reader sees.
       let isBehind = database.store.recovery.isBehindWriter
       if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for corruption") }
-      // A sync of another thread may have failed meanwhile, and the cache have dropped what was not durable.
+      // A sync of another thread may have failed in the meantime, and the cache may have dropped what was not durable.
       try look(opened, floor: isBehind ? 0 : run.hasDroppedPages ? durable : present)
       return opened
     }
   }
 
-  /// Threads find none from here on; nil where another thread came first.
+  /// From here on, threads find no database; nil if another thread came first.
   func take(_ wanted: ProcessOpen?) -> Database? {
     guard let wanted, open === wanted else { return nil }
     open = nil
     return wanted.database
   }
 
-  /// Nothing that went through this disk goes on.
+  /// Ends everything that uses this disk.
   func leave(_ old: ProcessDisk) {
     old.die()
     if disk === old { open = nil }
   }
 
-  /// The next process in the place of one that died.
+  /// Replaces a process that died by the next one.
   func revive() { if disk.isDead { disk = run.makeDisk(for: index) } }
 
   // MARK: looking
@@ -83,16 +83,16 @@ final class SimulatedProcess: @unchecked Sendable {
     _ = try read(try open.database.snapshot(), of: open, floor: floor)
   }
 
-  /// Looks at everything that a new snapshot shows. Returns the number of its commit.
+  /// Reads everything in a new snapshot. Returns the number of its commit.
   func read(_ snapshot: borrowing Snapshot, of open: ProcessOpen, floor: Int) throws -> Int {
     let before = open.seen
     let shown = try CommitNumber.of(snapshot.metadata(forKey: "step"))
     guard history.attempts.indices.contains(shown) else {
       throw CrashDeviation("process \(index) sees a commit that nobody made")
     }
-    // Reads in place need no call: what is read once the process is gone, nobody has seen.
+    // Reads in place make no disk call: what is read after the process is gone does not count as seen.
     if open.disk.isDead { throw CrashDeviation("a look of a process that is gone") }
-    // What is durable for its reader stays, from the first look on.
+    // What is durable for its reader must stay from the first read on.
     let isDurable = member.role == .follower || member.durability != .relaxed
     let promised = isDurable ? shown : history.othersPart(of: shown, writer: open.number)
     try history.promise(promised, "process \(index) was shown commit \(promised)")
@@ -104,7 +104,7 @@ final class SimulatedProcess: @unchecked Sendable {
     return number
   }
 
-  /// Record for record, and other threads go on in between.
+  /// Reads record by record, while other threads go on in between.
   func walk(_ snapshot: borrowing Snapshot, floor: Int, _ what: () -> String) throws -> Int {
     let (sequence, state) = try CrashState.read(snapshot, withAssets: run.readsAssets) { record in
       run.scheduler.point()

@@ -1,7 +1,7 @@
 import DaybookEngine
 
-/// Runs in which several threads share a database, as a seed draws them: at least two that write, others that read or do what is
-/// done in the background, and now and then another process beside them.
+/// Draws runs in which several threads share a database: at least two that write, others that read or do background work, and
+/// sometimes another process beside them.
 enum ThreadDraw {
   /// What a thread mostly does.
   enum Job: CaseIterable {
@@ -35,7 +35,7 @@ enum ThreadDraw {
     settings.sectorByteCount = oneIn(5) ? 4096 : 512
     settings.cutsTransfers = oneIn(8)
     settings.powerLoss = oneIn(4) ? Int.random(in: 1..<2000, using: &generator) : nil
-    // Where nothing fails, threads stay at work together; else one of them soon closes what all have open.
+    // If nothing fails, threads keep working together; otherwise one of them soon closes the shared database.
     let isTroubled = oneIn(3)
     let scripts = jobs.map { (home, job) in
       script(job, members[home].role, length: 2..<10, freeOneIn: isTroubled ? 3 : 12, isTroubled: isTroubled, &generator)
@@ -44,7 +44,7 @@ enum ThreadDraw {
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
   }
 
-  /// - Parameter freeOneIn: one step in so many is none of the job.
+  /// - Parameter freeOneIn: one step in so many does not belong to the job.
   static func script(
     _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool,
     _ generator: inout SeededGenerator
