@@ -50,7 +50,7 @@ keep-stale-bytes                 RecoveryTests          what is torn is not zero
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
 reuse-pinned-page                ProcessSearch          a page that a snapshot holds is used for something else
 forget-the-pin                   ProcessSearch          a checkpoint does not keep the pages whose addresses it has
-skip-copy-verification           CheckpointPages        bytes that rotted are sealed anew by whoever copies their page
+skip-copy-verification           CheckpointPages        corrupt bytes get a new checksum when their page is copied
 forget-damaged-page              Checkpoint|Recovery    a checkpoint says nothing of a page that failed its check
 change-published-page            StoreModelTests        a page that readers see is changed in place
 change-published-delta           LeafDelta              so is a delta that readers see

@@ -230,9 +230,9 @@ struct AssetHolderTests {
   // MARK: corruption
 
   @Test(
-    "a stored content that rotted is replaced when a good copy is saved, and every record reads it",
+    "a stored content that was corrupted is replaced when a good copy is saved, and every record reads it",
     arguments: [0, 5000, 99_999])
-  func rotted(offset: Int) throws {
+  func corrupted(offset: Int) throws {
     let folder = try TemporaryFolder()
     let database = try Database.withFiles(at: folder.file("a.daybook"))
     let content = AssetBench.content(1, byteCount: 100_000)
@@ -359,7 +359,7 @@ struct AssetHolderTests {
     let digest = AssetBench.digest(AssetBench.content(1))
     for links in [true, false] {
       try database.backup(to: target, linksAssets: links)
-      // The folder stays, and one content of it rots.
+      // The folder stays, and one content of it is corrupted.
       try FileManager.default.removeItem(atPath: target)
       if !links {
         let path = "\(target).assets/\(digest.folder)/\(digest.name)"

@@ -34,7 +34,7 @@ struct CrashSearchTests {
     #expect(swarm.counts.crashes > 500 && swarm.counts.thorough > 0)
   }
 
-  @Test("what a crash cut is called torn, what rotted behind a later proof is called corrupt, with what is lost")
+  @Test("what a crash cut is called torn, what was corrupted behind a later proof is called corrupt, with what is lost")
   func tails() {
     let swarm = TailSwarm()
     for seed in 900_000...900_019 as ClosedRange<UInt64> {

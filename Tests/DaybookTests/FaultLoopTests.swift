@@ -54,7 +54,7 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
         }
       }
     }
-    // The device is gone: whatever is tried, also to mend what failed before.
+    // The device is gone: whatever is tried, also to repair what failed before.
     kinds.append(
       FaultKind(
         name: "everything EIO for ever", operations: SimulatedCall.countedOperations.union([.map, .status, .lock, .open]),

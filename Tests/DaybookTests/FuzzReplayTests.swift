@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 // What the fuzzer has found, and the inputs that show it the way, run through the same functions in every test run. A file
-// in Fuzz/failures is a bug that was mended; it keeps its name.
+// in Fuzz/failures is a bug that was repaired; it keeps its name.
 
 @Suite("Inputs of the fuzzer")
 struct FuzzReplayTests {

@@ -44,7 +44,7 @@ struct PassedCheckpointTests {
   }
 
   /// A kill while the frame of a second checkpoint is being synced, with a commit behind it that names the first; then a byte of
-  /// the second one's pages rots. Returns the file.
+  /// the second one's pages is corrupted. Returns the file.
   private static func killedInCheckpoint() throws -> [UInt8] {
     let hooked = HookDisk()
     let database = try Database.open(at: "a", options: options(), disk: hooked)
@@ -72,7 +72,7 @@ struct PassedCheckpointTests {
   }
 
   @Test(
-    "a database that reads whole reads whole after a commit and a close, whatever rots in a checkpoint that it does not use")
+    "a database that reads whole does so after a commit and a close, whatever is corrupt in a checkpoint that it does not use")
   func staysWhole() throws {
     let image = try Self.killedInCheckpoint()
     let disk = SimulatedDisk(seed: 2)

@@ -156,7 +156,7 @@ struct ReferenceTests {
     }
   }
 
-  @Test("a former version that has rotted keeps no file from opening, nor its pointers in the tree")
+  @Test("a former version that is corrupt keeps no file from opening, nor its pointers in the tree")
   func corruptFormerVersion() throws {
     let disk = SimulatedDisk(seed: 1)
     let zone = try Zone.ID("Library")

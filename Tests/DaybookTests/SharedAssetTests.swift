@@ -87,7 +87,7 @@ struct SharedAssetTests {
     #expect(!FileManager.default.fileExists(atPath: path))
     try database.put("d", asset: held)
     #expect(try content(database, "d") == bytes && mode(path) == rights)
-    // A copy of what has rotted is no hold: saved again it is good, copied it is refused.
+    // A copy of what is corrupt is no hold: saved again it is good, copied it is refused.
     let saved = try database.record(Record.ID("d"))
     try FileManager.default.removeItem(atPath: path)
     try Data(bytes.reversed()).write(to: URL(filePath: path))

@@ -79,8 +79,8 @@ struct UnsealedValueTests {
     Self.expectRefused(record)
     // What the application sets anew is sealed, and counts.
     record.encryptedValues["pin"] = "5678"
-    let mended = try database.write { [record] in try $0.save(record, policy: policy) }
-    #expect(mended.encryptedValues["pin"] == "5678" && mended.body.mark(forKey: "pin")?.isSealed == true)
+    let repaired = try database.write { [record] in try $0.save(record, policy: policy) }
+    #expect(repaired.encryptedValues["pin"] == "5678" && repaired.body.mark(forKey: "pin")?.isSealed == true)
     try database.expectClean()
     try database.close()
   }

@@ -173,7 +173,7 @@ struct RecoveryTests {
   }
 
   @Test(
-    "a torn tail with whole frames is mended without their copy where there is no room, no right or no name for it",
+    "a torn tail with whole frames is repaired without their copy where there is no room, no right or no name for it",
     arguments: [ErrorNumber.noSpace, 13, 36])
   func tornWithoutCopy(code: Int32) throws {
     let specimen = try Specimen.threeCommits(closing: false)
@@ -472,7 +472,7 @@ struct RecoveryTests {
     try third.close()
   }
 
-  @Test("when the trees need a part of the log that has rotted, nothing is written, let alone truncated")
+  @Test("when the trees need a part of the log that is corrupt, nothing is written, let alone truncated")
   func corruptBehindTheCheckpoint() throws {
     var specimen = Specimen(.withoutCheckpoints())
     try specimen.continued { store, specimen in

@@ -227,7 +227,7 @@ struct BufferedTests {
     try reader.close()
   }
 
-  @Test("a byte that rots on the disk is noticed, and when the disk gives the right one again, so does the read")
+  @Test("a byte that is corrupted on the disk is noticed, and when the disk gives the right one again, so does the read")
   func corruptBody() throws {
     let disk = newDisk()
     let options = StoreOptions.withoutCheckpoints().buffered()

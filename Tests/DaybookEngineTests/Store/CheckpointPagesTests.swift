@@ -87,7 +87,7 @@ struct CheckpointPagesTests {
 
   // MARK: damage
 
-  @Test("a leaf that rots below its delta keeps no checkpoint from being made, and the next open has all of it again")
+  @Test("a leaf that is corrupted below its delta keeps no checkpoint from being made, and the next open has all of it again")
   func damageBelowDelta() throws {
     let disk = newDisk(16)
     let store = try filled(disk, keyCount: 2000)
@@ -135,7 +135,7 @@ struct CheckpointPagesTests {
     return nil
   }
 
-  @Test("a byte that rots after the first touch of its page is not sealed anew by a copy of the page")
+  @Test("a byte that is corrupted after the first touch of its page is not sealed anew by a copy of the page")
   func rotBeforeCopy() throws {
     let disk = newDisk()
     let store = try KeyValueStore(path, disk: disk, options: .mapped())

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 // Deltas beside leaves of the file: what they hold against a sorted array, what they cost, and what becomes of them when a
-// checkpoint writes them, a savepoint goes back, a snapshot still reads them, or the leaf below rots.
+// checkpoint writes them, a savepoint goes back, a snapshot still reads them, or the leaf below is corrupted.
 
 @Suite("Deltas beside leaves")
 struct LeafDeltaTests {
@@ -232,7 +232,7 @@ struct LeafDeltaTests {
     }
   }
 
-  @Test("a leaf that rots below its delta is not merged and sealed again")
+  @Test("a leaf that is corrupted below its delta is not merged and sealed again")
   func corrupt() throws {
     let bench = try bench(recordCount: 2_000)
     try bench.put(key(1000), value(1))
