@@ -124,9 +124,10 @@ package final class Scheduler: @unchecked Sendable {
     places = bodies.map { _ in Place() }
     isFree = false
     holders.removeAll()
+    let batons = places.map(\.baton)
     let threads = bodies.indices.map { index in
       BackgroundThread(name: "actor \(index)", stackByteCount: 4 << 20) { [self] in
-        places[index].baton.wait()
+        batons[index].wait()
         SystemClock.simulate((decidesWaits ? ActorWaits.self : ActorTime.self).init(scheduler: self, actor: index))
         bodies[index]()
         places[index].life = .ended
@@ -286,8 +287,10 @@ package final class Scheduler: @unchecked Sendable {
   }
 
   private func park(_ actor: Int) {
+    // The places belong to whoever runs: once the turn is given, this thread may not look at them.
+    let baton = places[actor].baton
     own.give()
-    places[actor].baton.wait()
+    baton.wait()
   }
 }
 
