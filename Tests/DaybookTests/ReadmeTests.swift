@@ -3,7 +3,7 @@ import Testing
 
 import Daybook
 
-// The code of the README, as it stands there. What lies between the marks below is compared with the README's text.
+// The code of README.md and Documentation/Guide.md. What lies between the marks below is compared with the text of the page.
 
 /// Lets the samples open files by their plain names, in a directory of their own.
 private struct Database {
@@ -35,12 +35,13 @@ struct ReadmeTests {
   // swift-format-ignore
   private func first() throws {
     // README: first
-    let database = try Database.open(at: "movies.daybook")         // made when it is not there
+    let database = try Database.open(at: "movies.daybook")         // created if it does not exist
     let library = try Zone.ID("Library")
+    let dune = try Record.ID("dune", in: library)
 
     try database.write { transaction in                            // all of it or nothing
       try transaction.save(Zone(library))
-      var movie = try Record(type: "Movie", id: Record.ID("dune", in: library))
+      var movie = try Record(type: "Movie", id: dune)
       movie["title"] = "Dune"                                      // literals and Swift values convert
       movie["year"] = 2021
       movie["genres"] = ["science fiction", "drama"]
@@ -48,15 +49,15 @@ struct ReadmeTests {
       try transaction.save(movie)
     }                                                              // here it is on the disk
 
-    let dune = try database.record(Record.ID("dune", in: library))
-    let year: Int? = dune?["year"]                                 // nil when absent or of another kind
+    let movie = try database.record(dune)
+    let year: Int? = movie?["year"]                                // nil when absent or of another kind
     // README: end
-    #expect(year == 2021 && dune?.keys.count == 4)
-    try second(database, library)
+    #expect(year == 2021 && movie?.keys.count == 4)
+    try second(database, library, dune)
   }
 
   // swift-format-ignore
-  private func second(_ database: Daybook.Database, _ library: Zone.ID) throws {
+  private func second(_ database: Daybook.Database, _ library: Zone.ID, _ dune: Record.ID) throws {
     // README: changes
     var token: ChangeToken?                                        // keep token.data; nil starts at the beginning
     repeat {
@@ -69,7 +70,6 @@ struct ReadmeTests {
     // README: end
     #expect(try database.changes(in: library, since: token).saved.isEmpty)
 
-    let dune = try Record.ID("dune", in: library)
     // README: conflict
     guard var mine = try database.record(dune), var theirs = try database.record(dune) else { return }
     theirs[.movieTitle] = "Dune: Part One"
@@ -91,16 +91,15 @@ struct ReadmeTests {
     try Data(count: 100_000).write(to: photo)
     // README: assets
     var poster = try Record(type: "Poster", id: Record.ID("dune-poster", in: library))
-    poster["image"] = try Asset(fileURL: photo)                    // nothing is read yet
-    poster = try database.prepare(poster)                          // copied and hashed before the transaction: nobody waits for it
+    poster["image"] = try Asset(fileURL: photo)
+    poster = try database.prepare(poster)                          // copied and hashed before the transaction
     try database.write { [poster] transaction in try transaction.save(poster) }
 
-    if let image: Asset = try database.record(poster.id)?["image"] {
-      let bytes = try image.content()                              // verified; an error here is this field's alone
-      print(bytes.count, image.sha256 ?? "", image.fileURL?.path ?? "")   // a copy for others to read
-    }
+    let image: Asset? = try database.record(poster.id)?["image"]
+    let bytes = try image?.content()                               // verified; image?.fileURL is a copy for other programs
     // README: end
     #expect(try database.storedAssets().map(\.byteCount) == [100_000])
+    #expect(bytes == Data(count: 100_000) && image?.fileURL != nil)
 
     // README: snapshot
     try database.read { snapshot in                                // one moment, whatever is written meanwhile
@@ -108,29 +107,40 @@ struct ReadmeTests {
       let count = try snapshot.recordCount(in: library)            // a few page visits, whatever the number
       print("\(movies.count) of \(count)")
     }
-
-    try database.write { transaction in
-      try? transaction.savepoint {                                 // goes back alone when it throws
-        try transaction.delete(dune)
-        throw CancellationError()
-      }
-      try transaction.setMetadata(Data("v2".utf8), forKey: "schema")   // same commit, in no change feed
-    }
     for version in try database.history(of: dune) { print(version.date, version.changeTag) }
     // README: end
-    #expect(try database.record(dune) != nil && database.metadata(forKey: "schema") == Data("v2".utf8))
     #expect(try database.history(of: dune).count == 3)
-    try third(database, library, dune)
+
+    // README: references
+    try database.write { transaction in
+      var review = try Record(type: "Review", id: Record.ID("first", in: library))
+      review["movie"] = Record.Reference(dune, action: .deleteSelf)   // deleted with the movie, in the same commit
+      try transaction.save(review)
+    }
+    let reviews = try database.referencing(dune).map(\.id.name)    // ["first"]
+    // README: end
+    #expect(reviews == ["first"])
   }
 
   // swift-format-ignore
-  private func third(_ database: Daybook.Database, _ library: Zone.ID, _ dune: Record.ID) throws {
-    // README: references
+  private func guide(_ database: Daybook.Database, _ library: Zone.ID, _ dune: Record.ID) throws {
+    // Guide: savepoint
+    try database.write { transaction in
+      try? transaction.savepoint {                                 // undone alone when it throws
+        try transaction.delete(dune)
+        throw CancellationError()
+      }
+      try transaction.setMetadata(Data("v2".utf8), forKey: "schema")
+    }
+    // Guide: end
+    #expect(try database.record(dune) != nil && database.metadata(forKey: "schema") == Data("v2".utf8))
+
+    // Guide: references
     try database.write { transaction in
       let shelf = try Record(type: "Shelf", id: Record.ID("films", in: library))
       var review = try Record(type: "Review", id: Record.ID("first", in: library))
       review.parent = Record.Reference(shelf)                      // must exist in the end, in whatever order they are saved
-      review["movie"] = Record.Reference(dune, action: .deleteSelf)   // goes with the movie, in the same commit
+      review["movie"] = Record.Reference(dune, action: .deleteSelf)   // deleted with the movie, in the same commit
       review.encryptedValues["note"] = "no query sees this"
       try transaction.save(review)
       try transaction.save(shelf)
@@ -138,18 +148,18 @@ struct ReadmeTests {
     let reviews = try database.referencing(dune).map(\.id.name)    // ["first"]
     let fields = try database.schema()["Review"]?.fields           // movie: reference, note: string, encrypted
     try database.write { transaction in try transaction.delete(dune) }
-    // README: end
+    // Guide: end
     #expect(reviews == ["first"] && fields?.map(\.key) == ["movie", "note"] && fields?.last?.isEncrypted == true)
     #expect(try database.record(dune) == nil && database.records(in: library, ofType: "Review").isEmpty)
 
     let directory = Database.directory
-    // README: container
+    // Guide: container
     let container = try Container.open("iCloud.com.example.Movies", in: directory)
     try container.privateDatabase.write { transaction in try transaction.save(Zone(library)) }
     var user = try container.privateDatabase.userRecord()          // type Users, one name in all of the container
     user["nickname"] = "Ada"
     try container.privateDatabase.write { transaction in try transaction.save(user) }
-    // README: end
+    // Guide: end
     #expect(try container.privateDatabase.userRecord()["nickname"] == "Ada")
     try container.close()
   }
@@ -178,6 +188,20 @@ struct ReadmeTests {
     try await Database.inDirectory { try first() }
   }
 
+  @Test("the guide does what it says")
+  func guideTour() async throws {
+    try await Database.inDirectory {
+      let database = try Database.open(at: "movies.daybook")
+      let library = try Zone.ID("Library")
+      let dune = try Record.ID("dune", in: library)
+      try database.write { transaction in
+        try transaction.save(Zone(library))
+        try transaction.save(Record(type: "Movie", id: dune))
+      }
+      try guide(database, library, dune)
+    }
+  }
+
   @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(5)))
   func asynchronousTour() async throws {
     try await Database.inDirectory {
@@ -190,30 +214,36 @@ struct ReadmeTests {
     }
   }
 
-  @Test("the README has these samples, letter by letter")
-  func samples() throws {
-    let file = URL(filePath: #filePath)
-    let root = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+  @Test(
+    "a page has these samples, letter by letter, and no others",
+    arguments: [("README.md", "// README: ", 8), ("Documentation/Guide.md", "// Guide: ", 3)])
+  func samples(path: String, mark: String, count: Int) throws {
+    let page = try String(contentsOf: Pages.root.appending(path: path), encoding: .utf8)
+    var blocks: Set<String> = []
+    for block in page.components(separatedBy: "```swift\n").dropFirst() {
+      blocks.insert(block.components(separatedBy: "\n```")[0])
+    }
     var sample: [Substring] = []
     var name: Substring?
-    var count = 0
-    for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false) {
-      let mark = "// README: "
+    var found = 0
+    let file = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
+    for line in file.split(separator: "\n", omittingEmptySubsequences: false) {
       let words = line.drop { $0 == " " }
       if words.hasPrefix(mark) {
         if let name {
           let indent = sample.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
           let text = sample.map { String($0.dropFirst(indent)) }.joined(separator: "\n")
-          #expect(readme.contains("```swift\n\(text)\n```"), "sample \(name):\n\(text)")
-          count += 1
+          #expect(blocks.remove(text) != nil, "sample \(name):\n\(text)")
+          found += 1
         }
-        name = words == "// README: end" ? nil : words.dropFirst(mark.count)
+        name = words == "\(mark)end" ? nil : words.dropFirst(mark.count)
         sample = []
       } else if name != nil {
         sample.append(line)
       }
     }
-    #expect(count == 9)
+    #expect(found == count)
+    // The package manifest of an application cannot be compiled here.
+    #expect(blocks.allSatisfy { $0.hasPrefix("dependencies: [.package(") }, "code that no test compiles: \(blocks)")
   }
 }
