@@ -15,8 +15,8 @@ extension Database {
       /// The disk has it in order (Apple platforms); elsewhere the same as ``full``.
       case barrier
       /// Nothing: synced in the background at least every second or 16 MB. After a crash a prefix of the commits is
-      /// there, never a part of one. Where the system has no thread to give for it, the first commit behind such a second or so
-      /// many bytes syncs, and the last ones of all wait for `sync()`, `suspend()` or `close()`.
+      /// there, never a part of one. If no background thread can be created, the first commit after that second or those
+      /// bytes syncs; the last commits are durable only after `sync()`, `suspend()` or `close()`.
       case relaxed
     }
 
@@ -71,7 +71,11 @@ extension Database {
 
     /// What a commit waits for.
     public var durability = Durability.full
-    /// Open without writing anything, not even to recover; needs no lock and no other file.
+    /// Open for reading: changes no content and needs no other file. A writer waits for it only while it looks for the end of
+    /// the log.
+    ///
+    /// If the last writer died, and nothing proves that its last frames are durable, they are written again, byte for byte, and
+    /// synced before they are shown. Without permission to write the file it is only synced.
     ///
     /// What another process acknowledged before is there when the open returns. Where that process has just committed, the open
     /// waits some milliseconds for its word that the commit is durable, at most a quarter of a second: beside a process that
@@ -184,8 +188,8 @@ extension Database {
       options.snapshotMemoryByteCount = max(0, snapshotMemory)
       options.startsBatchesOnFreshSector = padding
       options.locksPerTransaction = lock == .perTransaction && !isReadOnly
-      // Its commits are synced in any case. Shown before, one could be lost with its writer, and its number be given again by
-      // another in the same lineage: tokens of the one would be good for the other.
+      // Such commits are synced in any case. One that was published before its sync could be lost with its writer, and another
+      // process reuse its number in the same lineage: tokens would match both.
       if options.locksPerTransaction, options.durability == .relaxed { options.durability = .full }
       options.hasBackgroundThread = hasBackgroundThread && lock == .whileOpen
       options.partByteCount = partByteCount

@@ -1,6 +1,10 @@
 import DaybookEngine
 
-/// Turns record operations into tree changes: the only code that does, for live commits, replay and check alike.
+/// Turns record operations into tree changes, for live commits, replay and check: nothing else changes the trees of records.
+///
+/// What a save or a deletion changes is written here, and twice more: for replay in the order of names
+/// (`RecordApplier+Replay.swift`) and for images (`RecordApplier+Image.swift`). All three must agree: `ReplayTests`,
+/// `CompactionTests` and the deep check see to it.
 ///
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.

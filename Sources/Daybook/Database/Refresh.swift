@@ -12,8 +12,8 @@ extension Database {
   /// Moves a database on to what other processes have committed since, as far as they have said that it is durable: the last
   /// commits of a writer that keeps the lock follow some 10 ms after it rests. For a read-only database, or one that takes turns
   /// (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
-  /// - Throws: `locked` while the database is suspended: it has no lock that would keep others from cutting off what is looked
-  ///   at.
+  /// - Throws: `locked` while the database is suspended: it has no lock then, so a writer could truncate the file under the
+  ///   reader.
   /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {

@@ -47,9 +47,14 @@ final class Writer: @unchecked Sendable {
   @inline(__always)
   var mustAdopt: Bool { others != .nothing }
 
-  /// Another process has written: an open that has lasted since before the present lineage began adopts that one. A new one
-  /// is drawn after a recovery that discarded or rewrote anything, and where another file has taken the name: it may be an
-  /// older copy, whose next commit would have the number and the lineage of one that was lost with the file before it.
+  /// Decides about the lineage after others have written, before the next transaction:
+  ///
+  ///     others committed in a lineage that began after this open     it is adopted
+  ///     others committed in one that began before                    this open's own stays
+  ///     the file was opened again                                    a new one is drawn
+  ///
+  /// Opened again means that a recovery discarded or rewrote frames, or that another file has the name. That one may be an
+  /// older copy, whose next commit would have the number and the lineage of a commit that was lost.
   func adopt(_ transaction: StoreTransaction) throws(LogFault) {
     // What stood in the schema may have gone with a commit that a recovery threw away.
     shapes.removeAll()

@@ -25,6 +25,8 @@ package struct FrameHeader: Sendable, Equatable {
   package static let byteCount = 96
   static let magic: UInt32 = 0x3166_4244  // "DBf1"
 
+  /// To a build that does not know a kind, such a frame is no frame: torn, or corrupt if a later one proves that it was durable. So a
+  /// new kind raises `FileHeader.formatVersion`, which older builds refuse.
   package enum Kind: UInt8, Sendable {
     case commit = 1
     case part, pages, checkpoint, closed, note, superseded

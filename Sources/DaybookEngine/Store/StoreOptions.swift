@@ -38,7 +38,8 @@ package struct StoreOptions: Sendable {
   /// Bytes of log between checkpoints: twice the trees, within these limits. A checkpoint starts at half of it.
   package var minimumLogBudgetByteCount = 64 << 20
   package var maximumLogBudgetByteCount = 512 << 20
-  /// Memory for pages that are not in the file; beyond it a checkpoint starts early, and one transaction may use half of it.
+  /// Memory for pages that are not in the file; at half of it a checkpoint starts early, and one transaction may
+  /// use all of it.
   package var checkpointMemoryByteCount = 512 << 20
   /// Memory that snapshots may hold back; beyond it the oldest is revoked.
   package var snapshotMemoryByteCount = 256 << 20
