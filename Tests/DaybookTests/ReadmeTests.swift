@@ -3,7 +3,7 @@ import Testing
 
 import Daybook
 
-// The code of README.md and Documentation/Guide.md. What lies between the marks below is compared with the text of the page.
+// The code of README.md and Examples/Guide.md. What lies between the marks below is compared with the text of the page.
 
 /// Lets the samples open files by their plain names, in a directory of their own.
 private struct Database {
@@ -216,7 +216,7 @@ struct ReadmeTests {
 
   @Test(
     "a page has these samples, letter by letter, and no others",
-    arguments: [("README.md", "// README: ", 8), ("Documentation/Guide.md", "// Guide: ", 3)])
+    arguments: [("README.md", "// README: ", 8), ("Examples/Guide.md", "// Guide: ", 3)])
   func samples(path: String, mark: String, count: Int) throws {
     let page = try String(contentsOf: Pages.root.appending(path: path), encoding: .utf8)
     var blocks: Set<String> = []
