@@ -9,22 +9,6 @@ extension Database {
   /// Whether there is an account to write with; `available` for a database that was opened by itself.
   public func accountStatus() -> AccountStatus { options.role?.status ?? .available }
 
-  /// The record of the container's user in a zone: type `Users`, the same name everywhere in the container. It is not
-  /// stored before it is saved for the first time, and may have fields of the application's own.
-  /// - Throws: `badContainer` for a database that was opened by itself; `zoneNotFound`.
-  public func userRecord(in zone: Zone.ID = .default) throws(DatabaseError) -> Record {
-    guard let role = options.role else {
-      throw DatabaseError(.badContainer, "A database that was opened by itself has no user.", facts: .init(path: path))
-    }
-    try requireZoneInScope(zone)
-    let id = Record.ID(unchecked: role.userRecordName, in: zone)
-    if let known = try record(id) { return known }
-    return try reading { (view) throws(DatabaseError) in
-      _ = try view.existingZone(zone)
-      return Record(body: RecordBody(newType: NameRules.userType, id: id))
-    }
-  }
-
   /// Throws when a zone has no feed.
   func requireFeed(of zone: Zone.ID) throws(DatabaseError) {
     if zone.isDefault, options.dialect == .cloudKit {
@@ -53,6 +37,19 @@ extension Database {
     if scope == .shared, zone.hasDefaultOwner {
       throw DatabaseError(.invalidArguments, "Only shared zones can be accessed in the shared DB", facts: .init(zone: zone))
     }
+  }
+}
+
+extension ReadView {
+  /// The record of the container's user in a zone, stored or not.
+  func userRecord(in zone: Zone.ID) throws(DatabaseError) -> Record {
+    guard let role = database.options.role else {
+      throw DatabaseError(.badContainer, "A database that was opened by itself has no user.", facts: .init(path: path))
+    }
+    try database.requireZoneInScope(zone)
+    _ = try existingZone(zone)
+    let id = Record.ID(unchecked: role.userRecordName, in: zone)
+    return try record(id) ?? Record(body: RecordBody(newType: NameRules.userType, id: id))
   }
 }
 

@@ -90,7 +90,8 @@ extension Database {
       // Also those of files that a compaction has replaced.
       for store in stores.storesInUse {
         try store.forEachPinnedVersion(before: store === view.store ? pin : nil) { (pin) throws(DatabaseError) in
-          try self.view(store, pin).forEachAsset { _, digest, _ in named.insert(digest) }
+          let view = ReadView(database: self, store: store, source: .pin(pin))
+          try view.forEachAsset { _, digest, _ in named.insert(digest) }
         }
       }
       return named

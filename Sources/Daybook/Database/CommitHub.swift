@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// Hands commit notices to those who subscribed, once the commits are visible.
 ///
@@ -24,18 +25,24 @@ final class CommitHub: Sendable {
   }
 
   private let state = Locked(State())
+  private let written = Atomic<UInt64>(0)
 
   init() {}
+
+  /// The last commit of this database that was written, visible or not; 0 before the first.
+  var lastWritten: UInt64 { written.load(ordering: .acquiring) }
 
   var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
   func enqueue(_ commit: CommitNotice.Commit, isComplete: Bool) {
+    written.store(commit.sequence, ordering: .releasing)
     state.withLock { $0.queued.append((commit, isComplete)) }
   }
 
   /// Commits of others are visible; that they are there is all that is known of them here. What is queued came before, so it
   /// is visible, too; what lies behind the last that was known went with a writer that died.
   func pass(_ others: OthersCommits) {
+    written.store(others.last, ordering: .releasing)
     state.withLock { state in
       state.publish(through: others.known)
       state.queued = []

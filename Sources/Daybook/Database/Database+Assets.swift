@@ -33,15 +33,11 @@ extension Database {
     return prepared
   }
 
-  /// A file with the content of a record's asset; of a list, of the one at `index`. See ``Asset/fileURL``.
-  /// - Throws: `unknownItem` when there is no such record or asset, `zoneNotFound`, `assetFileNotFound` and `assetFileModified`
-  ///   when the stored content is gone or damaged, `ioFailed`, `diskFull`.
-  public func asset(_ key: String, of id: Record.ID, at index: Int = 0) throws(DatabaseError) -> URL {
+  /// A file with the content of an asset of a record that was read.
+  func fileURL(
+    ofAsset key: String, at index: Int, in record: Record?, _ id: Record.ID
+  ) throws(DatabaseError) -> URL {
     let facts = DatabaseError.Facts(zone: id.zone, name: id.name, key: key)
-    let record: Record? = try reading { (view) throws(DatabaseError) in
-      _ = try view.existingZone(id.zone)
-      return try view.record(id)
-    }
     guard let record else { throw DatabaseError(.unknownItem, facts: facts) }
     let assets: [Asset] =
       switch record[key] as Record.Value? {

@@ -91,6 +91,14 @@ extension Database {
     try await queues.read { [self] in try recordTypes(in: zone) }
   }
 
+  /// The record of the container's user in a zone, stored or not.
+  public func userRecord(in zone: Zone.ID = .default) async throws -> Record {
+    try await queues.read { [self] in try userRecord(in: zone) }
+  }
+
+  /// The record types, their fields and the kinds that each field has had.
+  public func schema() async throws -> Schema { try await queues.read { [self] in try schema() } }
+
   /// All zones, by name.
   public func zones() async throws -> [Zone] { try await queues.read { [self] in try zones() } }
 

@@ -39,14 +39,14 @@ extension Database {
     }
   }
 
-  private func wait(_ ticket: WriteTicket) throws(DatabaseError) {
+  func wait(_ ticket: WriteTicket) throws(DatabaseError) {
     try ticket.wait(path)
     if library.mayBeDue { collectAssetsIfDue() }
   }
 
   /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
   /// may have read what others wrote just before.
-  private func perform<R>(
+  func perform<R>(
     _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     if let role = options.role { try role.requireAccount() }
@@ -62,7 +62,6 @@ extension Database {
     }
     let context = WriteContext(self, transaction, origin: origin)
     context.checksReferences = checksReferences
-    // Spelled out: `Result { … }` around a value that cannot be copied crashes the optimiser of Swift 6.3.
     let value: R
     do {
       let lent = Transaction(context)

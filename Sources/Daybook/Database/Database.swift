@@ -197,7 +197,8 @@ public final class Database: Sendable {
   var lastKnownCommit: UInt64? {
     guard !mayLag.load(ordering: .sequentiallyConsistent), let (store, pin) = try? stores.beginRead() else { return nil }
     defer { store.endRead(pin) }
-    return pin.sequence
+    // A transaction reads commits, and gives out tokens for them, that wait for their sync still.
+    return max(pin.sequence, hub.lastWritten)
   }
 
   /// After `fork` a database belongs to the parent alone: in the child everything throws `closed`, and leaves the parent's

@@ -135,36 +135,6 @@ extension Database {
     }
     return result
   }
-
-  /// The records with these IDs, each with a result: `unknownItem` or `zoneNotFound` where there is none.
-  /// - Throws: `limitExceeded` for more than `Options.limits.itemsPerRequest` IDs.
-  public func records(
-    for ids: [Record.ID], desiredKeys: [String]? = nil
-  ) throws(DatabaseError) -> [Record.ID: Result<Record, DatabaseError>] {
-    guard ids.count <= options.limits.itemsPerRequest else {
-      throw DatabaseError(
-        .limitExceeded, "A request has too many records; divide it.",
-        facts: .init(size: ids.count, limit: options.limits.itemsPerRequest))
-    }
-    return try reading { (view) throws(DatabaseError) in
-      var result: [Record.ID: Result<Record, DatabaseError>] = [:]
-      for id in ids {
-        let facts = DatabaseError.Facts(zone: id.zone, name: id.name)
-        guard let zone = try view.zone(id.zone) else {
-          result[id] = .failure(try view.missingZone(id.zone).adding { $0.name = id.name })
-          continue
-        }
-        guard let entry = try view.entry(id.name, in: zone) else {
-          result[id] = .failure(.init(.unknownItem, facts: facts))
-          continue
-        }
-        do throws(DatabaseError) {
-          result[id] = .success(Record(body: try view.body(of: id, at: entry.place), desiredKeys: desiredKeys))
-        } catch { result[id] = .failure(error) }
-      }
-      return result
-    }
-  }
 }
 
 extension DatabaseError {

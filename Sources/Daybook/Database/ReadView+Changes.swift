@@ -10,7 +10,24 @@ import DaybookEngine
 /// A token names a place in the journal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
 /// (last sequence, the highest ordinal). It also names the lineage that the last commit belonged to, so that a copy which
 /// went its own way is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
+///
+/// A feed tells of commits only, so those of a transaction are asked of `committed`.
 extension ReadView {
+  /// The version that feeds tell of: this one, or the one that the transaction began on. That may not be durable yet; but what
+  /// the transaction returns is told when it is.
+  var committed: ReadView {
+    guard case .transaction(let transaction, _) = source else { return self }
+    return ReadView(database: database, store: store, source: .pin(transaction.startPin))
+  }
+
+  /// The last commit there is; nil where others may have made more than is shown here.
+  var lastKnownCommit: UInt64? {
+    guard case .transaction(let transaction, _) = source else { return database.lastKnownCommit }
+    return transaction.sequence - 1
+  }
+
+  var changesPerPage: Int { database.options.limits.changesPerPage }
+
   private static let endOfCommit = UInt32.max
 
   var databaseID: UUID { ReadView.uuid(of: store.header) }
@@ -33,7 +50,7 @@ extension ReadView {
     let key = ByteBuffer(capacity: 16)
     key.append(uint64: (sequence &+ 1).byteSwapped)
     return try mapped { () throws(PageFault) in
-      var cursor = reader.cursor(in: root(Roots.lineages))
+      var cursor = reader.cursor(in: root(.lineages))
       guard try cursor.seek(before: key.view) else { return 0 }
       return cursor.value.count == 8 ? cursor.value.uint64(at: 0) : 0
     }
@@ -43,7 +60,7 @@ extension ReadView {
   func horizon() throws(DatabaseError) -> UInt64 {
     try mapped { () throws(PageFault) in
       try "horizon".withKeyView { (key) throws(PageFault) in
-        let value = try reader.value(key, in: root(Roots.settings))
+        let value = try reader.value(key, in: root(.settings))
         return value.map { $0.count == 8 ? $0.uint64(at: 0) : 0 } ?? 0
       }
     }
@@ -68,7 +85,7 @@ extension ReadView {
   /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
   private func hasEnded(_ lineage: UInt64) throws(DatabaseError) -> Bool {
     try mapped { () throws(PageFault) in
-      var cursor = reader.cursor(in: root(Roots.lineages))
+      var cursor = reader.cursor(in: root(.lineages))
       var isValid = try cursor.first()
       var isFound = false
       while isValid {
@@ -256,7 +273,8 @@ extension ReadView {
     }
     var result = DatabaseChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: nil, epoch: 0))
     key.append(uint64: start.byteSwapped)
-    var cursor = reader.cursor(in: root(Roots.zonesBySequence))
+    let catalog = try catalog()
+    var cursor = reader.cursor(in: root(.zonesBySequence))
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     var lastSequence = start
     while isValid {
@@ -274,7 +292,7 @@ extension ReadView {
       lastSequence = sequence
       if !id.isDefault {
         let value = try mapped { () throws(PageFault) in
-          try reader.catalogValue(key.view.dropFirst(8), in: root(Roots.catalog))
+          try reader.catalogValue(key.view.dropFirst(8), in: catalog)
         }
         guard let value, let zone = ZoneTrees(value) else {
           throw failure(.page(PageFault(offset: 0, reason: .value)))

@@ -6,7 +6,7 @@ extension ReadView {
     var schema = Schema()
     let key = ByteBuffer(capacity: 512)
     try mapped { () throws(PageFault) in
-      var cursor = reader.cursor(in: root(Roots.schema))
+      var cursor = reader.cursor(in: root(.schema))
       var isValid = try cursor.first()
       while isValid {
         key.truncate(to: 0)
@@ -35,7 +35,7 @@ extension ReadView {
     guard let field else { return }
     let key = ByteBuffer(capacity: 512)
     let reader = reader
-    let root = root(Roots.schema)
+    let root = root(.schema)
     let kinds = try mapped { () throws(PageFault) in
       try type.withKeyView { (type) throws(PageFault) in
         try field.withKeyView { (field) throws(PageFault) in
@@ -51,24 +51,7 @@ extension ReadView {
   }
 }
 
-extension Database {
-  /// The record types, their fields and the kinds that each field has had. Costs what it returns.
-  public func schema() throws(DatabaseError) -> Schema {
-    try reading { (view) throws(DatabaseError) in try view.schema() }
-  }
-}
-
-extension Snapshot {
-  /// The record types and their fields; see ``Database/schema()``.
-  public func schema() throws(DatabaseError) -> Schema {
-    try reading { (view) throws(DatabaseError) in try view.schema() }
-  }
-}
-
 extension Transaction {
-  /// The record types and their fields, as this transaction has them; see ``Database/schema()``.
-  public func schema() throws(DatabaseError) -> Schema { try context.view.schema() }
-
   /// Adds the types, fields and kinds of a schema to the database's, also where it is locked.
   /// - Throws: `invalidArguments` for names that are not valid, a key that would be both encrypted and plain, and in
   ///   ``Dialect/cloudKit`` a second kind of a field.

@@ -5,19 +5,28 @@
 #endif
 import DaybookEngine
 
-/// One version of the database, as everything that reads looks at it: a snapshot's, or a transaction's own.
+/// One version of the database, as everything that reads looks at it: a snapshot's, or a transaction's own. Opaque to
+/// applications: what a ``RecordReader`` reads through.
 ///
 /// Valid as long as the pin or the transaction that it was made from. All it hands out is copied.
-struct ReadView {
+public struct ReadView {
   enum Source {
     case pin(Store.Pin)
     case transaction(StoreTransaction, RecordApplier)
   }
 
+  /// A tree beside those of the zones, which a transaction changes with each operation. The catalog is none of them: see
+  /// `catalog`.
+  enum Tree: Int {
+    case zonesBySequence = 1, metadata, lineages, settings, schema
+  }
+
+  let database: Database
   let store: Store
-  let services: RecordServices?
   let source: Source
-  let path: String
+
+  var services: RecordServices { database.services }
+  var path: String { database.path }
 
   var reader: TreeReader {
     switch source {
@@ -26,10 +35,27 @@ struct ReadView {
     }
   }
 
-  func root(_ index: Int) -> TreeRoot {
+  func root(_ tree: Tree) -> TreeRoot {
     switch source {
-    case .pin(let pin): pin.root(index)
-    case .transaction(let transaction, _): transaction.roots[index]
+    case .pin(let pin): pin.root(tree.rawValue)
+    case .transaction(let transaction, _): transaction.roots[tree.rawValue]
+    }
+  }
+
+  /// Any tree of a pinned version, by its number.
+  func root(_ index: Int) -> TreeRoot {
+    guard case .pin(let pin) = source else { preconditionFailure("trees are numbered in pinned versions") }
+    return pin.root(index)
+  }
+
+  /// The tree of zones. A transaction's applier keeps the zone that it worked on last to itself, so that is put there first:
+  /// whoever asks for the tree sees all of it.
+  func catalog() throws(DatabaseError) -> TreeRoot {
+    switch source {
+    case .pin(let pin): return pin.root(Roots.catalog)
+    case .transaction(let transaction, _):
+      do { try transaction.settle() } catch { throw failure(error) }
+      return transaction.roots[Roots.catalog]
     }
   }
 
@@ -39,12 +65,6 @@ struct ReadView {
     case .pin(let pin): pin.sequence
     case .transaction(let transaction, _): transaction.sequence
     }
-  }
-
-  /// Puts what the applier keeps open into the catalog, so that walking the catalog sees it.
-  func settle() throws(DatabaseError) {
-    guard case .transaction(let transaction, let applier) = source else { return }
-    do { try applier.flush(transaction) } catch { throw failure(StoreError(error)) }
   }
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: path) }
@@ -89,10 +109,10 @@ struct ReadView {
 
   /// Why a zone is not there: a user who deleted it in the system's settings does not want it back.
   func missingZone(_ id: Zone.ID) throws(DatabaseError) -> DatabaseError {
-    try settle()
+    let catalog = try catalog()
     let reason = try mapped { () throws(PageFault) in
       try id.withKeyView { (key) throws(PageFault) in
-        try reader.catalogValue(key, in: root(Roots.catalog)).flatMap { ZoneTrees($0)?.deletionReason }
+        try reader.catalogValue(key, in: catalog).flatMap { ZoneTrees($0)?.deletionReason }
       }
     }
     let reasons = DatabaseChanges.DeletedZone.Reason.allCases
@@ -102,12 +122,12 @@ struct ReadView {
 
   /// All zones that exist, by name; the default zone among them.
   func zones() throws(DatabaseError) -> [Zone] {
-    try settle()
+    let catalog = try catalog()
     var zones: [Zone] = []
     var hasDefault = false
     let key = ByteBuffer(capacity: 256)
     do throws(PageFault) {
-      var cursor = reader.cursor(in: root(Roots.catalog))
+      var cursor = reader.cursor(in: catalog)
       var isValid = try cursor.first()
       while isValid {
         cursor.key(into: key)
@@ -310,7 +330,7 @@ struct ReadView {
   func metadata(forKey key: String) throws(DatabaseError) -> Data? {
     let place = try mapped { () throws(PageFault) in
       try key.withKeyView { (key) throws(PageFault) -> Place? in
-        guard let value = try reader.value(key, in: root(Roots.metadata)) else { return nil }
+        guard let value = try reader.value(key, in: root(.metadata)) else { return nil }
         guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
         return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
       }

@@ -7,9 +7,12 @@ import DaybookEngine
 
 /// A write transaction, lent to the closure of ``Database/write(origin:_:)``.
 ///
-/// Reads inside a transaction see what it has written so far. Errors of single calls leave the transaction usable: catch
-/// them, or let them leave the closure, and then nothing of the transaction is kept.
-public struct Transaction: ~Copyable {
+/// Reads inside a transaction, those of ``RecordReader``, see what it has written so far. Errors of single calls leave the
+/// transaction usable: catch them, or let them leave the closure, and then nothing of the transaction is kept.
+///
+/// It belongs to the thread that runs the closure, and ends with it: what is kept of it refuses every call with
+/// `invalidArguments`.
+public struct Transaction {
   let context: WriteContext
 
   init(_ context: WriteContext) { self.context = context }
@@ -74,60 +77,5 @@ public struct Transaction: ~Copyable {
   /// - Throws: `invalidArguments` for a commit that does not exist yet.
   public func forgetDeletions(through sequence: UInt64) throws(DatabaseError) {
     try context.raiseHorizon(sequence)
-  }
-
-  // MARK: reads
-
-  /// The record with this ID, as this transaction has it.
-  public func record(_ id: Record.ID) throws(DatabaseError) -> Record? { try context.view.record(id) }
-
-  /// The records with these IDs, as far as they exist.
-  public func records(
-    _ ids: [Record.ID], desiredKeys: [String]? = nil
-  ) throws(DatabaseError) -> [Record.ID: Record] {
-    try context.view.records(ids, desiredKeys: desiredKeys)
-  }
-
-  /// A page of the records of a zone, or of one type in it, in the order of their names.
-  public func records(
-    in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
-  ) throws(DatabaseError) -> [Record] {
-    try context.database.requireListable(type)
-    return try context.view.page(in: zone, ofType: type, after: name, limit: limit)
-  }
-
-  /// The records that point at a record, as this transaction has them; see ``Database/referencing(_:after:limit:)``.
-  public func referencing(
-    _ id: Record.ID, after name: String? = nil, limit: Int = .max
-  ) throws(DatabaseError) -> [Record] {
-    try context.view.referencing(id, after: name, limit: limit)
-  }
-
-  /// How many records a zone holds, or how many of one type.
-  public func recordCount(in zone: Zone.ID, ofType type: String? = nil) throws(DatabaseError) -> Int {
-    try context.view.recordCount(in: zone, ofType: type)
-  }
-
-  /// All zones, by name.
-  public func zones() throws(DatabaseError) -> [Zone] {
-    context.database.inScope(try context.view.zones())
-  }
-
-  /// One page of what was committed in a zone since a token, as all others see it. What this transaction writes is in no
-  /// feed before it commits, and hides nothing that was there before it.
-  public func changes(
-    in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
-  ) throws(DatabaseError) -> ZoneChanges {
-    try context.database.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
-  }
-
-  /// What the application keeps under a key; nil when there is nothing.
-  public func metadata(forKey key: String) throws(DatabaseError) -> Data? {
-    try context.view.metadata(forKey: key)
-  }
-
-  /// The versions of a record that the file still has, newest first.
-  public func history(of id: Record.ID) throws(DatabaseError) -> [RecordHistoryVersion] {
-    try context.view.history(of: id)
   }
 }

@@ -17,7 +17,7 @@ import DaybookEngine
 /// Keys that only the server has stay in every case. `insert` writes everything that the client's record holds.
 extension WriteContext {
   func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     // By the body's own bytes: making the identity costs an allocation, for each question asked.
     let (zone, entry) = try record.body.withBytes { (bytes) throws(DatabaseError) in
       let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
@@ -205,7 +205,7 @@ extension WriteContext {
   }
 
   func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     try requireDeletable(id)
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }

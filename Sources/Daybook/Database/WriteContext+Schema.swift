@@ -35,7 +35,7 @@ extension WriteContext {
 
   /// Writes the declaration of a schema's types, as far as they are new: all of it, or nothing when a part is refused.
   func declare(_ schema: Schema) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     try undoing { () throws(DatabaseError) in try declareTypes(of: schema) }
   }
 

@@ -8,7 +8,7 @@ import DaybookEngine
 /// Zones, metadata and the horizon.
 extension WriteContext {
   func save(_ zone: Zone) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     try requireZonesOfOneself(zone.id)
     if zone.id.isDefault { return }
     let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
@@ -31,7 +31,7 @@ extension WriteContext {
   }
 
   func deleteZone(_ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     try requireZonesOfOneself(id)
     if id.isDefault {
       throw DatabaseError(.invalidArguments, "The default zone cannot be deleted.", facts: .init(zone: id))
@@ -48,7 +48,7 @@ extension WriteContext {
   }
 
   func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     let byteCount = key.utf8.count
     guard byteCount > 0, byteCount <= 1024 else {
       throw DatabaseError(
@@ -76,7 +76,7 @@ extension WriteContext {
   }
 
   func raiseHorizon(_ sequence: UInt64) throws(DatabaseError) {
-    precondition(!isEnded, "a transaction is used inside its closure only")
+    try requireOpen()
     guard sequence < store.sequence else {
       throw DatabaseError(
         .invalidArguments, "Only commits of the past can be forgotten.", facts: .init(sequence: sequence))

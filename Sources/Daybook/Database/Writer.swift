@@ -116,9 +116,7 @@ final class WriteContext {
     self.database = database
     self.store = store
     self.origin = origin
-    view = ReadView(
-      store: store.store, services: database.services, source: .transaction(store, store.store.records),
-      path: database.path)
+    view = ReadView(database: database, store: store.store, source: .transaction(store, store.store.records))
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
@@ -129,6 +127,13 @@ final class WriteContext {
   }
 
   var applier: RecordApplier { store.store.records }
+
+  /// Throws when the closure has returned: the store's transaction is somebody else's by then.
+  @inline(__always)
+  func requireOpen() throws(DatabaseError) {
+    if isEnded { throw DatabaseError(.invalidArguments, "A transaction ends with its closure.") }
+  }
+
   var limits: Limits { database.options.limits }
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
@@ -194,6 +199,7 @@ final class WriteContext {
   // MARK: savepoints
 
   func savepoint<R>(_ body: () throws -> R) throws -> R {
+    try requireOpen()
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
     let before = (eventCount: events.count, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)

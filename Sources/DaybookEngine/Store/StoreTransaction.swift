@@ -65,6 +65,11 @@
     start = (store.log.tail, 0)
   }
 
+  /// The version that it began on, durable or not: nobody takes it away before the transaction has ended.
+  package var startPin: Store.Pin {
+    withTurn { hold in Store.Pin(slot: -1, state: store.versions.newest(hold), source: store.source) }
+  }
+
   /// The trees as this transaction has changed them so far.
   package var reader: TreeReader { TreeReader(source: store.source, end: editor.end) }
   /// Whether there is anything to commit. An image is a commit even if nothing lives.

@@ -94,6 +94,12 @@ final class Versions: @unchecked Sendable {
     older?.monitor.unlock()
   }
 
+  /// The newest state, shown or not: what the next transaction begins on. Only another one of the same turn's holder could
+  /// take its place.
+  func newest(_: borrowing Turn.Hold) -> StateReference {
+    monitor.withLock { pending.last ?? StateReference(word: newestWord.load(ordering: .relaxed)) }
+  }
+
   // MARK: looking without a pin
 
   /// Keeps the memory of all versions during a visit without a pin; false when it is released already.
