@@ -1,42 +1,104 @@
 import DaybookEngine
 import Synchronization
 
-/// Hands commit notices to those who subscribed, once the commits are visible.
+/// Whoever wants to know what commits change.
+protocol CommitWatcher: AnyObject, Sendable {
+  /// Called for each commit that concerns it, once, in the order of commits, and when the commit can be read. On the thread that
+  /// made it visible, with the hub locked: it notes what it was told, and returns.
+  func tell(_ notice: WatchNotice)
+  /// The database is closed: nothing more is told.
+  func finish()
+}
+
+/// Word of a commit, or of several, that has become visible.
+enum WatchNotice: Sendable {
+  /// Why nothing is told of a commit but that it is there.
+  enum Gap: Sendable {
+    /// It began before anybody asked for what this watcher wants to know.
+    case notWatched
+    /// It changed more than is kept in memory.
+    case tooMuch
+  }
+  /// A commit of this database.
+  case commit(CommitChanges)
+  /// A commit of this database of which nothing is known here: whoever has to know reads a feed, or asks again.
+  case untold(sequence: UInt64, origin: Origin?, Gap)
+  /// Another process has made commits, or the file was opened again behind it. Where it was opened again, commits that were
+  /// told before may be gone, and others have their numbers.
+  case others(OthersCommits)
+}
+
+/// Tells those who watch of commits, once these are visible.
 ///
-/// A notice is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
-/// says that its sequence has been published. Commits of others are told by the engine where it shows them. A slow consumer keeps at most 1,024 notices; what comes then is counted in
-/// one `.missed`. A commit that began when nobody listened kept no notes: whoever listens when it becomes visible has
-/// missed it, and is told so.
+///     save, delete ─► ChangeRecorder ─► commit: queued, within the turn ─► sync ─► publish ─► watchers
+///         nil where nobody watches
+///
+/// A commit is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
+/// says that its sequence has been published. Commits of others are told by the engine where it shows them. Nothing is told of a
+/// transaction that went back, for it is never queued; nor of a commit whose sync failed, for it is never published. A commit that
+/// began when nobody watched kept no changes: whoever watches when it becomes visible is told so.
 final class CommitHub: Sendable {
+  private struct Queued {
+    let sequence: UInt64
+    let origin: Origin?
+    let changes: CommitChanges?
+
+    func notice(for interest: WatchInterest) -> WatchNotice? {
+      guard let changes else { return .untold(sequence: sequence, origin: origin, .notWatched) }
+      if let gap = changes.gap(for: interest) { return .untold(sequence: sequence, origin: origin, gap) }
+      return changes.concern(interest) ? .commit(changes) : nil
+    }
+  }
+
   private struct State {
-    var queued: [(commit: CommitNotice.Commit, isComplete: Bool)] = []
-    var subscribers: [Int: Subscriber] = [:]
+    var queued: [Queued] = []
+    /// What the changes of these commits take.
+    var kept = ChangeRecorder.Mark()
+    var watchers: [Int: (watcher: any CommitWatcher, interest: WatchInterest)] = [:]
     var nextNumber = 0
     var isFinished = false
 
     mutating func publish(through sequence: UInt64) {
-      guard let first = queued.first, first.commit.sequence <= sequence else { return }
-      let count = queued.firstIndex { $0.commit.sequence > sequence } ?? queued.count
-      for (commit, isComplete) in queued[..<count] {
-        for subscriber in subscribers.values { subscriber.offer(commit, isComplete: isComplete) }
+      guard let first = queued.first, first.sequence <= sequence else { return }
+      let count = queued.firstIndex { $0.sequence > sequence } ?? queued.count
+      for commit in queued[..<count] {
+        for (watcher, interest) in watchers.values {
+          if let notice = commit.notice(for: interest) { watcher.tell(notice) }
+        }
+        if let changes = commit.changes { kept.subtract(changes.kept) }
       }
       queued.removeSubrange(..<count)
     }
   }
 
   private let state = Locked(State())
+  private let watcherCount = Atomic<Int>(0)
   private let written = Atomic<UInt64>(0)
+  private let limits: ChangeRecorder.Limits
 
-  init() {}
+  init(limits: ChangeRecorder.Limits = .init()) { self.limits = limits }
 
   /// The last commit of this database that was written, visible or not; 0 before the first.
   var lastWritten: UInt64 { written.load(ordering: .acquiring) }
 
-  var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
+  /// What keeps the changes of a transaction that begins now; nil where nobody watches.
+  func recorder() -> ChangeRecorder? {
+    // Who comes later has missed this transaction.
+    if watcherCount.load(ordering: .acquiring) == 0 { return nil }
+    return state.withLock { state in
+      let interests = Set(state.watchers.values.map(\.interest))
+      return interests.isEmpty ? nil : ChangeRecorder(Array(interests), limits.left(beside: state.kept))
+    }
+  }
 
-  func enqueue(_ commit: CommitNotice.Commit, isComplete: Bool) {
-    written.store(commit.sequence, ordering: .releasing)
-    state.withLock { $0.queued.append((commit, isComplete)) }
+  /// A commit was written. Called within the turn, before it can be published.
+  func enqueue(_ sequence: UInt64, _ origin: Origin?, _ changes: ChangeRecorder?) {
+    written.store(sequence, ordering: .releasing)
+    let changes = changes.map { CommitChanges(sequence: sequence, origin: origin, $0) }
+    state.withLock { state in
+      state.queued.append(Queued(sequence: sequence, origin: origin, changes: changes))
+      if let changes { state.kept.add(changes.kept) }
+    }
   }
 
   /// Commits of others are visible; that they are there is all that is known of them here. What is queued came before, so it
@@ -46,114 +108,57 @@ final class CommitHub: Sendable {
     state.withLock { state in
       state.publish(through: others.known)
       state.queued = []
-      guard others.last > others.known else { return }
-      for subscriber in state.subscribers.values { subscriber.miss(others.known + 1...others.last) }
+      state.kept = .init()
+      guard others.last > others.known || others.isReopened else { return }
+      for (watcher, _) in state.watchers.values { watcher.tell(.others(others)) }
     }
   }
 
   func publish(through sequence: UInt64) { state.withLock { $0.publish(through: sequence) } }
 
-  func subscribe(excluding origin: Origin?) -> AsyncStream<CommitNotice> {
-    let subscriber = Subscriber(excluding: origin)
+  /// Tells a watcher of what becomes visible from now on, as long as the watch that is returned lives; nil when the database
+  /// is closed.
+  func add(_ watcher: any CommitWatcher, _ interest: WatchInterest) -> CommitWatch? {
     let number = state.withLock { state -> Int? in
       guard !state.isFinished else { return nil }
       state.nextNumber += 1
-      state.subscribers[state.nextNumber] = subscriber
+      state.watchers[state.nextNumber] = (watcher, interest)
+      watcherCount.store(state.watchers.count, ordering: .releasing)
       return state.nextNumber
     }
-    guard let number else { subscriber.finish(); return AsyncStream { nil } }
-    // The stream's closure keeps this alive; with the stream the subscription ends.
-    let membership = Membership { [self] in _ = state.withLock { $0.subscribers.removeValue(forKey: number) } }
-    return AsyncStream {
-      await withTaskCancellationHandler {
-        await membership.keep(subscriber).next()
-      } onCancel: {
-        subscriber.finish()
-      }
+    return number.map { CommitWatch(self, $0) }
+  }
+
+  fileprivate func remove(_ number: Int) {
+    // What goes with the watcher goes outside the lock.
+    _ = state.withLock { state in
+      defer { watcherCount.store(state.watchers.count, ordering: .releasing) }
+      return state.watchers.removeValue(forKey: number)
     }
   }
 
   func finish() {
-    let subscribers = state.withLock { state in
+    let watchers = state.withLock { state in
       state.isFinished = true
-      defer { state.subscribers = [:] }
-      return Array(state.subscribers.values)
+      defer {
+        state.watchers = [:]
+        watcherCount.store(0, ordering: .releasing)
+      }
+      return Array(state.watchers.values)
     }
-    for subscriber in subscribers { subscriber.finish() }
+    for (watcher, _) in watchers { watcher.finish() }
+  }
+}
+
+/// Somebody watches, until this goes away.
+final class CommitWatch: Sendable {
+  private let hub: CommitHub
+  private let number: Int
+
+  fileprivate init(_ hub: CommitHub, _ number: Int) {
+    self.hub = hub
+    self.number = number
   }
 
-  private final class Membership: Sendable {
-    private let leave: @Sendable () -> Void
-    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
-    deinit { leave() }
-    func keep(_ subscriber: Subscriber) -> Subscriber { subscriber }
-  }
-
-  /// One stream's queue.
-  private final class Subscriber: Sendable {
-    private static let limit = 1024
-    private struct State {
-      var notices: [CommitNotice] = []
-      var missed: (from: UInt64, to: UInt64)?
-      /// Loops that wait, in the order in which they came: there may be several over one stream. Empty while there are notices.
-      var waiting: [CheckedContinuation<CommitNotice?, Never>] = []
-      var isFinished = false
-    }
-    private let state = Locked(State())
-    private let excluded: Origin?
-
-    init(excluding origin: Origin?) { excluded = origin }
-
-    func offer(_ commit: CommitNotice.Commit, isComplete: Bool) {
-      if let excluded, commit.origin == excluded { return }
-      isComplete ? deliver(.commit(commit), commit.sequence...commit.sequence) : miss(commit.sequence...commit.sequence)
-    }
-
-    /// Commits of which nothing but their number can be told.
-    func miss(_ sequences: ClosedRange<UInt64>) {
-      deliver(.missed(from: sequences.lowerBound, to: sequences.upperBound), sequences)
-    }
-
-    /// Hands a notice to whoever waits, or keeps it; behind a `.missed`, or when too many are kept, it is one more of those.
-    private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
-      let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
-        if state.isFinished { return nil }
-        if !state.waiting.isEmpty { return state.waiting.removeFirst() }
-        if state.missed != nil {
-          state.missed!.to = sequences.upperBound
-        } else if state.notices.count >= Subscriber.limit {
-          state.missed = (sequences.lowerBound, sequences.upperBound)
-        } else {
-          state.notices.append(notice)
-        }
-        return nil
-      }
-      waiting?.resume(returning: notice)
-    }
-
-    func next() async -> CommitNotice? {
-      await withCheckedContinuation { continuation in
-        let ready = state.withLock { state -> CommitNotice?? in
-          if !state.notices.isEmpty { return .some(state.notices.removeFirst()) }
-          if let missed = state.missed {
-            state.missed = nil
-            return .some(.missed(from: missed.from, to: missed.to))
-          }
-          if state.isFinished { return .some(nil) }
-          state.waiting.append(continuation)
-          return nil
-        }
-        if let ready { continuation.resume(returning: ready) }
-      }
-    }
-
-    func finish() {
-      let waiting = state.withLock { state in
-        state.isFinished = true
-        defer { state.waiting = [] }
-        return state.waiting
-      }
-      for continuation in waiting { continuation.resume(returning: nil) }
-    }
-  }
+  deinit { hub.remove(number) }
 }

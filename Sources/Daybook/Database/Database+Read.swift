@@ -39,15 +39,16 @@ extension Database {
     }
   }
 
-  /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer; then one `.missed` stands for
-  /// those that were dropped. Commits of other processes are told as missed when they become visible here, and each commit
-  /// is told once. The stream ends with the database.
+  /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer, or some 200,000 records in them;
+  /// then one `.missed` stands for those that were dropped. Commits of other processes are told as missed when they become
+  /// visible here, and so is one that changes more than 100,000 records. Each commit is told once. The stream ends with the
+  /// database.
   ///
   /// Whoever wants to hear of every commit asks for a stream of its own: several loops over one stream share it, each notice
   /// goes to one of them, and with the task of one that is cancelled it ends for all.
   /// - Parameter origin: commits of this origin are left out, so that an observer need not see its own.
   public func commits(excluding origin: Origin? = nil) -> AsyncStream<CommitNotice> {
-    hub.subscribe(excluding: origin)
+    CommitStream.make(of: hub, excluding: origin)
   }
 }
 

@@ -90,7 +90,7 @@ extension Database {
       return try store.commit(context.store) {
         // Before the turn is given back, so that notices stand in the order of commits, and none of a commit that failed: the
         // next one has its sequence.
-        hub.enqueue(context.notice, isComplete: context.collectsNotice)
+        hub.enqueue(context.store.sequence, context.origin, context.recorder)
         if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
       }
     } catch {

@@ -76,7 +76,7 @@ public final class Database: Sendable {
     // All other names derive from this one. A compaction renames: it must not replace a link by a file.
     let path: String
     do { path = made == nil ? try disk.resolve(given) : given } catch { throw DatabaseError(error) }
-    let hub = CommitHub()
+    let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
     let writer = Writer(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }

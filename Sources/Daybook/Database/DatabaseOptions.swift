@@ -143,6 +143,8 @@ extension Database {
     package var proofTimeout = Duration.milliseconds(250)
     /// Off in simulations.
     package var hasBackgroundThread = true
+    /// How much of a commit is kept for those who watch.
+    var watchLimits = ChangeRecorder.Limits()
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
     package var poisonsFreedMemory = TestSetting.poisonsFreedMemory

@@ -66,7 +66,7 @@ extension WriteContext {
         try finish(operation, saved, of: record, over: server, in: try view.existingZone(record.id.zone))
       }
     }
-    note(.savedRecord(record.id))
+    if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
     return saved
   }
 
@@ -224,7 +224,7 @@ extension WriteContext {
     let operation = store.beginOperation()
     tombstone.append(to: store.payload)
     try end(operation, OperationKind.deleteRecord)
-    note(.deletedRecord(id))
+    if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try noteDeletion(of: id) }
   }
 

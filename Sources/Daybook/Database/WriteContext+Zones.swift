@@ -12,7 +12,8 @@ extension WriteContext {
     try requireZonesOfOneself(zone.id)
     if zone.id.isDefault { return }
     let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
-    if let existing = try view.zone(zone.id), existing.capabilities == capabilities { return }
+    let existing = try view.zone(zone.id)
+    if existing?.capabilities == capabilities { return }
     // In the order of changes a zone's key stands behind a number.
     let key = zone.id.key
     guard key.count + 8 <= TreeLimits.maximumKeyByteCount else {
@@ -27,7 +28,7 @@ extension WriteContext {
     store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     store.payload.append(key)
     try end(operation, OperationKind.saveZone)
-    note(.savedZone(zone.id))
+    recorder?.addSaved(zone.id, isNew: existing == nil)
   }
 
   func deleteZone(_ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason) throws(DatabaseError) {
@@ -36,7 +37,13 @@ extension WriteContext {
     if id.isDefault {
       throw DatabaseError(.invalidArguments, "The default zone cannot be deleted.", facts: .init(zone: id))
     }
-    if try view.existingZone(id).assets.count > 0 { mayDropAssets = true }
+    let zone = try view.existingZone(id)
+    if zone.assets.count > 0 { mayDropAssets = true }
+    // What goes is counted where somebody watches, and nowhere else: that takes longer than the deletion.
+    var deletion: ZoneDeletion?
+    if recorder?.isWatched(id) == true {
+      deletion = ZoneDeletion(reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone))
+    }
     try start()
     let operation = store.beginOperation()
     let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0
@@ -44,7 +51,7 @@ extension WriteContext {
     store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     store.payload.append(id.key)
     try end(operation, OperationKind.deleteZone)
-    note(.deletedZone(id))
+    if let deletion { recorder?.addDeleted(id, deletion) }
   }
 
   func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {

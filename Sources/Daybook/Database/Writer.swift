@@ -85,7 +85,6 @@ final class WriteContext {
   /// The database as this transaction has it.
   let view: ReadView
   let date: Date
-  private var events: [CommitEvent] = []
   @safe @exclusivity(unchecked) private(set) var hasStarted = false
   /// How many operations `start` wrote.
   private var preambleCount: UInt32 = 0
@@ -94,7 +93,8 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
   @safe @exclusivity(unchecked) var isEnded = false
-  let collectsNotice: Bool
+  /// What it has changed, for those who watch; nil where nobody does.
+  @safe @exclusivity(unchecked) var recorder: ChangeRecorder?
   /// What has to be asked of references before the commit.
   @safe @exclusivity(unchecked) var pending = PendingReferences()
   /// The schema has grown: shapes that are remembered may go back with the transaction.
@@ -123,7 +123,7 @@ final class WriteContext {
     let known = database.writer.lineage
     lineage = known.sequence < store.sequence ? known.value : 0
     drawsLineage = lineage == 0
-    collectsNotice = database.hub.hasSubscribers
+    recorder = database.hub.recorder()
   }
 
   var applier: RecordApplier { store.store.records }
@@ -166,46 +166,16 @@ final class WriteContext {
     do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 
-  // MARK: the notice
-
-  func note(_ event: @autoclosure () -> CommitEvent) { if collectsNotice { events.append(event()) } }
-
-  /// What the commit did: each record once, by what became of it last, and none of a zone that was deleted after it.
-  var notice: CommitNotice.Commit {
-    var zones: [Zone.ID] = []
-    var knownZones: Set<Zone.ID> = []
-    var lastOfZone: [Zone.ID: Int] = [:]
-    var lastOfRecord: [Record.ID: Int] = [:]
-    for (index, event) in events.enumerated() {
-      if knownZones.insert(event.zone).inserted { zones.append(event.zone) }
-      switch event {
-      case .savedRecord(let id), .deletedRecord(let id): lastOfRecord[id] = index
-      case .savedZone: break
-      case .deletedZone(let zone): lastOfZone[zone] = index
-      }
-    }
-    var saved: [Record.ID] = []
-    var deleted: [Record.ID] = []
-    for (index, event) in events.enumerated() where index > lastOfZone[event.zone] ?? -1 {
-      switch event {
-      case .savedRecord(let id): if lastOfRecord[id] == index { saved.append(id) }
-      case .deletedRecord(let id): if lastOfRecord[id] == index { deleted.append(id) }
-      case .savedZone, .deletedZone: break
-      }
-    }
-    return .init(sequence: store.sequence, origin: origin, zones: zones, saved: saved, deleted: deleted)
-  }
-
   // MARK: savepoints
 
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     try requireOpen()
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try store.savepoint() } catch { throw failure(error) }
-    let before = (eventCount: events.count, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
+    let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
     do { return try body() } catch {
       do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
-      events.removeSubrange(before.eventCount...)
+      if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted
       pending.rollBack(to: before.pending)
       forgetShapes()
@@ -225,21 +195,6 @@ extension WriteContext {
 
   /// The transaction goes back, or a part of it.
   func forgetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
-}
-
-/// One thing that a transaction did, for its notice.
-enum CommitEvent {
-  case savedRecord(Record.ID)
-  case deletedRecord(Record.ID)
-  case savedZone(Zone.ID)
-  case deletedZone(Zone.ID)
-
-  var zone: Zone.ID {
-    switch self {
-    case .savedRecord(let id), .deletedRecord(let id): id.zone
-    case .savedZone(let id), .deletedZone(let id): id
-    }
-  }
 }
 
 /// Where `async` reads and transactions run, so that no caller's thread waits.

@@ -28,8 +28,8 @@ public enum CommitNotice: Hashable, Sendable {
 
   /// A commit.
   case commit(Commit)
-  /// Commits that could not be told, because another process made them or the listener was too slow: both numbers are among
-  /// them. Fetch changes.
+  /// Commits that could not be told, because another process made them, one changed too much, or the listener was too slow:
+  /// both numbers are among them. Fetch changes.
   case missed(from: UInt64, to: UInt64)
 
   /// The commit's number; of missed ones the last.

@@ -1,0 +1,157 @@
+import DaybookEngine
+
+/// What somebody who watches commits wants to know: the less, the less is kept while a transaction runs.
+struct WatchInterest: Hashable, Sendable {
+  /// Only records of these zones; nil for all, and for commits that change no zone.
+  let zones: Set<Zone.ID>?
+  /// Only records of these types; nil for all.
+  let types: Set<String>?
+  /// Also the bodies of the records, as they were and as they are.
+  let wantsBodies: Bool
+
+  /// Which records were saved and deleted, in all zones.
+  static let names = WatchInterest(wantsBodies: false)
+
+  /// A type stands in a body, so whoever asks for types gets bodies.
+  init(zones: Set<Zone.ID>? = nil, types: Set<String>? = nil, wantsBodies: Bool = true) {
+    self.zones = zones
+    self.types = types
+    self.wantsBodies = wantsBodies || types != nil
+  }
+
+  func covers(_ zone: Zone.ID) -> Bool { zones?.contains(zone) ?? true }
+
+  /// Whether a body is of one of the types.
+  func coversType(of body: RecordBody?) -> Bool {
+    guard let types else { return true }
+    guard let body else { return false }
+    return body.withBytes { bytes in
+      let found = RecordBody.typeBytes(of: bytes)
+      return types.contains { type in UTF8Order.withView(of: type) { UTF8Order.equal($0, found) } }
+    }
+  }
+}
+
+/// What a transaction has done so far, for those who watch: made where somebody does when it begins, and only there.
+///
+/// It keeps the bodies that a save or a delete has in its hands anyway, and copies none. Memory is bounded, whatever a
+/// transaction does: behind so many changes, or so many bytes of bodies, nothing more is kept, and those who watch are told
+/// only that there was too much. A savepoint that goes back takes its part out again.
+struct ChangeRecorder: Sendable {
+  struct Limits: Sendable {
+    /// Of one commit; some 200 bytes each. All that wait for their sync may have four times as many.
+    var changeCount = 100_000
+    /// Of the bodies of one commit; as above.
+    var bodyByteCount = 16 << 20
+
+    /// What is left for one more commit while others wait.
+    func left(beside waiting: Mark) -> Limits {
+      Limits(
+        changeCount: min(changeCount, max(0, 4 * changeCount - waiting.count)),
+        bodyByteCount: min(bodyByteCount, max(0, 4 * bodyByteCount - waiting.bodyByteCount)))
+    }
+  }
+
+  enum Event: Sendable {
+    /// Both bodies are nil where nobody wants them, or where there was no room for them.
+    case record(Record.ID, old: RecordBody?, new: RecordBody?, isDeleted: Bool)
+    case savedZone(Zone.ID, isNew: Bool)
+    case deletedZone(Zone.ID, ZoneDeletion)
+
+    var zone: Zone.ID {
+      switch self {
+      case .record(let id, _, _, _): id.zone
+      case .savedZone(let id, _), .deletedZone(let id, _): id
+      }
+    }
+  }
+
+  /// Where it stands: how many changes there were, and bytes of their bodies. A savepoint goes back to it.
+  struct Mark {
+    fileprivate(set) var count = 0
+    fileprivate(set) var bodyByteCount = 0
+
+    mutating func add(_ other: Mark) {
+      count += other.count
+      bodyByteCount += other.bodyByteCount
+    }
+
+    mutating func subtract(_ other: Mark) {
+      count -= other.count
+      bodyByteCount -= other.bodyByteCount
+    }
+  }
+
+  /// What those who watch want, each once.
+  let interests: [WatchInterest]
+  private let limits: Limits
+  private(set) var events: [Event] = []
+  /// Events that found no room; they are those behind `events`.
+  private var droppedCount = 0
+  private var bodyByteCount = 0
+  /// The first event whose bodies were wanted and found no room; nor did those of the ones behind it.
+  private var firstWithoutBodies: Int?
+
+  init(_ interests: [WatchInterest], _ limits: Limits = Limits()) {
+    self.interests = interests
+    self.limits = limits
+  }
+
+  /// Whether all changes are there.
+  var isComplete: Bool { droppedCount == 0 }
+  /// Whether all bodies are there that somebody wanted.
+  var hasAllBodies: Bool { isComplete && firstWithoutBodies == nil }
+
+  var mark: Mark { Mark(count: events.count + droppedCount, bodyByteCount: bodyByteCount) }
+  /// What it keeps.
+  var kept: Mark { Mark(count: events.count, bodyByteCount: bodyByteCount) }
+
+  mutating func rollBack(to mark: Mark) {
+    events.removeSubrange(min(mark.count, events.count)...)
+    droppedCount = mark.count - events.count
+    bodyByteCount = mark.bodyByteCount
+    if let first = firstWithoutBodies, first >= mark.count { firstWithoutBodies = nil }
+  }
+
+  /// A record was saved, or deleted where it has no new body.
+  mutating func add(_ id: Record.ID, old: RecordBody?, new: RecordBody?) {
+    var (isWanted, wantsBodies) = (false, false)
+    for interest in interests where interest.covers(id.zone) {
+      if !interest.wantsBodies {
+        isWanted = true
+      } else if !wantsBodies, interest.coversType(of: new ?? old) {
+        (isWanted, wantsBodies) = (true, true)
+      }
+    }
+    guard isWanted, hasRoom() else { return }
+    if wantsBodies, firstWithoutBodies == nil {
+      let byteCount = (old?.byteCount ?? 0) + (new?.byteCount ?? 0)
+      if byteCount > limits.bodyByteCount - bodyByteCount {
+        firstWithoutBodies = events.count
+      } else {
+        bodyByteCount += byteCount
+      }
+    }
+    let keepsBodies = wantsBodies && firstWithoutBodies == nil
+    events.append(
+      .record(id, old: keepsBodies ? old : nil, new: keepsBodies ? new : nil, isDeleted: new == nil))
+  }
+
+  /// A zone was made, or its capabilities were changed.
+  mutating func addSaved(_ zone: Zone.ID, isNew: Bool) {
+    if isWatched(zone), hasRoom() { events.append(.savedZone(zone, isNew: isNew)) }
+  }
+
+  mutating func addDeleted(_ zone: Zone.ID, _ deletion: ZoneDeletion) {
+    if isWatched(zone), hasRoom() { events.append(.deletedZone(zone, deletion)) }
+  }
+
+  func isWatched(_ zone: Zone.ID) -> Bool { interests.contains { $0.covers(zone) } }
+
+  /// Whether there is room for one more; counts it where there is none.
+  private mutating func hasRoom() -> Bool {
+    if droppedCount == 0, events.count < limits.changeCount { return true }
+    droppedCount += 1
+    return false
+  }
+}

@@ -1,0 +1,148 @@
+import DaybookEngine
+
+/// What a commit made of one record.
+///
+///     old   new
+///      –     +    it is new
+///      +     +    it was changed
+///      +     –    it was deleted
+///      –     –    it came and went within the commit; or the watcher wants no bodies
+struct RecordChange: Sendable {
+  let id: Record.ID
+  /// As it was before the commit.
+  let old: RecordBody?
+  /// As it is since.
+  let new: RecordBody?
+  /// Whether it is gone now.
+  let isDeleted: Bool
+
+  /// Whether it was, or is, something that a watcher wants to hear of.
+  func concerns(_ interest: WatchInterest) -> Bool {
+    guard interest.covers(id.zone) else { return false }
+    return interest.types == nil || old != nil && interest.coversType(of: old) || new != nil && interest.coversType(of: new)
+  }
+}
+
+/// What went with a zone: its records are counted, not named.
+struct ZoneDeletion: Sendable {
+  let reason: DatabaseChanges.DeletedZone.Reason
+  /// As the transaction had them when it deleted the zone.
+  let recordCount: UInt64
+  /// By type; nil where the tree that knows them could not be read, which keeps nobody from deleting the zone.
+  let types: [(type: String, count: UInt64)]?
+
+  func concerns(_ types: Set<String>) -> Bool { self.types.map { $0.contains { types.contains($0.type) } } ?? true }
+}
+
+/// What a commit made of one zone as a whole.
+struct ZoneChange: Sendable {
+  let id: Zone.ID
+  /// The zone that was there before has been deleted.
+  var deletion: ZoneDeletion?
+  /// There is a new one of this name.
+  var isNew = false
+}
+
+/// What one commit did, for those who watch: each record once, from what it was before to what it is since, and none of a zone
+/// that was deleted after it.
+///
+/// Made of what the recorder kept, when the first one asks: not within the turn.
+final class CommitChanges: Sendable {
+  let sequence: UInt64
+  let origin: Origin?
+  private let recorder: ChangeRecorder
+  private let summary = Locked<Summary?>(nil)
+
+  private struct Summary {
+    var zones: [Zone.ID] = []
+    var zoneChanges: [ZoneChange] = []
+    var records: [RecordChange] = []
+  }
+
+  init(sequence: UInt64, origin: Origin?, _ recorder: ChangeRecorder) {
+    self.sequence = sequence
+    self.origin = origin
+    self.recorder = recorder
+  }
+
+  var kept: ChangeRecorder.Mark { recorder.kept }
+
+  /// Why a watcher cannot be told all that it wants to know; nil when it can.
+  func gap(for interest: WatchInterest) -> WatchNotice.Gap? {
+    guard recorder.interests.contains(interest) else { return .notWatched }
+    return (interest.wantsBodies ? recorder.hasAllBodies : recorder.isComplete) ? nil : .tooMuch
+  }
+
+  /// The zones in which anything changed that somebody watches, in order.
+  var zones: [Zone.ID] { made.zones }
+  /// Zones that were made and deleted.
+  var zoneChanges: [ZoneChange] { made.zoneChanges }
+  /// The records, in the order of their last changes.
+  var records: [RecordChange] { made.records }
+
+  /// The records that a watcher wants to hear of.
+  func records(for interest: WatchInterest) -> [RecordChange] { records.filter { $0.concerns(interest) } }
+
+  /// Whether there is anything that a watcher wants to hear of. Whoever watches all zones and types hears of every commit.
+  func concern(_ interest: WatchInterest) -> Bool {
+    if interest.zones == nil, interest.types == nil { return true }
+    let made = made
+    guard made.zones.contains(where: interest.covers) else { return false }
+    guard let types = interest.types else { return true }
+    return made.records.contains { $0.concerns(interest) }
+      || made.zoneChanges.contains { interest.covers($0.id) && $0.deletion?.concerns(types) ?? false }
+  }
+
+  /// The same for the stream of commits.
+  var notice: CommitNotice.Commit {
+    let made = made
+    return .init(
+      sequence: sequence, origin: origin, zones: made.zones, saved: made.records.filter { !$0.isDeleted }.map(\.id),
+      deleted: made.records.filter(\.isDeleted).map(\.id))
+  }
+
+  private var made: Summary {
+    summary.withLock { summary in
+      if let summary { return summary }
+      let made = makeSummary()
+      summary = made
+      return made
+    }
+  }
+
+  private func makeSummary() -> Summary {
+    var summary = Summary()
+    var positions: [Zone.ID: Int] = [:]
+    var changes: [ZoneChange] = []
+    var deletions: [Zone.ID: Int] = [:]
+    for (index, event) in recorder.events.enumerated() {
+      let zone = event.zone
+      if positions[zone] == nil {
+        positions[zone] = changes.count
+        summary.zones.append(zone)
+        changes.append(ZoneChange(id: zone))
+      }
+      let position = positions[zone] ?? 0
+      switch event {
+      case .record: break
+      case .savedZone(_, let isNew): if isNew { changes[position].isNew = true }
+      case .deletedZone(_, let deletion):
+        deletions[zone] = index
+        // One that was made in this commit is nobody's loss.
+        if !changes[position].isNew, changes[position].deletion == nil { changes[position].deletion = deletion }
+        changes[position].isNew = false
+      }
+    }
+    summary.zoneChanges = changes.filter { $0.isNew || $0.deletion != nil }
+    var lives: [Record.ID: (old: RecordBody?, last: Int)] = [:]
+    for (index, event) in recorder.events.enumerated() where index > deletions[event.zone] ?? -1 {
+      guard case .record(let id, let old, _, _) = event else { continue }
+      lives[id] = (lives[id].map(\.old) ?? old, index)
+    }
+    for (index, event) in recorder.events.enumerated() {
+      guard case .record(let id, _, let new, let isDeleted) = event, let life = lives[id], life.last == index else { continue }
+      summary.records.append(RecordChange(id: id, old: life.old, new: new, isDeleted: isDeleted))
+    }
+    return summary
+  }
+}

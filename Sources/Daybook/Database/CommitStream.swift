@@ -1,0 +1,105 @@
+import DaybookEngine
+
+/// What `Database.commits` hands out: one queue of notices.
+///
+/// A slow consumer keeps at most 1,024 notices, with not many more than 200,000 names of records in them; what comes then is
+/// counted in one `.missed`.
+final class CommitStream: CommitWatcher {
+  private static let noticeLimit = 1024
+  private static let recordLimit = 200_000
+
+  private struct State {
+    var notices: [CommitNotice] = []
+    var recordCount = 0
+    var missed: (from: UInt64, to: UInt64)?
+    /// Loops that wait, in the order in which they came: there may be several over one stream. Empty while there are notices.
+    var waiting: [CheckedContinuation<CommitNotice?, Never>] = []
+    var isFinished = false
+  }
+
+  private let state = Locked(State())
+  private let excluded: Origin?
+
+  private init(excluding origin: Origin?) { excluded = origin }
+
+  /// A stream of the commits from now on.
+  static func make(of hub: CommitHub, excluding origin: Origin?) -> AsyncStream<CommitNotice> {
+    let stream = CommitStream(excluding: origin)
+    guard let watch = hub.add(stream, .names) else { return AsyncStream { nil } }
+    // The closure keeps the watch; with the stream it ends.
+    return AsyncStream {
+      await withTaskCancellationHandler {
+        await withExtendedLifetime(watch) { stream }.next()
+      } onCancel: {
+        stream.finish()
+      }
+    }
+  }
+
+  func tell(_ notice: WatchNotice) {
+    switch notice {
+    case .commit(let changes):
+      if excluded == nil || changes.origin != excluded { deliver(.commit(changes.notice), changes.sequence...changes.sequence) }
+    case .untold(let sequence, let origin, _):
+      if excluded == nil || origin != excluded { miss(sequence...sequence) }
+    case .others(let others):
+      if others.last > others.known { miss(others.known + 1...others.last) }
+    }
+  }
+
+  /// Commits of which nothing but their number can be told.
+  private func miss(_ sequences: ClosedRange<UInt64>) {
+    deliver(.missed(from: sequences.lowerBound, to: sequences.upperBound), sequences)
+  }
+
+  /// Hands a notice to whoever waits, or keeps it; behind a `.missed`, or when too many are kept, it is one more of those.
+  private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
+    let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
+      if state.isFinished { return nil }
+      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+      if state.missed != nil {
+        state.missed!.to = sequences.upperBound
+      } else if state.notices.count >= CommitStream.noticeLimit || state.recordCount >= CommitStream.recordLimit {
+        state.missed = (sequences.lowerBound, sequences.upperBound)
+      } else {
+        state.notices.append(notice)
+        state.recordCount += notice.recordCount
+      }
+      return nil
+    }
+    waiting?.resume(returning: notice)
+  }
+
+  private func next() async -> CommitNotice? {
+    await withCheckedContinuation { continuation in
+      let ready = state.withLock { state -> CommitNotice?? in
+        if !state.notices.isEmpty {
+          let notice = state.notices.removeFirst()
+          state.recordCount -= notice.recordCount
+          return .some(notice)
+        }
+        if let missed = state.missed {
+          state.missed = nil
+          return .some(.missed(from: missed.from, to: missed.to))
+        }
+        if state.isFinished { return .some(nil) }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let ready { continuation.resume(returning: ready) }
+    }
+  }
+
+  func finish() {
+    let waiting = state.withLock { state in
+      state.isFinished = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume(returning: nil) }
+  }
+}
+
+extension CommitNotice {
+  fileprivate var recordCount: Int { commit.map { $0.saved.count + $0.deleted.count } ?? 0 }
+}
