@@ -1,0 +1,109 @@
+import DaybookEngine
+
+/// Operations that concern a zone as a whole, and the horizon, which concerns all of them.
+extension RecordApplier {
+  func saveZone(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count > 20 else { throw .operation }
+    let zoneKey = payload.dropFirst(20)
+    guard zoneKey.count <= TreeLimits.maximumKeyByteCount - 8 else { throw .operation }
+    try open(zoneKey, changes)
+    var zone = openZone ?? ZoneTrees()
+    if openZone == nil || zone.isDeleted {
+      let last = zone.lastSequence
+      zone = ZoneTrees()
+      zone.lastSequence = last
+      zone.epoch = payload.uint64(at: 0)
+    }
+    zone.capabilities = payload.uint32(at: 8)
+    setOpenZone(zone)
+    try touch(sequence, changes)
+  }
+
+  func deleteZone(_ payload: ByteView, _ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard payload.count > 9 else { throw .operation }
+    try open(payload.dropFirst(9), changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references, zone.assets] {
+      changes.editor.drop(root)
+    }
+    changes.liveByteCount &-= zone.liveByteCount
+    let last = zone.lastSequence
+    let epoch = zone.epoch
+    zone = ZoneTrees()
+    zone.lastSequence = last
+    zone.epoch = epoch
+    zone.isDeleted = true
+    zone.deletionReason = payload[0]
+    setOpenZone(zone)
+    try touch(sequence, changes)
+  }
+
+  /// Forgets tombstones up to a sequence, in every zone.
+  func raiseHorizon(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
+    try flush(changes)
+    let horizon = payload.uint64(at: 0)
+    let name = ByteBuffer(capacity: 16)
+    name.append(utf8: "horizon")
+    try changes.put(name.view, payload, in: &changes.roots[Roots.settings])
+    for zoneKey in try zoneKeys(changes) {
+      try zoneKey.withView { (view) throws(LogFault) in
+        try open(view, changes)
+        guard let zone = openZone else { return }
+        if zone.isDeleted {
+          if zone.lastSequence <= horizon { try forgetZone(view, zone, changes) }
+        } else if zone.tombstones.count > 0 {
+          try forgetTombstones(through: horizon, changes)
+        }
+      }
+    }
+    try flush(changes)
+  }
+
+  private func forgetTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+    guard var zone = openZone else { return }
+    for (name, sequence, ordinal) in try tombstones(of: zone, through: horizon, changes) {
+      try forgetJournaled(sequence, ordinal, &zone, changes)
+      try name.withView { (view) throws(LogFault) in _ = try changes.remove(view, from: &zone.tombstones) }
+    }
+    setOpenZone(zone)
+  }
+
+  private func tombstones(
+    of zone: ZoneTrees, through horizon: UInt64, _ changes: StoreTransaction
+  ) throws(LogFault) -> [(name: [UInt8], sequence: UInt64, ordinal: UInt32)] {
+    var found: [([UInt8], UInt64, UInt32)] = []
+    do throws(PageFault) {
+      var cursor = changes.reader.cursor(in: zone.tombstones)
+      var isValid = try cursor.first()
+      while isValid {
+        if cursor.value.count == 12, cursor.value.uint64(at: 0) <= horizon || isMutant("drop-tombstones-early") {
+          cursor.key(into: key)
+          found.append((key.view.array, cursor.value.uint64(at: 0), cursor.value.uint32(at: 8)))
+        }
+        isValid = try cursor.next()
+      }
+    } catch { throw .page(error) }
+    return found
+  }
+
+  private func zoneKeys(_ changes: StoreTransaction) throws(LogFault) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    do throws(PageFault) {
+      var cursor = changes.reader.cursor(in: changes.roots[Roots.catalog])
+      var isValid = try cursor.first()
+      while isValid {
+        cursor.key(into: key)
+        keys.append(key.view.array)
+        isValid = try cursor.next()
+      }
+    } catch { throw .page(error) }
+    return keys
+  }
+
+  private func forgetZone(_ zoneKey: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
+    setZoneSequenceKey(zone.lastSequence)
+    try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
+    try changes.remove(zoneKey, from: &changes.roots[Roots.catalog])
+    reset()
+  }
+}
