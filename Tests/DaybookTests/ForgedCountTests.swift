@@ -86,7 +86,7 @@ struct ForgedCountTests {
       }
       try database.close()
     }
-    let database = try Self.forged(disk, field: 8 + ZoneTrees.rootCount * TreeRoot.encodedByteCount + 24, 1 << 50)
+    let database = try Self.forged(disk, field: 8 + ZoneTree.count * TreeRoot.encodedByteCount + 24, 1 << 50)
     let zones = try database.zones().map(\.id).filter { $0 != .default }
     #expect(zones.count == 4200)
     try database.write { transaction in for zone in zones { try transaction.deleteZone(zone) } }

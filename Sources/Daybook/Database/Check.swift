@@ -43,11 +43,12 @@ extension Database {
       findings.append(Finding(offset: offset.map { Int(clamping: $0) }, message: message))
     }
 
-    /// What a read throws is a finding, unless the disk gave no answer: that says nothing of what is in the file.
+    /// What a read throws is a finding, unless the disk gave no answer, or the file is a newer version's: that says nothing of
+    /// whether it is sound.
     mutating func add(
       _ error: DatabaseError, as message: String? = nil, at offset: UInt64? = nil
     ) throws(DatabaseError) {
-      if error.code == .ioFailed { throw error }
+      if error.code == .ioFailed || error.code == .formatTooNew { throw error }
       add(message ?? error.description, at: offset)
     }
   }
@@ -143,7 +144,7 @@ extension Database {
       }
     } catch {
       let error = DatabaseError(error, path: path)
-      if error.code == .ioFailed { throw error }
+      if error.code == .ioFailed || error.code == .formatTooNew { throw error }
       differences.append("the log cannot be replayed: \(error)")
     }
     for difference in differences { report.add(difference) }
@@ -184,7 +185,9 @@ private struct RecordChecker {
     var isValid = try cursor.first()
     while isValid {
       cursor.key(into: key)
-      if let trees = ZoneTrees(try cursor.catalogValue), (try? Zone.ID(key: key.view)) != nil {
+      let cell = try cursor.catalogValue
+      if cell.rootCount > ZoneTree.count { throw view.failure(.log(ZoneTrees.fault(of: cell))) }
+      if let trees = ZoneTrees(cell), (try? Zone.ID(key: key.view)) != nil {
         result.append((key.view.array, trees))
       } else {
         report.add("a zone of the catalog is malformed")

@@ -30,6 +30,10 @@ extension DatabaseError {
         facts: .init(path: path, offset: Int(clamping: fault.offset), found: fault.reason.rawValue), cause: error)
     case .log(.page(let fault)):
       self.init(.page(fault), path: path)
+    case .log(.unknownTrees(let count)):
+      self.init(
+        .formatTooNew, facts: .init(path: path, expected: "at most \(ZoneTree.count) trees in a zone", found: "\(count) trees"),
+        cause: error)
     case .log:
       self.init(.corrupted, "The log holds an operation that makes no sense.", facts: .init(path: path), cause: error)
     case .operation(let offset):

@@ -104,12 +104,7 @@ extension Database {
       try add("schema", nil, view.root(Roots.schema))
       for zone in try view.zones() {
         guard let trees = try view.zone(zone.id) else { continue }
-        try add("by name", zone.id, trees.byName)
-        try add("journal", zone.id, trees.journal)
-        try add("by type", zone.id, trees.byType)
-        try add("tombstones", zone.id, trees.tombstones)
-        try add("by target", zone.id, trees.references)
-        try add("assets", zone.id, trees.assets)
+        for tree in ZoneTree.allCases { try add(tree.name, zone.id, trees[tree]) }
       }
       return result
     }

@@ -294,9 +294,8 @@ extension ReadView {
         let value = try mapped { () throws(PageFault) in
           try reader.catalogValue(key.view.dropFirst(8), in: catalog)
         }
-        guard let value, let zone = ZoneTrees(value) else {
-          throw failure(.page(PageFault(offset: 0, reason: .value)))
-        }
+        guard let value else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
+        guard let zone = ZoneTrees(value) else { throw failure(.log(ZoneTrees.fault(of: value))) }
         if zone.isDeleted {
           let reasons = DatabaseChanges.DeletedZone.Reason.allCases
           result.deleted.append(.init(id: id, reason: reasons[min(Int(zone.deletionReason), reasons.count - 1)]))

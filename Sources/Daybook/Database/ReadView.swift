@@ -89,7 +89,7 @@ public struct ReadView {
     let value: CatalogValue?
     do { value = try reader.catalogValue(key, in: root(Roots.catalog)) } catch { throw .page(error) }
     guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
-    guard let zone = ZoneTrees(value) else { throw .inconsistent }
+    guard let zone = ZoneTrees(value) else { throw ZoneTrees.fault(of: value) }
     return zone.isDeleted ? nil : zone
   }
 
@@ -125,13 +125,19 @@ public struct ReadView {
     let catalog = try catalog()
     var zones: [Zone] = []
     var hasDefault = false
+    var newer: LogFault?
     let key = ByteBuffer(capacity: 256)
     do throws(PageFault) {
       var cursor = reader.cursor(in: catalog)
       var isValid = try cursor.first()
       while isValid {
         cursor.key(into: key)
-        if let trees = ZoneTrees(try cursor.catalogValue), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
+        let cell = try cursor.catalogValue
+        if cell.rootCount > ZoneTree.count {
+          newer = ZoneTrees.fault(of: cell)
+          break
+        }
+        if let trees = ZoneTrees(cell), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
           var zone = Zone(id)
           if !id.isDefault { zone.capabilities = Zone.Capabilities(rawValue: Int(trees.capabilities)) }
           zones.append(zone)
@@ -140,6 +146,7 @@ public struct ReadView {
         isValid = try cursor.next()
       }
     } catch { throw failure(StoreError(error)) }
+    if let newer { throw failure(.log(newer)) }
     if !hasDefault {
       let position = zones.firstIndex { Zone.ID.default < $0.id } ?? zones.count
       zones.insert(Zone(.default), at: position)

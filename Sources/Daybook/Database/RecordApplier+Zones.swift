@@ -23,9 +23,7 @@ extension RecordApplier {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for root in [zone.byName, zone.journal, zone.byType, zone.tombstones, zone.references, zone.assets] {
-      changes.editor.drop(root)
-    }
+    for tree in ZoneTree.allCases { changes.editor.drop(zone[tree]) }
     changes.liveByteCount &-= zone.liveByteCount
     let last = zone.lastSequence
     let epoch = zone.epoch

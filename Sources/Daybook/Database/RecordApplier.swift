@@ -43,7 +43,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
       throw .page(error)
     }
     if let cell {
-      guard let found = ZoneTrees(cell) else { throw .inconsistent }
+      guard let found = ZoneTrees(cell) else { throw ZoneTrees.fault(of: cell) }
       zone = found
     } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
       zone = ZoneTrees()

@@ -135,7 +135,7 @@ struct RecordRewriter: Rewriter {
         cursor.key(into: key)
         let value: CatalogValue
         do throws(PageFault) { value = try cursor.catalogValue } catch { throw StoreError(error) }
-        guard let trees = ZoneTrees(value) else { throw .log(.inconsistent) }
+        guard let trees = ZoneTrees(value) else { throw .log(ZoneTrees.fault(of: value)) }
         result.append((key.view.array, trees))
       }
       return result

@@ -128,21 +128,17 @@ enum JournalKey {
 
 /// One zone's trees and state: the value of its catalog cell.
 ///
-/// After the roots stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, u64 bytes
+/// After the roots, one for each tree of `ZoneTree` that the zone has, stand: u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, u64 bytes
 /// of the bodies and tombstones that the trees name.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let rootCount = 6
   static let restByteCount = 32
   /// No zone has more; what is computed with a count out of a forged file does not overflow.
   private static let maximumLiveByteCount: UInt64 = 1 << 50
 
-  var byName = TreeRoot.empty
-  var journal = TreeRoot.empty
-  var byType = TreeRoot.empty
-  var tombstones = TreeRoot.empty
-  var references = TreeRoot.empty
-  var assets = TreeRoot.empty
+  private var roots = ZoneRoots()
+  /// How many of the list's trees the zone has: all of them, unless an older version of the library wrote its cell.
+  private(set) var treeCount = ZoneTree.count
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
@@ -155,15 +151,17 @@ struct ZoneTrees {
 
   init() {}
 
+  /// A new zone with so many trees.
+  init(treeCount: Int) { self.treeCount = treeCount }
+
+  /// Nil when the cell holds no zone that this version knows; `fault(of:)` says why.
   @inline(__always)
   init?(_ value: CatalogValue) {
-    guard value.rootCount == ZoneTrees.rootCount, value.ownerBytes.count == ZoneTrees.restByteCount else { return nil }
-    byName = value.root(0)
-    journal = value.root(1)
-    byType = value.root(2)
-    tombstones = value.root(3)
-    references = value.root(4)
-    assets = value.root(5)
+    treeCount = value.rootCount
+    guard treeCount <= ZoneTree.count, treeCount >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.restByteCount else {
+      return nil
+    }
+    roots = ZoneRoots(value, count: treeCount)
     let rest = value.ownerBytes
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -171,6 +169,47 @@ struct ZoneTrees {
     deletionReason = rest[13]
     lastSequence = rest.uint64(at: 16)
     liveByteCount = Int(clamping: min(rest.uint64(at: 24), ZoneTrees.maximumLiveByteCount))
+  }
+
+  /// What is wrong with a cell that is none of a zone.
+  static func fault(of value: CatalogValue) -> LogFault {
+    value.rootCount > ZoneTree.count ? .unknownTrees(count: value.rootCount) : .inconsistent
+  }
+
+  // MARK: trees
+
+  subscript(tree: ZoneTree) -> TreeRoot {
+    @inline(__always) get { roots[tree] }
+    @inline(__always) _modify { yield &roots[tree] }
+  }
+
+  /// Whether the zone has the tree. One that it does not have is kept by nobody, and its root is empty.
+  @inline(__always)
+  func has(_ tree: ZoneTree) -> Bool { tree.rawValue < treeCount }
+
+  var byName: TreeRoot {
+    @inline(__always) get { roots[.byName] }
+    @inline(__always) _modify { yield &roots[.byName] }
+  }
+  var journal: TreeRoot {
+    @inline(__always) get { roots[.journal] }
+    @inline(__always) _modify { yield &roots[.journal] }
+  }
+  var byType: TreeRoot {
+    @inline(__always) get { roots[.byType] }
+    @inline(__always) _modify { yield &roots[.byType] }
+  }
+  var tombstones: TreeRoot {
+    @inline(__always) get { roots[.tombstones] }
+    @inline(__always) _modify { yield &roots[.tombstones] }
+  }
+  var references: TreeRoot {
+    @inline(__always) get { roots[.references] }
+    @inline(__always) _modify { yield &roots[.references] }
+  }
+  var assets: TreeRoot {
+    @inline(__always) get { roots[.assets] }
+    @inline(__always) _modify { yield &roots[.assets] }
   }
 
   /// Writes the cell, with the trees that are small enough inside it.
@@ -188,7 +227,7 @@ struct ZoneTrees {
     rest.append(uint64: UInt64(max(0, liveByteCount)))
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: [byName, journal, byType, tombstones, references, assets], ownerBytes: rest.view, keyByteCount: keyByteCount,
+        roots: ZoneTree.allCases.prefix(treeCount).map { roots[$0] }, ownerBytes: rest.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

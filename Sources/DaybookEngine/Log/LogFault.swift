@@ -6,5 +6,7 @@ package enum LogFault: Error, Sendable, Equatable {
   case unknownOperation(kind: UInt8)
   /// An operation contradicts the trees.
   case inconsistent
+  /// A cell of the catalog has more trees than the layer above knows.
+  case unknownTrees(count: Int)
   case page(PageFault)
 }

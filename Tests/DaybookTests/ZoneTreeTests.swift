@@ -1,0 +1,73 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// The list of a zone's trees, and cells of the catalog that have more or fewer.
+
+@Suite("trees of a zone")
+struct ZoneTreeTests {
+  /// Gives a zone's cell so many roots, behind the applier's back.
+  static func forge(_ database: Database, _ zone: Zone.ID, rootCount: Int) throws {
+    try database.write { transaction in
+      let changes = transaction.context.store
+      // A transaction that wrote nothing is not committed.
+      try transaction.setMetadata(Data([1]), forKey: "forged")
+      let applier = database.store.records
+      try applier.flush(changes)
+      try zone.key.withView { key in
+        let cell = try #require(try changes.reader.catalogValue(key, in: changes.roots[Roots.catalog]))
+        let roots = (0..<rootCount).map { $0 < cell.rootCount ? cell.root($0) : .empty }
+        let value = ByteBuffer()
+        _ = try changes.editor.encodeCatalogValue(roots: roots, rest: cell.rest, keyByteCount: key.count, into: value)
+        try changes.put(key, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
+      }
+      applier.reset()
+    }
+  }
+
+  static func library() throws -> (database: Database, zone: Zone.ID, disk: SimulatedDisk) {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    let zone = try database.zone("Library")
+    try database.put("dune", in: zone, ["title": "Dune"])
+    return (database, zone, disk)
+  }
+
+  @Test("a zone with more trees than this version knows is refused at every door as the work of a newer one")
+  func more() throws {
+    let (database, zone, _) = try Self.library()
+    try Self.forge(database, zone, rootCount: ZoneTree.count + 1)
+    let id = try Record.ID("dune", in: zone)
+    let doors: [(String, () throws -> Void)] = [
+      ("record", { _ = try database.record(id) }), ("zones", { _ = try database.zones() }),
+      ("page", { _ = try database.records(in: zone) }), ("changes", { _ = try database.changes(in: zone, since: nil) }),
+      ("feed", { _ = try database.databaseChanges(since: nil) }), ("count", { _ = try database.recordCount(in: zone) }),
+      ("statistics", { _ = try database.statistics() }), ("check", { _ = try database.check() }),
+      ("compaction", { try database.compact() }), ("deletion", { try database.write { try $0.delete(id) } }),
+      ("save", { try database.write { _ = try $0.save(Record(type: "Movie", id: Record.ID("new", in: zone))) } }),
+      ("zone", { try database.write { try $0.deleteZone(zone) } }),
+      ("horizon", { try database.write { try $0.forgetDeletions(through: 1) } }),
+    ]
+    for (name, door) in doors {
+      let error = failure(of: door)
+      #expect(error?.code == .formatTooNew, "\(name): \(String(describing: error))")
+      #expect(error?.facts.found == "\(ZoneTree.count + 1) trees", "\(name)")
+    }
+    // Other zones are as they were.
+    try database.put("note", ["text": "kept"])
+    #expect(try database.record(Record.ID("note"))?["text"] == "kept")
+    try database.close()
+  }
+
+  @Test("a zone with fewer trees than every file has is damaged")
+  func tooFew() throws {
+    let (database, zone, _) = try Self.library()
+    try Self.forge(database, zone, rootCount: ZoneTree.leastCount - 1)
+    #expect(failure { try database.record(Record.ID("dune", in: zone)) }?.code == .corrupted)
+    #expect(try !database.check().isClean)
+    try database.close()
+  }
+}
