@@ -255,19 +255,16 @@ struct AssetTests {
   func wrongCounts() throws {
     let database = try Database.scratch { $0.inlineAssetByteCount = 0 }
     try database.put("a", asset: Asset(data: AssetBench.content(1)))
-    let entry = try database.reading { (view) throws(DatabaseError) in
-      (try view.existingZone(.default).assets, view.reader)
-    }
     var report = Database.CheckReport()
     try database.reading { (view) throws(DatabaseError) in
-      let named: [[AssetDigest: UInt64]] = [
-        [AssetBench.digest(AssetBench.content(1)): 1], [AssetBench.digest(AssetBench.content(1)): 2], [:],
-        [AssetBench.digest(AssetBench.content(1)): 1, AssetBench.digest(AssetBench.content(2)): 1],
-      ]
+      let check = ContributionCheck(of: try view.existingZone(.default), view.reader, zoneName: "z")
+      func key(_ number: Int) -> [UInt8] {
+        let content = AssetBench.content(number)
+        return AssetBench.digest(content).bytes + (0..<8).map { UInt8(truncatingIfNeeded: content.count >> (56 - 8 * $0)) }
+      }
+      let named: [[[UInt8]: Int64]] = [[key(1): 1], [key(1): 2], [:], [key(1): 1, key(2): 1]]
       for (index, counts) in named.enumerated() {
-        do { try AssetCheck.compare(counts, with: entry.0, view, zoneName: "z", &report) } catch {
-          Issue.record("\(error)")
-        }
+        do { try check.compare(counts, with: .assets, &report) } catch { Issue.record("\(error)") }
         #expect(report.findings.count == index)
       }
     }
@@ -275,11 +272,12 @@ struct AssetTests {
 
   @Test("sizes and counts that only a forger writes are added without a trap, and no room is made for them")
   func forgedNumbers() throws {
-    func entry(_ count: UInt64, _ byteCount: UInt64) -> AssetCounts.Entry? {
-      let buffer = ByteBuffer(capacity: 16)
-      buffer.append(uint64: count)
-      buffer.append(uint64: byteCount)
-      return AssetCounts.Entry(buffer.view)
+    func entry(_ count: UInt64, _ byteCount: UInt64) -> AssetTree.Entry? {
+      let (key, value) = (ByteBuffer(capacity: 40), ByteBuffer(capacity: 8))
+      key.append(zeros: 32)
+      key.append(uint64: byteCount.byteSwapped)
+      value.append(uint64: count)
+      return AssetTree.Entry(key: key.view, value: value.view)
     }
     let largest = try #require(entry(1, .max))
     let assets = [AssetBench.digest(AssetBench.content(1)): largest, AssetBench.digest(AssetBench.content(2)): largest]

@@ -89,7 +89,7 @@ extension Database {
       var checker = RecordChecker(view: view, depth: depth)
       try checker.run(&report)
       try compareLiveBytes(view, pin, &report)
-      if depth == .deep, report.isClean { try compareWithLog(store, pin, &report) }
+      if depth == .deep, report.isClean { try compareWithLog(store, pin, treeCounts: checker.treeCounts, &report) }
       try checkAssets(of: view, depth, progress, &report)
       return report
     }
@@ -126,7 +126,7 @@ extension Database {
 
   /// Replays the log into trees of its own and compares them with the live ones.
   private func compareWithLog(
-    _ store: Store, _ pin: Store.Pin, _ report: inout CheckReport
+    _ store: Store, _ pin: Store.Pin, treeCounts: [[UInt8]: Int], _ report: inout CheckReport
   ) throws(DatabaseError) {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
@@ -134,7 +134,7 @@ extension Database {
     ]
     var differences: [String] = []
     do throws(StoreError) {
-      try store.rebuiltRoots(for: pin, applier: RecordApplier()) { (roots, reader) throws(StoreError) in
+      try store.rebuiltRoots(for: pin, applier: RecordApplier(treeCounts: treeCounts)) { (roots, reader) throws(StoreError) in
         for (index, name) in names.sorted(by: { $0.key < $1.key }) {
           do throws(PageFault) {
             let difference = try Store.firstDifference(pin.root(index), pin.reader, roots[index], reader)
@@ -155,6 +155,8 @@ extension Database {
 private struct RecordChecker {
   let view: ReadView
   let depth: Database.CheckDepth
+  /// Of zones with fewer trees than the list.
+  private(set) var treeCounts: [[UInt8]: Int] = [:]
   private let shapes = Locked(KnownShapes())
 
   init(view: ReadView, depth: Database.CheckDepth) {
@@ -165,6 +167,7 @@ private struct RecordChecker {
   mutating func run(_ report: inout Database.CheckReport) throws(DatabaseError) {
     do {
       let cells = try zones(&report)
+      for cell in cells where cell.trees.treeCount < ZoneTree.count { treeCounts[cell.key] = cell.trees.treeCount }
       report.zoneCount = cells.filter { !$0.trees.isDeleted }.count
       for cell in cells where !cell.trees.isDeleted { try check(cell.key, cell.trees, &report) }
       if view.root(Roots.zonesBySequence).count != UInt64(cells.count) {
@@ -213,18 +216,14 @@ private struct RecordChecker {
 
   private func check(_ zoneKey: [UInt8], _ trees: ZoneTrees, _ report: inout Database.CheckReport) throws {
     let name = String(decoding: zoneKey.prefix { $0 != 0 }, as: UTF8.self)
-    if trees.byName.count != trees.byType.count {
-      report.add("zone \(name): \(trees.byName.count) records by name, \(trees.byType.count) by type")
-    }
     if trees.byName.count + trees.tombstones.count != trees.journal.count {
       report.add(
         "zone \(name): \(trees.byName.count) records and \(trees.tombstones.count) tombstones, "
           + "but \(trees.journal.count) in the journal")
     }
     let recordName = ByteBuffer(capacity: 256)
-    let key = ByteBuffer(capacity: 512)
-    var referenceCount: UInt64 = 0
-    var named: [AssetDigest: UInt64] = [:]
+    let key = ByteBuffer(capacity: JournalKey.byteCount)
+    var contributions = ContributionCheck(of: trees, view.reader, zoneName: name)
     var cursor = view.reader.cursor(in: trees.byName)
     var isValid = try cursor.first()
     while isValid {
@@ -239,41 +238,29 @@ private struct RecordChecker {
       if journal?.place != entry.place || journal?.isDeleted != false {
         report.add("zone \(name): a record is not in the journal where its entry says", at: entry.place.offset)
       }
-      referenceCount += try checkBody(entry, zoneKey, recordName.view, trees, key, name, &named, &report)
+      try checkBody(entry, zoneKey, recordName.view, name, &contributions, &report)
       isValid = try cursor.next()
     }
-    if trees.references.count != referenceCount {
-      report.add("zone \(name): \(referenceCount) references in records, \(trees.references.count) by target")
-    }
-    try AssetCheck.compare(named, with: trees.assets, view, zoneName: name, &report)
+    try contributions.finish(&report)
     try checkTombstones(zoneKey, trees, name, &report)
   }
 
-  /// Returns how many entries by target the body has.
   private func checkBody(
-    _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer,
-    _ name: String, _ named: inout [AssetDigest: UInt64], _ report: inout Database.CheckReport
-  ) throws -> UInt64 {
+    _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ name: String,
+    _ contributions: inout ContributionCheck, _ report: inout Database.CheckReport
+  ) throws {
     let operation: ByteView
     do { operation = try view.operation(at: entry.place) } catch {
       try report.add(error, as: "zone \(name): a record's body is damaged", at: entry.place.offset)
-      return 0
+      return
     }
     let payload = Operation.payload(operation)
     guard Operation.kind(operation) == OperationKind.saveRecord, let identity = BodyIdentity.body(payload) else {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
-      return 0
+      return
     }
     if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
-    }
-    for asset in AssetNames.names(in: payload) { named[asset.digest, default: 0] += 1 }
-    key.truncate(to: 0)
-    key.append(identity.type)
-    key.append(0)
-    key.append(identity.name)
-    if try view.reader.value(key.view, in: trees.byType) == nil {
-      report.add("zone \(name): a record is missing among those of its type", at: entry.place.offset)
     }
     if depth == .deep {
       do { _ = try RecordBody(copying: payload) } catch {
@@ -281,10 +268,9 @@ private struct RecordChecker {
       }
     }
     try checkShape(entry, payload, name, &report)
-    let referenceCount = try checkReferences(entry, payload, identity.name, trees, key, name, &report)
+    try contributions.add(payload, identity, entry, &report)
     // Last: it reads other bodies, and where the file is not mapped the one above is overwritten then.
     if depth == .deep { try checkLinks(behind: entry.place, recordName, zoneKey, name, &report) }
-    return referenceCount
   }
 
   private func checkLinks(
@@ -310,26 +296,6 @@ private struct RecordChecker {
     shapes.withLock { $0.insert(shape) }
   }
 
-  /// Each reference of a body stands by target; their number tells whether anything else does.
-  private func checkReferences(
-    _ entry: RecordEntry, _ body: ByteView, _ source: ByteView, _ trees: ZoneTrees, _ key: ByteBuffer, _ name: String,
-    _ report: inout Database.CheckReport
-  ) throws -> UInt64 {
-    if entry.points != RecordBody.pointsSomewhere(body) {
-      report.add("zone \(name): a record's entry is wrong about its references", at: entry.place.offset)
-    }
-    let references = ReferenceSet(of: body).keys
-    for reference in references {
-      key.truncate(to: 0)
-      key.append(reference)
-      key.append(source)
-      if try view.reader.value(key.view, in: trees.references) == nil {
-        report.add("zone \(name): a reference is missing by its target", at: entry.place.offset)
-      }
-    }
-    return UInt64(references.count)
-  }
-
   private func checkTombstones(
     _ zoneKey: [UInt8], _ trees: ZoneTrees, _ name: String, _ report: inout Database.CheckReport
   ) throws {
@@ -339,11 +305,11 @@ private struct RecordChecker {
     var isValid = try cursor.first()
     while isValid {
       cursor.key(into: recordName)
-      guard cursor.value.count == 12 else {
+      guard let tombstone = TombstoneEntry(cursor.value) else {
         report.add("zone \(name): a tombstone is malformed")
         return
       }
-      JournalKey.set(key, sequence: cursor.value.uint64(at: 0), ordinal: cursor.value.uint32(at: 8))
+      JournalKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       if let journal = try view.reader.value(key.view, in: trees.journal).flatMap({ JournalEntry($0) }),
         journal.isDeleted
       {

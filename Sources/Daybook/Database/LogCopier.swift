@@ -148,9 +148,9 @@ struct LogCopier {
   ) throws(StoreError) -> Place? {
     if zone.tombstones.count == 0 { return nil }
     do throws(LogFault) {
-      guard let value = try transaction.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+      guard let tombstone = try transaction.value(name, in: zone.tombstones).flatMap({ TombstoneEntry($0) }) else { return nil }
       let key = ByteBuffer(capacity: JournalKey.byteCount)
-      JournalKey.set(key, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+      JournalKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       return try transaction.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
     } catch { throw StoreError(error) }
   }

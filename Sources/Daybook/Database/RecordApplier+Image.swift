@@ -231,13 +231,14 @@ extension RecordApplier {
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted, entry.ordinal < RecordEntry.ordinalLimit else { throw .inconsistent }
     var entry = entry
-    entry.points = RecordBody.pointsSomewhere(body)
+    entry.contributes = zone.takes(ZoneTree.contributed(by: body))
     value.truncate(to: 0)
     entry.append(to: value)
     guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
-    try putType(identity, in: &zone, changes)
-    if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
-    if AssetNames.areIn(body) { try AssetCounts.change(from: nil, to: body, of: &zone, changes) }
+    try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
+    if entry.contributes {
+      try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+    }
     count(Int(entry.place.byteCount), in: &zone, changes)
     image.append(entry, isDeleted: false, zone: identity.zoneKey)
     setOpenZone(zone)
@@ -264,7 +265,7 @@ extension RecordApplier {
     try open(zoneKey, changes)
     // The default zone is there before it was ever written to.
     guard openZone == nil || openZone?.lastSequence == 0 else { throw .inconsistent }
-    var zone = ZoneTrees()
+    var zone = newZone(zoneKey)
     zone.epoch = payload.uint64(at: 0)
     zone.capabilities = payload.uint32(at: 8)
     zone.isDeleted = payload[12] != 0

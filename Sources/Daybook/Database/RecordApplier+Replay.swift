@@ -6,9 +6,9 @@ import DaybookEngine
 /// Always true: after `flush` nothing is gathered. What cannot be gathered ends the run and goes through `apply`.
 
 extension RecordEntry {
-  init(_ operation: ReplayRun.Gathered, points: Bool) {
+  init(_ operation: ReplayRun.Gathered, contributes: Bool) {
     self.init(place: operation.place, sequence: operation.sequence, ordinal: operation.ordinal)
-    self.points = points
+    self.contributes = contributes
   }
 }
 
@@ -61,16 +61,15 @@ extension RecordApplier {
       try applyVersions(rank..<end, &zone, changes)
       rank = end
     }
-    try applyReferences(&zone, changes)
+    try applyContributions(&zone, changes)
     try moveJournal(ranks, &zone, changes)
-    try countAssets(&zone, changes)
     setOpenZone(zone)
     try touch(run.operation(run.position(atLogRank: ranks.upperBound - 1)).sequence, changes)
   }
 
   /// What the operations of one record come to.
   ///
-  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for journal and assets.
+  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for what bodies contribute, and the journal.
   private func applyVersions(
     _ ranks: Range<Int>, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -86,7 +85,6 @@ extension RecordApplier {
     for rank in ranks {
       let position = run.position(atRank: rank)
       let operation = run.operation(position)
-      let replaced = stored?.place
       if let stored {
         count(-Int(stored.place.byteCount), in: &zone, changes)
         if !isGathered { try leaveJournal(stored.sequence, stored.ordinal, isTombstone: false) }
@@ -94,7 +92,7 @@ extension RecordApplier {
       count(Int(operation.byteCount), in: &zone, changes)
       if operation.kind == OperationKind.saveRecord {
         let contents = gathered.contents(of: operation)
-        let points = contents?.points ?? false
+        let contributes = zone.takes(contents?.trees ?? ZoneTreeSet())
         if stored == nil {
           if let place = tombstone {
             count(-Int(place.byteCount), in: &zone, changes)
@@ -103,32 +101,20 @@ extension RecordApplier {
           } else if zone.tombstones.count > 0 {
             try leaveTombstones(name, &zone, changes)
           }
-          setTypeKey(run.rest(position), name)
-          try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
+          try putIdentity(type: run.rest(position), name: name, in: &zone, changes)
         }
-        if points || stored?.points ?? false {
-          try gatherReferences(
-            of: name, from: try references(of: name, at: stored, before, isGathered, zone, changes),
-            to: contents?.references ?? ReferenceSet(), &zone, changes)
+        if contributes || stored?.contributes ?? false {
+          try gatherContributions(of: name, from: isGathered ? nil : stored, before, to: contents, &zone, changes)
         }
-        if contents?.namesAssets ?? false || replaced != nil && (gathered.hasAssets || zone.assets.count > 0) {
-          gathered.assetChanges.append(.init(position: position, replaced: replaced))
-        }
-        stored = RecordEntry(operation, points: points)
+        stored = RecordEntry(operation, contributes: contributes)
         before = contents
       } else {
         guard let gone = stored else { throw .inconsistent }
-        if gone.points {
-          try gatherReferences(
-            of: name, from: try references(of: name, at: gone, before, isGathered, zone, changes), to: ReferenceSet(),
-            &zone, changes)
+        if gone.contributes {
+          try gatherContributions(of: name, from: isGathered ? nil : gone, before, to: nil, &zone, changes)
         }
-        if gathered.hasAssets || zone.assets.count > 0 {
-          gathered.assetChanges.append(.init(position: position, replaced: replaced))
-        }
-        setTypeKey(run.rest(position), name)
-        try changes.remove(key.view, from: &zone.byType)
-        try putTombstone(name, RecordEntry(operation, points: false), in: &zone, changes)
+        try removeIdentity(type: run.rest(position), name: name, from: &zone, changes)
+        try putTombstone(name, RecordEntry(operation, contributes: false), in: &zone, changes)
         stored = nil
         before = nil
         tombstone = operation.place
@@ -144,7 +130,7 @@ extension RecordApplier {
     old.truncate(to: 0)
     if last.kind == OperationKind.saveRecord {
       value.truncate(to: 0)
-      RecordEntry(last, points: gathered.contents(of: last)?.points ?? false).append(to: value)
+      RecordEntry(last, contributes: zone.takes(gathered.contents(of: last)?.trees ?? ZoneTreeSet())).append(to: value)
       if try changes.put(name, value.view, in: &zone.byName, old: old) { return nil }
     } else if try !changes.remove(name, from: &zone.byName, old: old) {
       return nil
@@ -153,51 +139,55 @@ extension RecordApplier {
     return entry
   }
 
-  // MARK: references
+  // MARK: what bodies contribute
 
-  private func references(
-    of name: ByteView, at stored: RecordEntry?, _ before: GatheredRecords.Contents?, _ isGathered: Bool,
-    _ zone: ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) -> ReferenceSet {
-    if isGathered { return before?.references ?? ReferenceSet() }
-    guard let stored else { return ReferenceSet() }
-    return try references(of: name, at: stored, zone, changes)
-  }
-
-  /// Notes what comes and goes with one version of a record. Entries end with the name, so no other record has a say in them.
-  private func gatherReferences(
-    of name: ByteView, from former: ReferenceSet, to new: ReferenceSet, _ zone: inout ZoneTrees,
-    _ changes: StoreTransaction
+  /// Notes what comes and goes with one version of a record. An entry is one record's, and sums are added up in any order, so no
+  /// other record has a say in it.
+  /// - Parameters:
+  ///   - stored: the version before, when it was there before the run.
+  ///   - before: what the version before contributes, when it was gathered.
+  private func gatherContributions(
+    of name: ByteView, from stored: RecordEntry?, _ before: GatheredRecords.Contents?, to new: GatheredRecords.Contents?,
+    _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    for (kind, entries) in [
-      (GatheredRecords.going, former.subtracting(new)), (GatheredRecords.coming, new.subtracting(former)),
-    ] {
-      for entry in entries {
-        setReferenceKey(entry, name)
-        gathered.references.append(
-          kind: kind, key: key.view, rest: key.view.prefix(0), place: .none, sequence: 0, ordinal: 0)
-      }
+    var (list, range) = (gathered.entries, before?.entries ?? 0..<0)
+    if let stored {
+      former.removeAll()
+      range = try collectFormer(of: name, at: stored, zone, changes)
+      list = former
     }
-    // Former bodies may point to more than the run has room for.
-    if gathered.references.byteCount >= changes.replayByteCount { try applyReferences(&zone, changes) }
+    var difference = ContributionDifference(from: list, range, to: gathered.entries, new?.entries ?? 0..<0, in: zone.trees)
+    while let change = difference.next() {
+      gathered.contributions.append(
+        kind: change.isComing ? GatheredRecords.coming : GatheredRecords.going, key: change.key, rest: change.value,
+        group: UInt32(change.tree.rawValue), mark: Int32(clamping: change.amount), place: .none, sequence: 0, ordinal: 0)
+    }
+    // Former bodies may contribute more than the run has room for.
+    if gathered.contributions.byteCount >= changes.replayByteCount { try applyContributions(&zone, changes) }
   }
 
-  private func applyReferences(_ zone: inout ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
-    let run = gathered.references
+  /// Tree by tree, ascending. Of an entry the last change decides; what is added to a sum is added up first.
+  private func applyContributions(_ zone: inout ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
+    let run = gathered.contributions
     if run.count == 0 { return }
-    run.sort()
-    let ranks = run.ranks()
-    var rank = 0
-    while rank < ranks.upperBound {
-      let end = run.endOfKey(atRank: rank, in: ranks)
-      let position = run.position(atRank: end - 1)
-      let entry = run.key(position)
-      if run.operation(position).kind == GatheredRecords.coming {
-        try changes.put(entry, entry.prefix(0), in: &zone.references)
-      } else if !isMutant("keep-old-references") {
-        try changes.remove(entry, from: &zone.references)
+    run.sort(groupCount: ZoneTree.count)
+    for tree in zone.trees {
+      let ranks = run.ranks(of: tree.rawValue)
+      var rank = ranks.lowerBound
+      while rank < ranks.upperBound {
+        let end = run.endOfKey(atRank: rank, in: ranks)
+        let position = run.position(atRank: end - 1)
+        let entry = run.key(position)
+        if tree.isSum {
+          let amount = (rank..<end).reduce(Int64(0)) { $0 + Int64(run.operation(run.position(atRank: $1)).mark) }
+          if amount != 0 { try add(amount, to: entry, in: tree, &zone, changes) }
+        } else if run.operation(position).kind == GatheredRecords.coming {
+          try changes.put(entry, run.rest(position), in: &zone[tree])
+        } else {
+          try changes.remove(entry, from: &zone[tree])
+        }
+        rank = end
       }
-      rank = end
     }
     run.removeAll(keepingCapacity: true)
   }
@@ -218,8 +208,8 @@ extension RecordApplier {
   ) throws(LogFault) {
     old.truncate(to: 0)
     guard try changes.remove(name, from: &zone.tombstones, old: old) else { return }
-    guard old.count == 12 else { throw .inconsistent }
-    try leaveJournal(old.view.uint64(at: 0), old.view.uint32(at: 8), isTombstone: true)
+    guard let tombstone = TombstoneEntry(old.view) else { throw .inconsistent }
+    try leaveJournal(tombstone.sequence, tombstone.ordinal, isTombstone: true)
   }
 
   /// Takes out what records had before the run, then puts what they have now; both ascending.
@@ -242,22 +232,7 @@ extension RecordApplier {
       guard gathered.isLast[position] else { continue }
       let operation = run.operation(position)
       try journal(
-        RecordEntry(operation, points: false), isDeleted: operation.kind == OperationKind.deleteRecord, &zone, changes)
+        RecordEntry(operation, contributes: false), isDeleted: operation.kind == OperationKind.deleteRecord, &zone, changes)
     }
-  }
-
-  // MARK: assets
-
-  /// In the order of the log, as `apply` would: what an entry says of a content's size is what was said first.
-  private func countAssets(_ zone: inout ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
-    if gathered.assetChanges.isEmpty { return }
-    gathered.assetChanges.sort { $0.position < $1.position }
-    for change in gathered.assetChanges {
-      let contents = gathered.contents(of: gathered.run.operation(change.position))
-      if contents?.namesAssets ?? false || zone.assets.count > 0 && change.replaced != nil {
-        try AssetCounts.change(from: change.replaced, to: contents?.assets ?? [], of: &zone, changes)
-      }
-    }
-    gathered.assetChanges.removeAll(keepingCapacity: true)
   }
 }

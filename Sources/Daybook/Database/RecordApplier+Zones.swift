@@ -7,10 +7,10 @@ extension RecordApplier {
     let zoneKey = payload.dropFirst(20)
     guard zoneKey.count <= TreeLimits.maximumKeyByteCount - 8 else { throw .operation }
     try open(zoneKey, changes)
-    var zone = openZone ?? ZoneTrees()
+    var zone = openZone ?? newZone(zoneKey)
     if openZone == nil || zone.isDeleted {
       let last = zone.lastSequence
-      zone = ZoneTrees()
+      zone = newZone(zoneKey)
       zone.lastSequence = last
       zone.epoch = payload.uint64(at: 0)
     }
@@ -23,11 +23,11 @@ extension RecordApplier {
     guard payload.count > 9 else { throw .operation }
     try open(payload.dropFirst(9), changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    for tree in ZoneTree.allCases { changes.editor.drop(zone[tree]) }
+    for tree in zone.trees { changes.editor.drop(zone[tree]) }
     changes.liveByteCount &-= zone.liveByteCount
     let last = zone.lastSequence
     let epoch = zone.epoch
-    zone = ZoneTrees()
+    zone = newZone(payload.dropFirst(9))
     zone.lastSequence = last
     zone.epoch = epoch
     zone.isDeleted = true
@@ -74,9 +74,11 @@ extension RecordApplier {
       var cursor = changes.reader.cursor(in: zone.tombstones)
       var isValid = try cursor.first()
       while isValid {
-        if cursor.value.count == 12, cursor.value.uint64(at: 0) <= horizon || isMutant("drop-tombstones-early") {
+        if let tombstone = TombstoneEntry(cursor.value),
+          tombstone.sequence <= horizon || isMutant("drop-tombstones-early")
+        {
           cursor.key(into: key)
-          found.append((key.view.array, cursor.value.uint64(at: 0), cursor.value.uint32(at: 8)))
+          found.append((key.view.array, tombstone.sequence, tombstone.ordinal))
         }
         isValid = try cursor.next()
       }

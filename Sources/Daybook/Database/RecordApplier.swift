@@ -10,11 +10,11 @@ import DaybookEngine
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
 /// Always true after `flush`: by name, by type and journal hold the same records, the journal once each; a deleted
-/// record has an entry in the journal and among the tombstones, and nowhere else; by target holds the references of the
-/// records' bodies. The version before is read again only when it points somewhere, which its entry says.
+/// record has an entry in the journal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
+/// contribute (`ZoneTree`). The version before is read again only when it contributes something, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
-  private let openKey = ByteBuffer(capacity: 256)
+  let openKey = ByteBuffer(capacity: 256)
   @safe @exclusivity(unchecked) private(set) var openZone: ZoneTrees?
   @safe @exclusivity(unchecked) private var isOpenZoneChanged = false
   let key = ByteBuffer(capacity: 512)
@@ -23,8 +23,14 @@ final class RecordApplier: Applier, @unchecked Sendable {
   private let rest = ByteBuffer(capacity: 64)
   let image = ImageApplier()
   let gathered = GatheredRecords()
+  /// What the version contributes that is being applied, and what the one before did.
+  let coming = ContributionList()
+  let former = ContributionList()
 
-  init() {}
+  /// How many trees zones have that have fewer than the list, by their keys, where zones are made as another file has them.
+  private let treeCounts: [[UInt8]: Int]
+
+  init(treeCounts: [[UInt8]: Int] = [:]) { self.treeCounts = treeCounts }
 
   // MARK: zones
 
@@ -46,13 +52,19 @@ final class RecordApplier: Applier, @unchecked Sendable {
       guard let found = ZoneTrees(cell) else { throw ZoneTrees.fault(of: cell) }
       zone = found
     } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
-      zone = ZoneTrees()
+      zone = newZone(zoneKey)
     }
     openKey.truncate(to: 0)
     openKey.append(zoneKey)
     openZone = zone
     isOpenZoneChanged = false
     return zone
+  }
+
+  /// A zone without anything, for this key.
+  func newZone(_ zoneKey: ByteView) -> ZoneTrees {
+    if treeCounts.isEmpty { return ZoneTrees() }
+    return ZoneTrees(treeCount: treeCounts[zoneKey.array] ?? ZoneTree.count)
   }
 
   /// Opens the zone for changing it.
@@ -191,30 +203,27 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
     var entry = entry
-    entry.points = RecordBody.pointsSomewhere(body)
+    entry.contributes = zone.takes(ZoneTree.contributed(by: body))
     count(Int(entry.place.byteCount), in: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
-    var replaced: Place?
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       count(-Int(oldEntry.place.byteCount), in: &zone, changes)
-      if entry.points || oldEntry.points {
-        try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(of: body), &zone, changes)
+      if entry.contributes || oldEntry.contributes {
+        try changeContributions(of: identity.name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
       }
-      replaced = oldEntry.place
       JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.journal)
     } else {
       if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
-      try putType(identity, in: &zone, changes)
-      if entry.points { try setReferences(of: identity.name, from: nil, to: ReferenceSet(of: body), &zone, changes) }
+      try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
+      if entry.contributes {
+        try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+      }
     }
     try journal(entry, isDeleted: false, &zone, changes)
-    if AssetNames.areIn(body) || zone.assets.count > 0 && replaced != nil {
-      try AssetCounts.change(from: replaced, to: body, of: &zone, changes)
-    }
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -230,11 +239,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
     count(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), in: &zone, changes)
     JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.journal)
-    if oldEntry.points { try setReferences(of: identity.name, from: oldEntry, to: ReferenceSet(), &zone, changes) }
+    if oldEntry.contributes { try changeContributions(of: identity.name, from: oldEntry, to: nil, &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
-    if zone.assets.count > 0 { try AssetCounts.change(from: oldEntry.place, to: nil, of: &zone, changes) }
-    setTypeKey(identity)
-    try changes.remove(key.view, from: &zone.byType)
+    try removeIdentity(type: identity.type, name: identity.name, from: &zone, changes)
     if !isMutant("leave-no-tombstone") {
       try putTombstone(identity.name, entry, in: &zone, changes)
       try journal(entry, isDeleted: true, &zone, changes)
@@ -249,93 +256,12 @@ final class RecordApplier: Applier, @unchecked Sendable {
     isOpenZoneChanged = true
   }
 
-  private func setTypeKey(_ identity: BodyIdentity) { setTypeKey(identity.type, identity.name) }
-
-  func setTypeKey(_ type: ByteView, _ name: ByteView) {
-    key.truncate(to: 0)
-    key.append(type)
-    key.append(0)
-    key.append(name)
-  }
-
-  func putType(
-    _ identity: BodyIdentity, in zone: inout ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) {
-    setTypeKey(identity)
-    try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
-  }
-
   func putTombstone(
     _ name: ByteView, _ entry: RecordEntry, in zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     value.truncate(to: 0)
-    value.append(uint64: entry.sequence)
-    value.append(uint32: entry.ordinal)
+    TombstoneEntry.append(entry, to: value)
     try changes.put(name, value.view, in: &zone.tombstones)
-  }
-
-  /// Makes the entries by target of one record those of its new body.
-  func setReferences(
-    of source: ByteView, from oldEntry: RecordEntry?, to new: ReferenceSet, _ zone: inout ZoneTrees,
-    _ changes: StoreTransaction
-  ) throws(LogFault) {
-    var former = ReferenceSet()
-    if let oldEntry { former = try references(of: source, at: oldEntry, zone, changes) }
-    if !isMutant("keep-old-references") {
-      for entry in former.subtracting(new) {
-        setReferenceKey(entry, source)
-        try changes.remove(key.view, from: &zone.references)
-      }
-    }
-    for entry in new.subtracting(former) {
-      setReferenceKey(entry, source)
-      try changes.put(key.view, key.view.prefix(0), in: &zone.references)
-    }
-  }
-
-  /// Where a record's stored version points.
-  func references(
-    of source: ByteView, at entry: RecordEntry, _ zone: ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) -> ReferenceSet {
-    if !entry.points { return ReferenceSet() }
-    do throws(StoreError) {
-      let body = Operation.payload(try changes.operation(at: entry.place))
-      guard BodyIdentity.body(body)?.isOf(source, zone: openKey.view) == true else {
-        throw .operation(offset: entry.place.offset)
-      }
-      return ReferenceSet(of: body)
-    } catch {
-      // It rotted after a later version was committed. The tree knows, too, if not as fast: one lost body, or an
-      // entry that was forged to lead to another record's, should not keep a file from opening.
-      return try references(of: source, zone, changes)
-    }
-  }
-
-  /// The entries of one source, by a walk over all.
-  private func references(
-    of source: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) -> ReferenceSet {
-    var found: [[UInt8]] = []
-    do throws(PageFault) {
-      var cursor = changes.reader.cursor(in: zone.references)
-      var isValid = try cursor.first()
-      while isValid {
-        key.truncate(to: 0)
-        cursor.key(into: key)
-        // The first zero ends the target; the kind behind it may be another one.
-        if let end = key.view.firstIndex(of: 0), end + 2 < key.count, UTF8Order.equal(key.view.dropFirst(end + 2), source) {
-          found.append(key.view.prefix(end + 2).array)
-        }
-        isValid = try cursor.next()
-      }
-    } catch { throw .page(error) }
-    return ReferenceSet(keys: found)
-  }
-
-  func setReferenceKey(_ entry: [UInt8], _ source: ByteView) {
-    key.truncate(to: 0)
-    key.append(entry)
-    key.append(source)
   }
 
   func journal(
@@ -353,9 +279,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
   private func forgetTombstone(
     _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    guard let tombstone = try changes.value(name, in: zone.tombstones) else { return }
-    guard tombstone.count == 12 else { throw .inconsistent }
-    try forgetJournaled(tombstone.uint64(at: 0), tombstone.uint32(at: 8), &zone, changes)
+    guard let value = try changes.value(name, in: zone.tombstones) else { return }
+    guard let tombstone = TombstoneEntry(value) else { throw .inconsistent }
+    try forgetJournaled(tombstone.sequence, tombstone.ordinal, &zone, changes)
     try changes.remove(name, from: &zone.tombstones)
   }
 

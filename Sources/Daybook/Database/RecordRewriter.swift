@@ -180,10 +180,8 @@ struct RecordRewriter: Rewriter {
       var isValid: Bool
       do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
-        guard cursor.value.count == 12 else { throw .log(.inconsistent) }
-        let sequence = cursor.value.uint64(at: 0)
-        let ordinal = cursor.value.uint32(at: 8)
-        JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+        guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
+        JournalKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
         let entry: JournalEntry?
         do { entry = try pin.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) } } catch {
           throw StoreError(error)
@@ -191,7 +189,7 @@ struct RecordRewriter: Rewriter {
         guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
         if !isMutant("compact-tombstones-away") {
           cursor.key(into: name)
-          try add(entry.place, sequence, ordinal, OperationKind.deleteRecord, zoneKey)
+          try add(entry.place, tombstone.sequence, tombstone.ordinal, OperationKind.deleteRecord, zoneKey)
         }
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }

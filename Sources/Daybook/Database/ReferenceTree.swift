@@ -10,6 +10,29 @@ import DaybookEngine
 /// and target are in the same zone; a reference that leads elsewhere has no entry.
 ///
 /// Always true: the entries of a source are those of its present body, and only records that exist are sources.
+enum ReferenceTree: ContributedTree {
+  @inline(__always)
+  static func mayContribute(_ body: ByteView) -> Bool { RecordBody.pointsSomewhere(body) }
+
+  static func contribute(_ version: RecordVersion, to entries: ContributionList) {
+    guard var cursor = ReferenceCursor(version.body) else { return }
+    while let reference = cursor.next() {
+      entries.bytes.append(reference.target)
+      entries.bytes.append(0)
+      entries.bytes.append(reference.kind.rawValue)
+      entries.bytes.append(version.name)
+      entries.add()
+    }
+  }
+
+  static func recordName(in key: ByteView) -> ByteView? {
+    // The first zero ends the target; the kind behind it may be another one.
+    guard let end = key.firstIndex(of: 0), end + 2 < key.count else { return nil }
+    return key.dropFirst(end + 2)
+  }
+}
+
+/// Why a record points at another.
 enum ReferenceKind: UInt8, CaseIterable {
   // The numbers are on disk, and those of actions are the ones in a body.
   case none = 0
@@ -31,17 +54,11 @@ struct ReferenceSet {
 
   init() {}
 
-  /// Of keys that are ascending, each once.
-  init(keys: [[UInt8]]) { self.keys = keys }
-
   /// Of a body; one that makes no sense points nowhere, as its fields read as nil.
   init(of body: ByteView) {
-    guard RecordBody.pointsSomewhere(body), let layout = try? RecordBody.layout(of: body) else { return }
-    if let parent = RecordBody.Optionals(of: body, layout: layout).parent { add(parent, .parent) }
-    var cursor = FieldCursor(body, layout)
-    while let field = cursor.next() {
-      guard !field.mark.isEncrypted, let kind = field.mark.kind, kind.isReference else { continue }
-      if kind.isList { addList(field.value) } else { add(field.value) }
+    guard var cursor = ReferenceCursor(body) else { return }
+    while let reference = cursor.next() {
+      keys.append(reference.target.array + [0, reference.kind.rawValue])
     }
     if keys.count > 1 { sort() }
   }
@@ -68,47 +85,71 @@ struct ReferenceSet {
     keys.removeSubrange(count...)
   }
 
-  private mutating func addList(_ bytes: ByteView) {
-    var reader = ByteReader(bytes)
-    guard let count = reader.uint32(), Int(count) <= reader.remaining else { return }
-    for _ in 0..<count {
-      guard let raw = reader.varint(), let byteCount = Int(exactly: raw), let element = reader.take(byteCount) else { return }
-      add(element)
-    }
-  }
-
-  /// A reference as `ValueCoding` writes it: action, name count, name, and another zone where the action says so.
-  private mutating func add(_ bytes: ByteView) {
-    guard bytes.count > 2, bytes[0] <= ReferenceKind.validate.rawValue, bytes.count == 2 + Int(bytes[1]),
-      let kind = ReferenceKind(rawValue: bytes[0])
-    else { return }
-    add(bytes.dropFirst(2), kind)
-  }
-
-  private mutating func add(_ target: ByteView, _ kind: ReferenceKind) {
-    // The zero byte ends the name in a key.
-    guard target.count > 0, !target.contains(0) else { return }
-    var key: [UInt8] = []
-    key.reserveCapacity(target.count + 2)
-    for index in 0..<target.count { key.append(target[index]) }
-    key.append(0)
-    key.append(kind.rawValue)
-    keys.append(key)
-  }
-
   /// Target and kind of one key.
   static func parts(of key: [UInt8]) -> (target: ArraySlice<UInt8>, kind: ReferenceKind) {
     (key.dropLast(2), ReferenceKind(rawValue: key[key.count - 1]) ?? .none)
   }
 }
 
-extension ByteView {
-  fileprivate func contains(_ byte: UInt8) -> Bool {
-    var index = 0
-    while index < count {
-      if self[index] == byte { return true }
-      index += 1
+/// A walk over what a body points at within its zone: its parent, then its references in the order of its fields; some of it
+/// maybe several times.
+struct ReferenceCursor {
+  private var parent: ByteView?
+  private var fields: FieldCursor
+  /// The list that it is in.
+  private var list: ByteReader?
+  private var listCount: UInt32 = 0
+
+  /// Nil when the body says that it points nowhere, or makes no sense.
+  init?(_ body: ByteView) {
+    guard RecordBody.pointsSomewhere(body), let layout = try? RecordBody.layout(of: body) else { return nil }
+    parent = RecordBody.Optionals(of: body, layout: layout).parent
+    fields = FieldCursor(body, layout)
+  }
+
+  mutating func next() -> (target: ByteView, kind: ReferenceKind)? {
+    if let target = parent {
+      parent = nil
+      if Self.isName(target) { return (target, .parent) }
     }
-    return false
+    while true {
+      if let element = nextOfList() {
+        if let reference = Self.reference(element) { return reference }
+        continue
+      }
+      guard let field = fields.next() else { return nil }
+      guard !field.mark.isEncrypted, let kind = field.mark.kind, kind.isReference else { continue }
+      if kind.isList {
+        var reader = ByteReader(field.value)
+        guard let count = reader.uint32(), Int(count) <= reader.remaining else { continue }
+        listCount = count
+        list = reader
+      } else if let reference = Self.reference(field.value) {
+        return reference
+      }
+    }
+  }
+
+  private mutating func nextOfList() -> ByteView? {
+    if listCount == 0 { return nil }
+    listCount -= 1
+    if let raw = list?.varint(), let byteCount = Int(exactly: raw), let element = list?.take(byteCount) { return element }
+    listCount = 0
+    return nil
+  }
+
+  /// A reference as `ValueCoding` writes it: action, name count, name, and another zone where the action says so.
+  private static func reference(_ bytes: ByteView) -> (target: ByteView, kind: ReferenceKind)? {
+    guard bytes.count > 2, bytes[0] <= ReferenceKind.validate.rawValue, bytes.count == 2 + Int(bytes[1]),
+      let kind = ReferenceKind(rawValue: bytes[0]), isName(bytes.dropFirst(2))
+    else { return nil }
+    return (bytes.dropFirst(2), kind)
+  }
+
+  /// The zero byte ends the name in a key.
+  private static func isName(_ target: ByteView) -> Bool {
+    var index = 0
+    while index < target.count, target[index] != 0 { index += 1 }
+    return index > 0 && index == target.count
   }
 }

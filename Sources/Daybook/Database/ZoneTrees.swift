@@ -14,7 +14,7 @@ import DaybookEngine
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
-///     zone 5  assets             SHA-256, 32 bytes             → u64 how often live records name it, u64 size
+///     zone 5  assets             SHA-256, u64 size             → u64 how often live records name it
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
@@ -67,12 +67,13 @@ struct RecordEntry {
   static let byteCount = Place.encodedByteCount + 12
   /// Ordinals are below it; the bits from here on are flags.
   static let ordinalLimit: UInt32 = 1 << 30
-  private static let pointsFlag: UInt32 = 1 << 31
+  private static let contributesFlag: UInt32 = 1 << 31
   var place: Place
   var sequence: UInt64
   var ordinal: UInt32
-  /// The body has references or a parent. It stands here so that saving the next version need not look at this one.
-  var points = false
+  /// The body may contribute to trees of the zone besides the entries that every record has. It stands here so that saving the next
+  /// version need not look at this one.
+  var contributes = false
 
   init(place: Place, sequence: UInt64, ordinal: UInt32) {
     self.place = place
@@ -87,14 +88,14 @@ struct RecordEntry {
     sequence = value.uint64(at: 12)
     let last = value.uint32(at: 20)
     ordinal = last & (RecordEntry.ordinalLimit &- 1)
-    points = last & RecordEntry.pointsFlag != 0
+    contributes = last & RecordEntry.contributesFlag != 0
   }
 
   func append(to buffer: ByteBuffer) {
     buffer.append(uint64: place.offset)
     buffer.append(uint32: place.byteCount)
     buffer.append(uint64: sequence)
-    buffer.append(uint32: points ? ordinal | RecordEntry.pointsFlag : ordinal)
+    buffer.append(uint32: contributes ? ordinal | RecordEntry.contributesFlag : ordinal)
   }
 }
 
@@ -183,6 +184,19 @@ struct ZoneTrees {
     @inline(__always) _modify { yield &roots[tree] }
   }
 
+  /// The trees that the zone has.
+  var trees: ZoneTreeSet { @inline(__always) get { ZoneTreeSet(first: treeCount) } }
+
+  /// Whether a body may contribute to trees of the zone: the flag of its record's entry by name.
+  @inline(__always)
+  func takes(_ contributed: ZoneTreeSet) -> Bool { !contributed.intersection(trees).isEmpty }
+
+  /// Whether any body contributes to any tree now. If none does, nobody need look what an older one did.
+  var holdsContributions: Bool {
+    for tree in trees where tree.isOfBodies && roots[tree].reference != 0 { return true }
+    return false
+  }
+
   /// Whether the zone has the tree. One that it does not have is kept by nobody, and its root is empty.
   @inline(__always)
   func has(_ tree: ZoneTree) -> Bool { tree.rawValue < treeCount }
@@ -225,9 +239,12 @@ struct ZoneTrees {
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
     rest.append(uint64: UInt64(max(0, liveByteCount)))
+    var list: [TreeRoot] = []
+    list.reserveCapacity(treeCount)
+    for tree in trees { list.append(roots[tree]) }
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: ZoneTree.allCases.prefix(treeCount).map { roots[$0] }, ownerBytes: rest.view, keyByteCount: keyByteCount,
+        roots: list, ownerBytes: rest.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

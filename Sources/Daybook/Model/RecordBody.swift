@@ -65,6 +65,8 @@ import DaybookEngine
   static let fixedByteCount = 42
   /// Where the link to the version before stands.
   static let previousOffset = 30
+  /// Where the date stands at which the record was made.
+  static let creationOffset = 22
   static let defaultZoneMark: UInt16 = 0xFFFF
   static let tableStride = 6
 

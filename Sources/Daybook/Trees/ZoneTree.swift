@@ -2,6 +2,19 @@ import DaybookEngine
 
 /// The trees of a zone: one closed list, which everything that walks over trees asks.
 ///
+/// What a derived tree keeps to, so that saves, deletes, replay in whatever order, compaction, check and rebuild come to the same:
+///
+/// - *Pure.* What a version contributes follows from its body, from the sequence and ordinal of the operation that made it, and from
+///   the date at which its record was made; from no clock, locale, table of the system, place in the file, other record or tree.
+/// - *One encoding.* The same entry has the same bytes. A key ends with its record's name or has it where `recordName` finds it,
+///   so that no other record has a say in the entry. Where a tree counts what several records contribute, it is one of sums: its value
+///   is the sum (u64), a key without any is not there, and additions may come in any order.
+/// - *Ascending.* Entries of a version come tree by tree in the order of this list, within a tree by their bytes, each key once;
+///   `ContributionList` sees to it.
+/// - *Announced.* `mayContribute` is true of every body that contributes. It is asked of the body alone: a record's entry by name says
+///   by one flag whether its body contributes to any tree of its zone, and what an older body contributed is looked up only then. What
+///   else decides, as which indexes there are, must not be in it: building an index would rewrite the tree by name.
+///
 /// The numbers are on disk: they are the order of the roots in the zone's catalog cell. A new tree comes last. A cell says how many
 /// trees its zone has. One with fewer than this list opens, and its zone keeps those until a compaction or a rebuild makes it anew; one
 /// with more was written by a newer version of the library, and is refused.
@@ -13,7 +26,13 @@ enum ZoneTree: Int, CaseIterable {
   case references = 4
   case assets = 5
 
-  static let count = allCases.count
+  /// As many as there are roots for.
+  static var count: Int { @inline(__always) get { MemoryLayout<ZoneRoots>.stride / MemoryLayout<TreeRoot>.stride } }
+  static var all: ZoneTreeSet { @inline(__always) get { ZoneTreeSet(first: count) } }
+  /// Those with an entry for each record, by type and name.
+  @inline(__always)
+  static var ofIdentity: ZoneTreeSet { ZoneTreeSet(.byType) }
+
   /// The trees that every file of format 1 has: nobody has to ask whether a zone has them.
   static let leastCount = 6
 
@@ -28,6 +47,76 @@ enum ZoneTree: Int, CaseIterable {
     case .assets: "assets"
     }
   }
+
+  /// How a tree comes to its entries.
+  enum Basis {
+    /// Kept by the applier, operation by operation: where records, changes and deletions are.
+    case places
+    /// One for each record, by its type and name.
+    case identity
+    /// What the records' bodies contribute; each entry is one record's.
+    case entries
+    /// What the records' bodies contribute, added up.
+    case sums
+  }
+
+  var basis: Basis {
+    switch self {
+    case .byName, .journal, .tombstones: .places
+    case .byType: .identity
+    case .references: .entries
+    case .assets: .sums
+    }
+  }
+
+  var isSum: Bool { @inline(__always) get { basis == .sums } }
+  var isOfBodies: Bool { @inline(__always) get { basis == .entries || basis == .sums } }
+
+  // MARK: what records contribute
+
+  /// The trees that a body may contribute to.
+  @inline(__always)
+  static func contributed(by body: ByteView) -> ZoneTreeSet {
+    var trees = ZoneTreeSet()
+    if ReferenceTree.mayContribute(body) { trees.insert(.references) }
+    if AssetTree.mayContribute(body) { trees.insert(.assets) }
+    return trees
+  }
+
+  /// Adds what a version contributes.
+  func contribute(_ version: RecordVersion, to entries: ContributionList) {
+    switch self {
+    case .byName, .journal, .tombstones, .byType: break
+    case .references: ReferenceTree.contribute(version, to: entries)
+    case .assets: AssetTree.contribute(version, to: entries)
+    }
+  }
+
+  /// The record whose entry a key is; nil where that cannot be said.
+  func recordName(in key: ByteView) -> ByteView? {
+    switch self {
+    case .byName, .journal, .tombstones, .byType: nil
+    case .references: ReferenceTree.recordName(in: key)
+    case .assets: AssetTree.recordName(in: key)
+    }
+  }
+
+  /// Appends the key of a record's entry, in a tree of identities.
+  @inline(__always)
+  func appendKey(type: ByteView, name: ByteView, to key: ByteBuffer) {
+    switch self {
+    case .byType: TypeTree.appendKey(type: type, name: name, to: key)
+    default: break
+    }
+  }
+
+  /// The value of a sum; nil when the bytes are none.
+  static func sum(_ value: ByteView) -> Int64? {
+    guard value.count == 8, value.uint64(at: 0) > 0, value.uint64(at: 0) < sumLimit else { return nil }
+    return Int64(value.uint64(at: 0))
+  }
+
+  static let sumLimit: UInt64 = 1 << 60
 }
 
 /// The roots of a zone's trees. A tuple: an array of fixed size needs a newer system than the package does.
@@ -39,13 +128,14 @@ struct ZoneRoots {
   @inline(__always)
   init() {}
 
-  /// Of a cell with so many, no more than there are trees.
+  /// Of a cell with so many: as many as every file has, and no more than there are trees.
   @inline(__always)
   init(_ value: CatalogValue, count: Int) {
-    if count == ZoneTree.count {
-      roots = (value.root(0), value.root(1), value.root(2), value.root(3), value.root(4), value.root(5))
-    } else {
-      for tree in ZoneTree.allCases.prefix(count) { self[tree] = value.root(tree.rawValue) }
+    roots = (value.root(0), value.root(1), value.root(2), value.root(3), value.root(4), value.root(5))
+    var number = ZoneTree.leastCount
+    while number < count, let tree = ZoneTree(rawValue: number) {
+      self[tree] = value.root(number)
+      number += 1
     }
   }
 

@@ -1,0 +1,49 @@
+import DaybookEngine
+
+extension [AssetDigest: AssetTree.Entry] {
+  /// The bytes of all contents; as many as a number holds where a forged file says more.
+  var totalByteCount: Int {
+    values.reduce(0) { sum, entry in
+      let (next, isOverflow) = sum.addingReportingOverflow(Int(clamping: entry.byteCount))
+      return isOverflow ? .max : next
+    }
+  }
+}
+
+extension ReadView {
+  /// Calls `body` with every content that live records name, zone by zone.
+  func forEachAsset(_ body: (Zone.ID, AssetDigest, AssetTree.Entry) -> Void) throws(DatabaseError) {
+    for zone in try zones() {
+      guard let trees = try self.zone(zone.id), trees.assets.count > 0 else { continue }
+      let key = ByteBuffer(capacity: AssetTree.Entry.keyByteCount)
+      try mapped { () throws(PageFault) in
+        var cursor = reader.cursor(in: trees.assets)
+        var isValid = try cursor.first()
+        while isValid {
+          cursor.key(into: key)
+          guard let entry = AssetTree.Entry(key: key.view, value: cursor.value) else {
+            throw PageFault(offset: 0, reason: .value)
+          }
+          body(zone.id, AssetDigest(key.view.prefix(AssetDigest.byteCount)), entry)
+          isValid = try cursor.next()
+        }
+      }
+    }
+  }
+
+  /// Every content that live records of any zone name, once, with its size and the number of names. Where a forged file has it with
+  /// several sizes, with one of them.
+  func assets() throws(DatabaseError) -> [AssetDigest: AssetTree.Entry] {
+    var result: [AssetDigest: AssetTree.Entry] = [:]
+    try forEachAsset { _, digest, entry in
+      if let known = result[digest] {
+        // A forged file may count as often as it likes.
+        let (sum, isOverflow) = known.count.addingReportingOverflow(entry.count)
+        result[digest]?.count = isOverflow ? .max : sum
+      } else {
+        result[digest] = entry
+      }
+    }
+    return result
+  }
+}

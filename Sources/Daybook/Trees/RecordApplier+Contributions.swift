@@ -1,0 +1,119 @@
+import DaybookEngine
+
+/// Derived trees: what a record has in them when it is made, changed and deleted.
+extension RecordApplier {
+  // MARK: by type and name
+
+  /// A record that was not there has entries by its identity.
+  @inline(__always)
+  func putIdentity(
+    type: ByteView, name: ByteView, in zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    for tree in ZoneTree.ofIdentity where zone.has(tree) {
+      key.truncate(to: 0)
+      tree.appendKey(type: type, name: name, to: key)
+      try changes.put(key.view, key.view.prefix(0), in: &zone[tree])
+    }
+  }
+
+  @inline(__always)
+  func removeIdentity(
+    type: ByteView, name: ByteView, from zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    for tree in ZoneTree.ofIdentity where zone.has(tree) {
+      key.truncate(to: 0)
+      tree.appendKey(type: type, name: name, to: key)
+      try changes.remove(key.view, from: &zone[tree])
+    }
+  }
+
+  // MARK: by bodies
+
+  /// Makes what one record's former version contributed what its new one does; nil stands for none.
+  func changeContributions(
+    of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, _ zone: inout ZoneTrees,
+    _ changes: StoreTransaction
+  ) throws(LogFault) {
+    coming.removeAll()
+    former.removeAll()
+    // The new one first: reading the old one may take the memory of the other's bytes.
+    let newRange = version.map { coming.collect($0) } ?? 0..<0
+    let formerRange = try oldEntry.map { (entry) throws(LogFault) in
+      try collectFormer(of: name, at: entry, zone, changes)
+    }
+    var difference = ContributionDifference(from: former, formerRange ?? 0..<0, to: coming, newRange, in: zone.trees)
+    while let change = difference.next() {
+      if change.tree.isSum {
+        try add(change.amount, to: change.key, in: change.tree, &zone, changes)
+      } else if change.isComing {
+        try changes.put(change.key, change.value, in: &zone[change.tree])
+      } else {
+        try changes.remove(change.key, from: &zone[change.tree])
+      }
+    }
+  }
+
+  /// Puts what a record's stored version contributes into `former`. Returns where it is.
+  func collectFormer(
+    of name: ByteView, at entry: RecordEntry, _ zone: ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) -> Range<Int> {
+    if !entry.contributes || !zone.holdsContributions { return 0..<0 }
+    do throws(StoreError) {
+      let body = Operation.payload(try changes.operation(at: entry.place))
+      guard let identity = BodyIdentity.body(body), identity.isOf(name, zone: openKey.view) else {
+        throw .operation(offset: entry.place.offset)
+      }
+      return former.collect(RecordVersion(body, identity, entry))
+    } catch {
+      // It rotted after a later version was committed. The trees know, too, if not as fast: one lost body, or an
+      // entry that was forged to lead to another record's, should not keep a file from opening. Sums stay what they are.
+      return try searchFormer(of: name, zone, changes)
+    }
+  }
+
+  /// The entries of one record, by a walk over all.
+  private func searchFormer(
+    of name: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) -> Range<Int> {
+    let first = former.count
+    do throws(PageFault) {
+      for tree in zone.trees where tree.basis == .entries {
+        _ = former.begin(tree)
+        var cursor = changes.reader.cursor(in: zone[tree])
+        var isValid = try cursor.first()
+        while isValid {
+          cursor.key(into: key)
+          if let source = tree.recordName(in: key.view), UTF8Order.equal(source, name),
+            cursor.value.count <= ContributionList.maximumValueByteCount
+          {
+            former.bytes.append(key.view)
+            former.bytes.append(cursor.value)
+            former.add(valueByteCount: cursor.value.count)
+          }
+          isValid = try cursor.next()
+        }
+      }
+    } catch { throw .page(error) }
+    return first..<former.count
+  }
+
+  /// Adds to one sum. One that comes to nothing goes.
+  func add(
+    _ amount: Int64, to key: ByteView, in tree: ZoneTree, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    var before: Int64 = 0
+    if let stored = try changes.value(key, in: zone[tree]) {
+      guard let sum = ZoneTree.sum(stored) else { throw .inconsistent }
+      before = sum
+    }
+    let (sum, isOverflow) = before.addingReportingOverflow(amount)
+    guard !isOverflow, sum >= 0, sum < ZoneTree.sumLimit else { throw .inconsistent }
+    if sum == 0 {
+      try changes.remove(key, from: &zone[tree])
+    } else {
+      value.truncate(to: 0)
+      value.append(uint64: UInt64(sum))
+      try changes.put(key, value.view, in: &zone[tree])
+    }
+  }
+}
