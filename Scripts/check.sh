@@ -28,6 +28,7 @@
 #     faults    every call fails once and for ever (`test` takes a part of it)
 #     guard     instructions, allocations, syncs and writes of the hot paths against Benchmarks/thresholds.txt; Linux
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
+#     toyindex  a tree more in each zone (CONTRIBUTING.md), in .build/toyindex: the suites in which a wrong entry shows; not in `all`
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -100,6 +101,12 @@ assets() {
 }
 guards() { Scripts/guard.sh; }
 mutants() { Scripts/mutants.sh; }
+toyindex() {
+  tests --scratch-path .build/toyindex -Xswiftc -DTOY_INDEX --filter \
+    'FirstLetter|RecordModel|RecordCrash|CrashSearch|ReplayTests|Interleaving|CompactionTests|CheckpointTests|ReopenTests' \
+    --filter 'BackupTests|SalvageTests|ReferenceTests|CascadeTests|AssetTests|ZoneTests|SmallZone|ZoneTree|Contribution' \
+    --filter 'FormatTests/fixture'
+}
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format layers demo smoke)
@@ -125,6 +132,7 @@ for part in "${parts[@]}"; do
     faults) step "failure loops" faults ;;
     guard) step "guard" guards ;;
     mutants) step "mutants" mutants ;;
+    toyindex) step "a tree more" toyindex ;;
     *)
       sed -n '2,32s/^# \{0,1\}//p' "$0" >&2
       exit 2

@@ -25,6 +25,9 @@ enum ZoneTree: Int, CaseIterable {
   case tombstones = 3
   case references = 4
   case assets = 5
+  #if TOY_INDEX
+    case byFirstLetter = 6
+  #endif
 
   /// As many as there are roots for.
   static var count: Int { @inline(__always) get { MemoryLayout<ZoneRoots>.stride / MemoryLayout<TreeRoot>.stride } }
@@ -45,6 +48,9 @@ enum ZoneTree: Int, CaseIterable {
     case .tombstones: "tombstones"
     case .references: "by target"
     case .assets: "assets"
+    #if TOY_INDEX
+      case .byFirstLetter: "by first letter"
+    #endif
     }
   }
 
@@ -66,6 +72,9 @@ enum ZoneTree: Int, CaseIterable {
     case .byType: .identity
     case .references: .entries
     case .assets: .sums
+    #if TOY_INDEX
+      case .byFirstLetter: .entries
+    #endif
     }
   }
 
@@ -80,6 +89,9 @@ enum ZoneTree: Int, CaseIterable {
     var trees = ZoneTreeSet()
     if ReferenceTree.mayContribute(body) { trees.insert(.references) }
     if AssetTree.mayContribute(body) { trees.insert(.assets) }
+    #if TOY_INDEX
+      if FirstLetterTree.mayContribute(body) { trees.insert(.byFirstLetter) }
+    #endif
     return trees
   }
 
@@ -89,6 +101,9 @@ enum ZoneTree: Int, CaseIterable {
     case .byName, .journal, .tombstones, .byType: break
     case .references: ReferenceTree.contribute(version, to: entries)
     case .assets: AssetTree.contribute(version, to: entries)
+    #if TOY_INDEX
+      case .byFirstLetter: FirstLetterTree.contribute(version, to: entries)
+    #endif
     }
   }
 
@@ -98,6 +113,9 @@ enum ZoneTree: Int, CaseIterable {
     case .byName, .journal, .tombstones, .byType: nil
     case .references: ReferenceTree.recordName(in: key)
     case .assets: AssetTree.recordName(in: key)
+    #if TOY_INDEX
+      case .byFirstLetter: FirstLetterTree.recordName(in: key)
+    #endif
     }
   }
 
@@ -124,6 +142,9 @@ struct ZoneRoots {
   private var roots: (TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot) = (
     .empty, .empty, .empty, .empty, .empty, .empty
   )
+  #if TOY_INDEX
+    private var byFirstLetter = TreeRoot.empty
+  #endif
 
   @inline(__always)
   init() {}
@@ -148,6 +169,9 @@ struct ZoneRoots {
       case .tombstones: roots.3
       case .references: roots.4
       case .assets: roots.5
+      #if TOY_INDEX
+        case .byFirstLetter: byFirstLetter
+      #endif
       }
     }
     @inline(__always) _modify {
@@ -158,6 +182,9 @@ struct ZoneRoots {
       case .tombstones: yield &roots.3
       case .references: yield &roots.4
       case .assets: yield &roots.5
+      #if TOY_INDEX
+        case .byFirstLetter: yield &byFirstLetter
+      #endif
       }
     }
   }
