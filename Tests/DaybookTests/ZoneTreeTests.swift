@@ -28,9 +28,11 @@ struct ZoneTreeTests {
     }
   }
 
-  static func library() throws -> (database: Database, zone: Zone.ID, disk: SimulatedDisk) {
+  static func library(
+    _ change: (inout Database.Options) -> Void = { _ in }
+  ) throws -> (database: Database, zone: Zone.ID, disk: SimulatedDisk) {
     let disk = SimulatedDisk(seed: 1)
-    let database = try Database.open(on: disk)
+    let database = try Database.open(on: disk, seed: 1, change)
     let zone = try database.zone("Library")
     try database.put("dune", in: zone, ["title": "Dune"])
     return (database, zone, disk)
@@ -69,5 +71,56 @@ struct ZoneTreeTests {
     #expect(failure { try database.record(Record.ID("dune", in: zone)) }?.code == .corrupted)
     #expect(try !database.check().isClean)
     try database.close()
+  }
+
+  /// Changes the trees of a zone behind the applier's back.
+  private static func change(
+    _ database: Database, _ zone: Zone.ID, _ body: (inout ZoneTrees, StoreTransaction) throws(LogFault) -> Void
+  ) throws {
+    try database.write { transaction in
+      let changes = transaction.context.store
+      try transaction.setMetadata(Data([1]), forKey: "forged")
+      let applier = database.store.records
+      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, changes) }
+      var trees = try #require(applier.openZone)
+      try body(&trees, changes)
+      applier.setOpenZone(trees)
+    }
+  }
+
+  @Test("an entry that is missing, is another one or is one too many is found in each derived tree")
+  func wrongEntries() throws {
+    for tree in ZoneTree.allCases where tree.basis != .places {
+      for kind in ["missing", "other", "more"] {
+        let (database, zone, _) = try Self.library { $0.inlineAssetByteCount = 0 }
+        var record = try Record.fresh("all", in: zone, type: "Movie", ["title": "Dune"])
+        record["of"] = Record.Reference(try Record.ID("dune", in: zone), action: .none)
+        record["file"] = Asset(data: AssetBench.content(1))
+        try database.write { try $0.save(record) }
+        try database.expectClean()
+        try Self.change(database, zone) { (trees, changes) throws(LogFault) in
+          let (key, value) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: 64))
+          do throws(PageFault) {
+            var cursor = changes.reader.cursor(in: trees[tree])
+            guard try cursor.first() else { return }
+            cursor.key(into: key)
+            value.append(cursor.value)
+          } catch { throw .page(error) }
+          switch kind {
+          case "missing": try changes.remove(key.view, from: &trees[tree])
+          case "other":
+            // Of a value the last bytes, where there is one; 9 instead of a sum of 1.
+            if value.count == 0 { value.append(1) } else { value.set(uint64: 9, at: value.count - 8) }
+            try changes.put(key.view, value.view, in: &trees[tree])
+          default:
+            key.append(UInt8(ascii: "x"))
+            try changes.put(key.view, value.view, in: &trees[tree])
+          }
+        }
+        let findings = try database.check().findings
+        #expect(findings.contains { $0.message.contains(tree.name) }, "\(tree.name), \(kind): \(findings)")
+        try database.close()
+      }
+    }
   }
 }

@@ -33,9 +33,9 @@ struct ContributionCheck {
       report.add("zone \(zoneName): a record's entry is wrong about what its body contributes", at: entry.place.offset)
     }
     entries.removeAll()
-    for index in entries.collect(RecordVersion(body, identity, entry)) {
+    // All trees are asked: one that contributes more than it announces would lack it.
+    for index in entries.collect(RecordVersion(body, identity, entry), to: trees.trees) {
       let tree = entries.tree(index)
-      guard trees.has(tree) else { continue }
       if tree.isSum {
         sums[tree.rawValue][entries.key(index).array, default: 0] += entries.amount(index)
       } else {

@@ -40,9 +40,12 @@ final class ContributionList {
   // MARK: filling
 
   /// Adds all that a version contributes. Returns where its entries are.
-  func collect(_ version: RecordVersion) -> Range<Int> {
+  func collect(_ version: RecordVersion) -> Range<Int> { collect(version, to: ZoneTree.contributed(by: version.body)) }
+
+  /// Adds what a version contributes to some trees.
+  func collect(_ version: RecordVersion, to trees: ZoneTreeSet) -> Range<Int> {
     let first = entries.count
-    for tree in ZoneTree.contributed(by: version.body) {
+    for tree in trees {
       let firstOfTree = begin(tree)
       tree.contribute(version, to: self)
       precondition(start == bytes.count, "a tree adds what it has written")
