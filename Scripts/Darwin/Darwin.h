@@ -277,6 +277,7 @@ ssize_t write(int descriptor, const void *bytes, size_t byteCount);
 ssize_t pread(int descriptor, void *buffer, size_t byteCount, off_t offset);
 ssize_t pwrite(int descriptor, const void *bytes, size_t byteCount, off_t offset);
 int ftruncate(int descriptor, off_t byteCount);
+off_t lseek(int descriptor, off_t offset, int whence);
 int fsync(int descriptor);
 int close(int descriptor);
 int isatty(int descriptor);

@@ -20,6 +20,7 @@ extension ForwardingFile {
     // Safe: the caller vouches for the memory.
     unsafe try file.read(into: target, count: count, at: offset)
   }
+  package func contentStart(from offset: Int) -> Int { file.contentStart(from: offset) }
   package func sync(_ level: SyncLevel) throws(DiskFailure) { try file.sync(level) }
   package func truncate(to byteCount: Int) throws(DiskFailure) { try file.truncate(to: byteCount) }
   package func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? {

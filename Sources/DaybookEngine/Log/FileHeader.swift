@@ -114,3 +114,8 @@ package struct FileHeader: Sendable, Equatable {
     return buffer
   }
 }
+
+extension FileHeader {
+  /// Whether another file is one of the same database: the same one, or a compacted or copied one.
+  func isOfSameDatabase(as other: FileHeader) -> Bool { uuidHigh == other.uuidHigh && uuidLow == other.uuidLow }
+}

@@ -44,6 +44,9 @@ package struct FrameHeader: Sendable, Equatable {
     }
     /// Whether losing the frame loses data.
     var carriesTruth: Bool { self == .commit || self == .part }
+    /// No honest payload is as long: what a part is made of, with the longest operation behind it; or 62 pages. A header that
+    /// claims more would have holes read, or copied into memory.
+    var payloadLimit: UInt64 { carriesTruth ? 1 << 31 : 1 << 20 }
   }
 
   package var kind: Kind
@@ -79,7 +82,7 @@ package struct FrameHeader: Sendable, Equatable {
     self.olderCheckpoint = olderCheckpoint
   }
 
-  /// No genuine number, sequence or length reaches this; sums of smaller ones cannot overflow.
+  /// No genuine number, sequence or place reaches this; sums of those below it cannot overflow.
   static let limit: UInt64 = 1 << 60
   /// An open for writing refuses a log whose numbers reach this, so that no open can append enough frames to reach `limit`.
   /// Frames beyond `limit` would be written and acknowledged, but never found again.
@@ -110,7 +113,7 @@ package struct FrameHeader: Sendable, Equatable {
     // The checksum excludes accidents, not forgeries, and later code computes with these numbers. A frame cannot be known to be
     // durable before it is written.
     guard number > 0, number < FrameHeader.limit, durableThrough < number, sequence < FrameHeader.limit,
-      sequence > 0 || kind != .commit, payloadByteCount < FrameHeader.limit
+      sequence > 0 || kind != .commit, payloadByteCount < kind.payloadLimit
     else { return nil }
   }
 

@@ -9,12 +9,15 @@
   let salt: UInt64
   let end: UInt64
   private let window: LogWindow?
+  private let holes: LogHoles?
 
-  init(_ bytes: ByteView, salt: UInt64) {
+  /// - Parameter holes: of the file that the bytes are mapped from.
+  init(_ bytes: ByteView, salt: UInt64, holes: LogHoles? = nil) {
     self.bytes = bytes
     self.salt = salt
     end = UInt64(bytes.count)
     window = nil
+    self.holes = holes
   }
 
   init(_ window: LogWindow, salt: UInt64) {
@@ -22,6 +25,7 @@
     self.salt = salt
     end = UInt64(window.byteCount)
     self.window = window
+    holes = window.holes
   }
 
   // MARK: bytes
@@ -41,7 +45,10 @@
   }
 
   /// Looks at the file as it is now.
-  func lookAgain() { window?.forget() }
+  func lookAgain() {
+    window?.forget()
+    holes?.forget()
+  }
 
   /// Throws when a read has failed since the last time: what was found then means nothing.
   func checkRead() throws(DiskFailure) {
@@ -100,15 +107,24 @@
     }
   }
 
+  // MARK: searches, which pass over holes
+
   /// The first header that holds at or behind `offset`.
   func nextHeader(from offset: UInt64) -> FrameHeader? {
     var candidate = max((offset + 7) & ~7, UInt64(FileHeader.byteCount))
+    var search = LogHoles.Search(holes, from: Int(clamping: candidate))
     while candidate + UInt64(FrameHeader.byteCount) <= end {
-      guard let bytes = view(from: Int(candidate), atLeast: FrameHeader.byteCount) else { return nil }
+      guard let bytes = view(from: Int(candidate), atLeast: FrameHeader.byteCount)?.clamped(to: search.pieceByteCount) else {
+        return nil
+      }
       var index = 0
       while index + 4 <= bytes.count, bytes.uint32(at: index) != FrameHeader.magic { index += 8 }
       candidate += UInt64(index)
-      guard index + 4 <= bytes.count else { continue }
+      guard index + 4 <= bytes.count else {
+        // In front of what follows a hole there may be less than eight bytes of it.
+        candidate = UInt64(search.end(ofHoleFrom: Int(candidate), limit: Int(end))) & ~7
+        continue
+      }
       if let header = header(at: candidate) { return header }
       candidate += 8
     }
@@ -121,13 +137,17 @@
     guard end >= least + UInt64(FrameHeader.byteCount) else { return nil }
     // Where the candidate ends, so that it never goes below zero.
     var upper = ((end - UInt64(FrameHeader.byteCount)) & ~7) + 8
+    var search = LogHoles.Search(holes, before: Int(upper))
     while upper > least {
-      guard let bytes = view(before: Int(upper), atLeast: 8) else { return nil }
+      guard let bytes = view(before: Int(upper), atLeast: 8)?.suffix(search.pieceByteCount) else { return nil }
       var index = bytes.count - 8
       while index >= 0, bytes.uint32(at: index) != FrameHeader.magic { index -= 8 }
       // What is left in front of the window, less than eight bytes of it, is looked at with the next.
       upper -= UInt64(bytes.count - 8 - index)
-      guard index >= 0 else { continue }
+      guard index >= 0 else {
+        upper = min(upper, (UInt64(search.start(ofHoleBefore: Int(upper), limit: Int(least))) + 7) & ~7)
+        continue
+      }
       if let header = header(at: upper - 8) { return header }
       upper -= 8
     }
@@ -138,10 +158,12 @@
   func hasContent(in range: Range<UInt64>) -> Bool {
     var position = Int(range.lowerBound)
     let upper = Int(range.upperBound)
+    var search = LogHoles.Search(holes, from: position)
     while position < upper {
-      guard let piece = view(from: position, atLeast: 1)?.clamped(to: upper - position) else { return false }
+      let limit = min(search.pieceByteCount, upper - position)
+      guard let piece = view(from: position, atLeast: 1)?.clamped(to: limit) else { return false }
       if !piece.isZero { return true }
-      position += piece.count
+      position = search.end(ofHoleFrom: position + piece.count, limit: upper)
     }
     return false
   }
@@ -150,20 +172,46 @@
   func contentEnd(from start: UInt64) -> UInt64 {
     let lower = Int(min(start, end))
     var upper = Int(end)
+    var search = LogHoles.Search(holes, before: upper)
     while upper > lower {
-      guard var piece = view(before: upper, atLeast: 1) else { return UInt64(upper) }
-      if piece.count > upper - lower { piece = piece.dropFirst(piece.count - (upper - lower)) }
+      let limit = min(search.pieceByteCount, upper - lower)
+      guard let piece = view(before: upper, atLeast: 1)?.suffix(limit) else { return UInt64(upper) }
       let zeroCount = piece.trailingZeroByteCount
       upper -= zeroCount
       if zeroCount < piece.count { break }
+      upper = search.start(ofHoleBefore: upper, limit: lower)
     }
     return UInt64(upper)
   }
+
+  /// The stretches of a range that are no holes, in order. All of them before anything is written there: a write into a hole
+  /// fills blocks on both sides of what it writes.
+  func stretches(of range: Range<UInt64>) -> [Range<UInt64>] {
+    guard let holes else { return range.isEmpty ? [] : [range] }
+    var result: [Range<UInt64>] = []
+    var position = range.lowerBound
+    while position < range.upperBound {
+      position = UInt64(holes.end(ofHoleFrom: Int(position), limit: Int(range.upperBound)))
+      let stop = min(position + UInt64(LogHoles.shortByteCount), range.upperBound)
+      if let last = result.last, last.upperBound == position {
+        result[result.count - 1] = last.lowerBound..<stop
+      } else if position < stop {
+        result.append(position..<stop)
+      }
+      position = stop
+    }
+    return result
+  }
+
+  /// For a search that goes forward byte by byte.
+  func search(from position: Int) -> LogHoles.Search { LogHoles.Search(holes, from: position) }
 }
 
 extension ByteView {
   /// The first bytes, as many as there are.
   fileprivate func clamped(to limit: Int) -> ByteView { count <= limit ? self : prefix(limit) }
+  /// The last bytes, as many as there are.
+  fileprivate func suffix(_ limit: Int) -> ByteView { count <= limit ? self : dropFirst(count - limit) }
 
   fileprivate var isZero: Bool {
     var offset = 0

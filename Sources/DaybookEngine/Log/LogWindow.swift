@@ -14,6 +14,7 @@
   static let usualByteCount = TestSetting.isBuffered ? 8 << 10 : 256 << 10
 
   let byteCount: Int
+  let holes: LogHoles?
   private let file: any DiskFile
   /// How many bytes of zeros at the end need not be in the file: the gap behind its last frame.
   private let gapByteCount: Int
@@ -26,7 +27,11 @@
   var unreadableByteCount: Int { unreadable.count * Page.byteCount }
 
   /// - Parameter byteCount: where the file ends, for this reader.
-  init(_ file: any DiskFile, byteCount: Int, gapByteCount: Int = 0, passesOverFailures: Bool = false) {
+  init(
+    _ file: any DiskFile, byteCount: Int, gapByteCount: Int = 0, passesOverFailures: Bool = false,
+    holeStepByteCount: Int = LogHoles.usualByteCount
+  ) {
+    holes = LogHoles.ofLog(file, byteCount: byteCount, stepByteCount: holeStepByteCount)
     self.file = file
     self.passesOverFailures = passesOverFailures
     self.gapByteCount = gapByteCount

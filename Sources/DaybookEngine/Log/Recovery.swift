@@ -99,7 +99,8 @@ struct RecoveryPlan {
 extension LogReader {
   func plan() throws(DiskFailure) -> RecoveryPlan {
     lookAgain()
-    guard let last = lastHeader() else {
+    // A file system that takes written bytes for a hole does not make the file an empty one.
+    guard let last = lastHeader() ?? header(at: UInt64(FileHeader.byteCount)) else {
       var empty = RecoveryPlan()
       if hasContent(in: min(empty.end.offset, end)..<end) { empty.ending = .torn }
       try checkRead()

@@ -120,6 +120,9 @@ package protocol DiskFile: AnyObject, Sendable {
   func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure)
   /// Reads up to `count` bytes into `target`; fewer only at the end of the file.
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int
+  /// The first byte from `offset` on that the file has a block for, as far as its file system tells: what lies before it is a
+  /// hole, and reads as zeros. `Int.max` when nothing but a hole follows; `offset` where nobody tells.
+  func contentStart(from offset: Int) -> Int
   func sync(_ level: SyncLevel) throws(DiskFailure)
   func truncate(to byteCount: Int) throws(DiskFailure)
   /// Copies bytes of another file to the same offset of this one without moving them through the process; where the file
@@ -162,6 +165,7 @@ extension Disk {
 
 extension DiskFile {
   package var mappableByteCount: Int { 1 << 40 }
+  package func contentStart(from offset: Int) -> Int { offset }
   package func presentPath() throws(DiskFailure) -> String? { path }
   package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }

@@ -81,9 +81,12 @@ struct FileStatus {
   /// How many names lead to it.
   let linkCount: Int
   let byteCount: Int
+  /// What it takes on the volume.
+  let allocatedByteCount: Int
   let isRegular: Bool
   let isDirectory: Bool
   let owner: UInt32
+  let group: UInt32
   /// Seconds and nanoseconds since 1970.
   let modificationTime: (Int64, Int64)
 }
@@ -310,6 +313,20 @@ enum SystemCall {
     return received
   }
 
+  /// The first byte from `offset` on that is not in a hole; `Int.max` when there is none, `offset` where the file system does
+  /// not tell.
+  static func contentStart(_ descriptor: Int32, from offset: Int) -> Int {
+    #if canImport(Darwin)
+      let seekData: Int32 = 4  // SEEK_DATA
+    #else
+      let seekData: Int32 = 3  // SEEK_DATA; the constant is shown to GNU programs only
+    #endif
+    // Reads and writes name their places, so where the description stands means nothing.
+    let found = lseek(descriptor, off_t(offset), seekData)
+    if found >= 0 { return max(offset, Int(found)) }
+    return errno == ENXIO ? .max : offset
+  }
+
   static func truncate(_ descriptor: Int32, to byteCount: Int) throws(SystemError) {
     while ftruncate(descriptor, off_t(byteCount)) != 0 {
       guard errno == EINTR else { throw .last }
@@ -482,9 +499,12 @@ extension FileStatus {
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     linkCount = Int(clamping: status.st_nlink)
     byteCount = Int(status.st_size)
+    let (allocated, isTooMuch) = Int(clamping: status.st_blocks).multipliedReportingOverflow(by: 512)
+    allocatedByteCount = isTooMuch ? .max : allocated
     isRegular = status.st_mode & S_IFMT == S_IFREG
     isDirectory = status.st_mode & S_IFMT == S_IFDIR
     owner = UInt32(status.st_uid)
+    group = UInt32(status.st_gid)
     #if canImport(Darwin)
       let time = status.st_mtimespec
     #else

@@ -103,6 +103,12 @@ import Synchronization
     }
   }
 
+  package func contentStart(from offset: Int) -> Int {
+    guard let descriptor = try? enter(.status) else { return offset }
+    defer { leave() }
+    return SystemCall.contentStart(descriptor, from: offset)
+  }
+
   package func sync(_ level: SyncLevel) throws(DiskFailure) {
     let descriptor = try enter(.sync)
     defer { leave() }
@@ -287,9 +293,13 @@ import Synchronization
     guard let descriptor = try? enter(.truncate) else { return }
     defer { leave() }
     unmap()
-    guard SystemCall.isLastOfRemovedFile(descriptor), var rest = try? SystemCall.status(descriptor).byteCount else { return }
+    guard SystemCall.isLastOfRemovedFile(descriptor), let status = try? SystemCall.status(descriptor) else { return }
+    var rest = status.byteCount
+    // Of a file that is mostly holes a piece is as much longer as it holds less.
+    let (piece, isTooMuch) = SystemFile.emptiedByteCount.multipliedReportingOverflow(
+      by: max(1, rest / max(1, status.allocatedByteCount)))
     while rest > 0, goesOn() {
-      rest = max(0, rest - SystemFile.emptiedByteCount)
+      rest = isTooMuch ? 0 : max(0, rest - piece)
       do { try SystemCall.truncate(descriptor, to: rest) } catch { return }
     }
   }

@@ -80,14 +80,20 @@
 
   /// - Throws: `.locked` while a writer has the file; `.header` when neither the first page nor any checkpoint names the
   ///   file's salt.
-  package init(_ path: String, disk: any Disk) throws(StoreError) {
+  package convenience init(_ path: String, disk: any Disk) throws(StoreError) {
+    try self.init(path, disk: disk, holeStepByteCount: LogHoles.usualByteCount)
+  }
+
+  /// - Parameter holeStepByteCount: how much is searched before the file is asked for its holes.
+  init(_ path: String, disk: any Disk, holeStepByteCount: Int) throws(StoreError) {
     do {
       file = try disk.open(path, .readOnly)
       guard try file.tryLock(.readers, .shared), try file.tryLock(.writer, .shared) else {
         file.close()
         throw StoreError.locked(path: path)
       }
-      window = LogWindow(file, byteCount: try file.byteCount(), passesOverFailures: true)
+      window = LogWindow(
+        file, byteCount: try file.byteCount(), passesOverFailures: true, holeStepByteCount: holeStepByteCount)
       let firstPage = 0..<min(FileHeader.byteCount, window.byteCount)
       var header: FileHeader
       do throws(FileHeader.Fault) {
@@ -117,8 +123,9 @@
   private static func headerOfCheckpoint(in window: LogWindow) -> FileHeader? {
     let byteCount = FrameHeader.byteCount + FileHeader.meaningfulByteCount
     var offset = FileHeader.byteCount
+    var search = LogHoles.Search(window.holes, from: offset)
     while offset + byteCount <= window.byteCount {
-      defer { offset += 8 }
+      defer { offset = search.end(ofHoleFrom: offset + 8, limit: window.byteCount) & ~7 }
       guard let bytes = window.view(offset..<offset + byteCount) else { return nil }
       guard bytes.uint32(at: 0) == FrameHeader.magic, bytes[4] == FrameHeader.Kind.checkpoint.rawValue,
         let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
@@ -210,9 +217,13 @@
     var missesParts = false
   }
 
-  /// Where the operations of a frame stand.
+  /// Where the operations of a frame stand. One that reaches beyond the file ends in front of the next that holds, which is
+  /// visited for itself: in a forged file thousands may lie in one another, and each would give all that lies in it.
   func pieces(of header: FrameHeader) -> Range<Int> {
-    let end = Int(min(header.end, log.end))
+    var end = Int(min(header.end, log.end))
+    if header.end > log.end, !isMutant("salvage-nested-frames"), let next = log.nextHeader(from: header.offset + 8) {
+      end = Int(next.offset)
+    }
     return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
   }
 
@@ -344,10 +355,14 @@
     var takeBack = false
     var position = range.lowerBound
     // Content made to look like long operations at every byte must not cost its square.
-    var budget = 64 * range.count + (1 << 20)
+    var budget = 64 * min(range.count, 1 << 30) + max(0, min(range.count, 1 << 62) - 1 << 30) + (1 << 20)
+    var search = log.search(from: position)
     while position + Operation.headerByteCount <= range.upperBound, budget > 0 {
       guard let candidate = candidate(at: position, before: range.upperBound) else {
         position += 1
+        // The header of an operation may begin in a hole, with zeros.
+        let end = search.end(ofHoleFrom: position, limit: range.upperBound)
+        position = max(position, end - Operation.headerByteCount + 1)
         continue
       }
       budget -= candidate.byteCount
@@ -369,12 +384,15 @@
     return (result, takeBack)
   }
 
+  /// No store writes a longer one, and one that lies in a hole would be taken into memory.
+  private static let longestOperation = 1 << 30
+
   func candidate(at position: Int, before end: Int) -> (byteCount: Int, kind: UInt8, checksum: UInt64)? {
     guard let head = log.view(position..<position + Operation.headerByteCount) else { return nil }
     let kind = head.uint32(at: 12)
     guard kind > 0, kind <= 255 else { return nil }
     let count = Operation.headerByteCount + Int(head.uint32(at: 8))
-    guard count <= end - position, UInt32(exactly: count) != nil else { return nil }
+    guard count <= end - position, count <= SalvageReader.longestOperation else { return nil }
     return (count, UInt8(kind), head.uint64(at: 0))
   }
 }

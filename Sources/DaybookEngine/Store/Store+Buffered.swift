@@ -31,7 +31,8 @@ extension Store {
     if options.access == .buffered { return LogReader(LogWindow(file, byteCount: byteCount), salt: header.salt) }
     try file.map(through: byteCount)
     // Safe: mapped on the line above.
-    return LogReader(unsafe ByteView(file.base, count: byteCount), salt: header.salt)
+    return LogReader(
+      unsafe ByteView(file.base, count: byteCount), salt: header.salt, holes: LogHoles.ofLog(file, byteCount: byteCount))
   }
 
   /// The log of a pinned version. Everything below its end is immutable.
@@ -41,7 +42,8 @@ extension Store {
       return LogReader(LogWindow(file, byteCount: Int(end), gapByteCount: Page.byteCount - 1), salt: header.salt)
     }
     // Safe: everything below the end of a pinned version is mapped.
-    return LogReader(unsafe ByteView(source.base, count: Int(end)), salt: header.salt)
+    return LogReader(
+      unsafe ByteView(source.base, count: Int(end)), salt: header.salt, holes: LogHoles.ofLog(file, byteCount: Int(end)))
   }
 
   /// The first page of a file.

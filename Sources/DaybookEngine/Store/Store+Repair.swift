@@ -14,7 +14,12 @@ extension Store {
         let contentEnd = reader.contentEnd(from: end)
         try reader.checkRead()
         zerosEnd = min(reader.end, contentEnd + LogWriter.mostZeros)
-        if !isMutant("keep-stale-bytes") { try file.writeZeros(Int(end)..<Int(zerosEnd)) }
+        let stretches = reader.stretches(of: end..<zerosEnd)
+        for stretch in stretches where !isMutant("keep-stale-bytes") {
+          try file.writeZeros(Int(stretch.lowerBound)..<Int(stretch.upperBound))
+        }
+        // Behind the first hole there is no room yet.
+        zerosEnd = stretches.first.flatMap { $0.lowerBound == end ? $0.upperBound : nil } ?? end
         mustSync = true
       }
       if !plan.isClosed, plan.firstUnproven != nil {
@@ -62,10 +67,13 @@ extension Store {
     }
     let contentEnd = log.contentEnd(from: plan.end.offset)
     try log.checkRead()
-    var position = 0
-    try log.forEachPiece(of: plan.end.offset..<contentEnd) { (piece) throws(DiskFailure) in
-      try copy.write(piece, at: position)
-      position += piece.count
+    // Holes stay holes.
+    for stretch in log.stretches(of: plan.end.offset..<contentEnd) {
+      var position = Int(stretch.lowerBound - plan.end.offset)
+      try log.forEachPiece(of: stretch) { (piece) throws(DiskFailure) in
+        try copy.write(piece, at: position)
+        position += piece.count
+      }
     }
     try copy.sync(.full)
     // Anything that was put there in the meantime is neither taken for the copy nor replaced by it.
