@@ -25,14 +25,15 @@ struct ContainerAccount: Codable, Equatable {
   static func read(_ path: String, disk: any Disk) throws(DatabaseError) -> ContainerAccount? {
     let bytes: [UInt8]
     do throws(DiskFailure) {
-      guard try disk.exists(path) else { return nil }
-      let file = try disk.open(path, .readOnly)
+      guard let file = try open(path, disk) else { return nil }
       defer { file.close() }
       let count = try file.byteCount()
       guard count > 0, count < 1 << 16 else { throw DiskFailure(.read, path: path, kind: .other, code: 0, byteCount: count) }
-      try file.map(through: count)
-      // Safe: mapped on the line above; the bytes are copied before the file is closed.
-      bytes = unsafe ByteView(file.base, count: count).array
+      // Not mapped: whoever cuts the file short meanwhile would end this process.
+      let buffer = ByteBuffer(capacity: count)
+      // Safe: the buffer was made for this many bytes.
+      buffer.count = try unsafe file.read(into: buffer.base, count: count, at: 0)
+      bytes = buffer.view.array
     } catch { throw DatabaseError(error) }
     do {
       let account = try JSONDecoder().decode(ContainerAccount.self, from: Data(bytes))
@@ -49,6 +50,17 @@ struct ContainerAccount: Codable, Equatable {
     }
   }
 
+  /// The file, behind a link in the last place of its path, if there is one; nil when there is none.
+  private static func open(_ path: String, _ disk: any Disk) throws(DiskFailure) -> (any DiskFile)? {
+    do throws(DiskFailure) {
+      let resolved = try disk.resolve(path)
+      return try disk.folder(holding: resolved).open(lastName(of: resolved), .readContent)
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+  }
+
   /// Writes the file.
   /// - Parameter replaces: false leaves a file that somebody else has made meanwhile.
   func write(_ path: String, replaces: Bool, disk: any Disk) throws(DatabaseError) {
@@ -59,9 +71,14 @@ struct ContainerAccount: Codable, Equatable {
     let content = ByteBuffer(capacity: bytes.count)
     content.append(bytes)
     do throws(DiskFailure) {
-      let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
+      let resolved = try disk.resolve(path)
+      let (folder, name) = (try disk.folder(holding: resolved), lastName(of: resolved))
       // Whoever may read the file that goes may read this one.
-      let attributes = replaces ? try? disk.attributes(of: path) : nil
+      var attributes: FileAttributes?
+      if replaces, let present = try ContainerAccount.open(path, disk) {
+        defer { present.close() }
+        attributes = try present.attributes()
+      }
       let (file, temporary) = try ContainerAccount.createTemporary(for: name, in: folder, like: attributes)
       defer { file.close() }
       do throws(DiskFailure) {
@@ -93,7 +110,8 @@ extension ContainerAccount {
   private static func createTemporary(
     for name: String, in folder: any DiskFolder, like attributes: FileAttributes?
   ) throws(DiskFailure) -> (file: any DiskFile, name: String) {
-    while true {
+    // Once is enough, unless somebody locks each before we do.
+    for _ in 0..<100 {
       let name = "\(name).\(UUID().uuidString)\(suffix)"
       let file: any DiskFile
       if let attributes {
@@ -109,8 +127,10 @@ extension ContainerAccount {
         try? folder.remove(name)
         throw error
       }
+      if (try? folder.identity(of: name)) == file.identity { try? folder.remove(name) }
       file.close()
     }
+    throw DiskFailure(.lock, path: folder.place(name), kind: .other, code: ErrorNumber.again)
   }
 
   /// Removes what killed writers have left. What could not be removed now is there for the next open.

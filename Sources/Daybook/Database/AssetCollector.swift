@@ -46,7 +46,7 @@ extension Database {
   /// - Parameter grace: instead of `Options.assetGrace`; zero removes at once, and then a reader in another process may miss
   ///   a file that it was about to read.
   /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, or the database is suspended meanwhile;
-  ///   `locked` while it is; `ioFailed`.
+  ///   `locked` while it is; `ioFailed`; `badDatabase` when another database's folder has the name of this one's.
   @discardableResult
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
@@ -69,9 +69,15 @@ extension Database {
     // whose content is gone.
     if !isMutant("unlink-asset-early") { try sync() }
     let report: AssetCollection
-    do throws(DiskFailure) {
-      report = try collect(try store.inventory(), keeping: named, grace: grace ?? options.assetGrace, held)
-    } catch { throw DatabaseError(error) }
+    do {
+      let inventory = try store.inventory()
+      if inventory.isOfAnother {
+        throw DatabaseError(
+          .badDatabase, "The folder of assets belongs to another database: nothing of it is removed.",
+          facts: .init(path: inventory.root?.path))
+      }
+      report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
+    } catch let error as DatabaseError { throw error } catch { throw DatabaseError(error as! DiskFailure) }
     guard library.mayCollect else {
       // Before the suspension goes on, which waits for this: `resume` looks whether one is due.
       if options.hasBackgroundThread { library.collectionIsDue(inSeconds: 0) }

@@ -31,7 +31,9 @@ extension Database {
       do throws(StoreError) { try store.checkWhole() } catch { throw DatabaseError(error, path: path) }
       let attributes: FileAttributes?
       do throws(DiskFailure) { attributes = try store.fileAttributes(for: disk) } catch { throw DatabaseError(error) }
-      try Database.makeCopy(at: target, of: store.header, like: attributes, options: options, disk: disk) { copy in
+      try Database.makeCopy(
+        at: target, of: store.header, from: (path, library.store.disk), like: attributes, options: options, disk: disk
+      ) { copy in
         var copier = LogCopier(copy.store, options: copy.options, .backup)
         do throws(StoreError) {
           try store.forEachCommit(through: pin) { (sequence) throws(StoreError) in
@@ -56,13 +58,24 @@ extension Database {
 
   /// Makes a database under a temporary name, lets `fill` write into it, and renames it when it is closed and durable.
   /// After an error nothing is left; a leftover of a process that died is removed by the next copy to the same path.
-  /// - Parameter attributes: the rights and owners of the original; nil for those of a new file.
+  /// - Parameters:
+  ///   - source: what it is a copy of; none of its names is taken.
+  ///   - attributes: the rights and owners of the original; nil for those of a new file.
   static func makeCopy(
-    at given: String, of original: FileHeader?, like attributes: FileAttributes?, options: Options, disk: any Disk,
-    fill: (Database) throws -> Void
+    at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
+    options: Options, disk: any Disk, fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
-    do { target = try disk.resolve(given) } catch { throw DatabaseError(error) }
+    let isOwn: Bool
+    do throws(DiskFailure) {
+      target = try disk.resolve(given)
+      let isSameDisk = disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
+      isOwn = isSameDisk ? try OutputRules.isOwnPath(target, of: source.path, on: disk) : false
+    } catch { throw DatabaseError(error) }
+    if isOwn {
+      throw DatabaseError(
+        .invalidArguments, "A copy cannot have a name that belongs to the database itself.", facts: .init(path: target))
+    }
     let temporary = target + ".unfinished"
     var options = options
     // The copy is no database of a container, whatever the original is.

@@ -89,25 +89,30 @@ public final class Database: Sendable {
       storeOptions.onCompactionDue = { due.send() }
     }
     do throws(StoreError) {
-      if !options.isReadOnly, made == nil { try createIfMissing(path, disk: disk, options: storeOptions) }
+      // Open until it is opened by its name: no other file has its identity meanwhile.
+      let born = !options.isReadOnly && made == nil ? try createIfMissing(path, disk: disk, options: storeOptions) : nil
+      defer { born?.close() }
       let store =
         if let made {
           try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier())
         } else {
-          try Store.openProven(path, disk: disk, options: storeOptions) { RecordApplier() }
+          try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
         }
       writer.openSequence = store.lastSequence
-      return Database(path: path, options: options, store: store, due: due, hub: hub, writer: writer, disk: disk)
+      let database = Database(path: path, options: options, store: store, due: due, hub: hub, writer: writer, disk: disk)
+      if born != nil { database.library.store.takeOverRoot() }
+      return database
     } catch { throw DatabaseError(error, path: path) }
   }
 
+  /// The file that was made; nil when there was one.
   private static func createIfMissing(
     _ path: String, disk: any Disk, options: StoreOptions
-  ) throws(StoreError) {
-    do throws(DiskFailure) { if try disk.exists(path) { return } } catch { throw .disk(error) }
-    do { try Store.create(path, disk: disk, options: options) } catch {
+  ) throws(StoreError) -> (any DiskFile)? {
+    do throws(DiskFailure) { if try disk.exists(path) { return nil } } catch { throw .disk(error) }
+    do { return try Store.make(path, disk: disk, options: options) } catch {
       // Somebody else created it between the two lines: that one is as good as ours.
-      if case .disk(let failure) = error, failure.kind == .exists { return }
+      if case .disk(let failure) = error, failure.kind == .exists { return nil }
       throw error
     }
   }
@@ -121,7 +126,9 @@ public final class Database: Sendable {
     self.hub = hub
     mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
-      store: AssetStore(path: path, disk: disk, takesTurns: store.options.locksPerTransaction, random: options.random),
+      store: AssetStore(
+        path: path, disk: disk, takesTurns: store.options.locksPerTransaction,
+        identity: ReadView.uuid(of: store.header).uuidString, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)

@@ -69,7 +69,7 @@ extension Database {
     var report = SalvageReport()
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
-    try makeCopy(at: target, of: nil, like: attributes, options: options, disk: disk) { database in
+    try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: disk) { database in
       var copier = LogCopier(database.store, options: database.options, .salvage)
       do throws(StoreError) {
         try reader.forEachCommit { done in

@@ -52,6 +52,9 @@ extension Database {
     public var assetCount: Int
     /// Their bytes.
     public var assetByteCount: Int
+    /// What keeps the file from being compacted, and so from becoming smaller: something that is not ours has a name which a
+    /// compaction needs, or the last one that began by itself failed. As an error describes itself; nil when nothing is known.
+    public var compactionObstacle: String?
     /// What open found.
     public var lastRecovery: Recovery
   }
@@ -86,7 +89,15 @@ extension Database {
         fileByteCount: fileByteCount, nameCount: nameCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
         pageCount: Int(clamping: pin.pageCount), liveByteCount: pin.liveByteCount, recordCount: recordCount,
         zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
-        lastRecovery: lastRecovery)
+        compactionObstacle: compactionObstacle(view.store)?.description, lastRecovery: lastRecovery)
     }
+  }
+
+  private func compactionObstacle(_ store: Store) -> DatabaseError? {
+    if let failure = store.compactionObstacle() { return DatabaseError(failure) }
+    guard let failure = compactor?.lastFailure else { return nil }
+    // What was in the way of the names has gone since.
+    if case .disk(let failure) = failure, failure.path.hasPrefix(Store.unfinishedPath(of: path)) { return nil }
+    return DatabaseError(failure, path: path)
   }
 }

@@ -17,6 +17,8 @@ extension AssetStore {
     package var deadHolders: [String] = []
     /// Names that this library never gives.
     package var strangers: [String] = []
+    /// The directory is marked as another database's: nothing of it is collected.
+    package var isOfAnother = false
 
     init(of root: (any DiskFolder)?, _ owners: FileOwners) {
       self.root = root
@@ -38,6 +40,7 @@ extension AssetStore {
   package func inventory() throws(DiskFailure) -> Inventory {
     guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
     var result = Inventory(of: root, .ofWriters(of: try attributes()))
+    result.isOfAnother = try isOfAnother(root)
     var holders = HolderLook(self, root)
     for entry in try AssetStore.entriesIfAny(root) {
       if entry.isDirectory {

@@ -69,8 +69,11 @@ extension AssetStore {
   ) throws(DiskFailure) -> (any DiskFolder)? {
     let folder = try holder.folder(source)
     if let there = try holder.folderIfAny(target) {
-      try requireKeeper(there, owners, atMost: folder.attributes().mode)
+      let attributes = try folder.attributes()
+      try requireKeeper(there, owners, atMost: attributes.mode)
       try merge(folder, into: there, owners)
+      // What is there belongs to the copy from now on, as all that has its name.
+      if let mark = attributes.extended[markName] { try? setMark(mark, on: there) }
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil

@@ -27,6 +27,7 @@ package final class AssetStore: Sendable {
   let state = Locked(State(), spansDiskCalls: true)
   /// Other processes may have the turn while names are held here.
   let takesTurns: Bool
+  private let mark: [UInt8]?
   private let process = processID()
 
   struct State {
@@ -72,7 +73,11 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - path: the database's file.
   ///   - takesTurns: other processes may write while this one has it open.
-  package init(path: String, disk: any Disk, takesTurns: Bool = false, random: @escaping @Sendable () -> UInt64) {
+  ///   - identity: of the database, which its directory of contents is marked with; nil marks none, and asks for none.
+  package init(
+    path: String, disk: any Disk, takesTurns: Bool = false, identity: String? = nil, random: @escaping @Sendable () -> UInt64
+  ) {
+    mark = identity.map { Array($0.utf8) }
     directory = path + ".assets"
     database = path
     self.disk = disk
@@ -289,7 +294,33 @@ package final class AssetStore: Sendable {
 
   // MARK: directories
 
-  /// The directory as it is now; nil when there is none. `.notRegular` when its name is a link.
+  /// The extended attribute that says whose contents a directory holds. Whoever may rename in the directory above could give
+  /// another database's this one's name, and have a collection empty it. File systems that keep none lose it, as some copies do:
+  /// then the name alone says whose they are.
+  static let markName = "user.daybook.database"
+
+  /// Whether a directory is marked as another database's.
+  func isOfAnother(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
+    guard let mark, !isMutant("collect-anywhere"), let found = try root.attributes().extended[AssetStore.markName] else {
+      return false
+    }
+    return found != mark
+  }
+
+  /// A new database takes over what lies under the name of its directory. What fails here a collection tells of.
+  package func takeOverRoot() {
+    guard let mark, let root = try? root(), (try? isOfAnother(root)) == true, (try? requireKeeper(root)) != nil else { return }
+    try? AssetStore.setMark(mark, on: root)
+  }
+
+  static func setMark(_ mark: [UInt8], on root: any DiskFolder) throws(DiskFailure) {
+    var attributes = try root.attributes()
+    attributes.extended[markName] = mark
+    try root.setAttributes(attributes)
+  }
+
+  /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
+  /// somebody else's.
   func root() throws(DiskFailure) -> (any DiskFolder)? {
     do { return try disk.folder(at: directory) } catch {
       guard error.kind == .notFound else { throw error }
@@ -342,7 +373,9 @@ package final class AssetStore: Sendable {
         state.madeDirectoryCount += 1
       }
       do throws(DiskFailure) {
-        let folder = try holder.makeFolder(name, like: attributes?.ofDirectory)
+        var wanted = attributes?.ofDirectory
+        if path == directory, let mark { wanted?.extended[AssetStore.markName] = mark }
+        let folder = try holder.makeFolder(name, like: wanted)
         let owners = FileOwners.ofKeepers(of: attributes)
         // Someone who may write here may have replaced it.
         try folder.requireOwner(among: owners)

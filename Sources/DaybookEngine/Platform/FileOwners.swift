@@ -1,43 +1,53 @@
-/// The users whose files may be removed and whose folders are used.
+/// Whose files may be removed, and whose folders are used.
 package struct FileOwners: Sendable, Hashable {
-  /// Nil: all users.
+  /// Nil: everybody's.
   private let numbers: Set<UInt32>?
-  /// Whether a name of a file that has other names may be removed, whoever owns the file.
+  /// The group whose members are among them.
+  private let group: UInt32?
+  /// Whether a name may be taken from anybody's file that has others.
   let takesSecondNames: Bool
 
-  private init(_ numbers: Set<UInt32>?, takesSecondNames: Bool = false) {
+  private init(_ numbers: Set<UInt32>?, group: UInt32? = nil, takesSecondNames: Bool = false) {
     self.numbers = numbers
+    self.group = group
     self.takesSecondNames = takesSecondNames
   }
 
   package static let anybody = FileOwners(nil)
 
-  /// The same, and files of all other users that keep another name: only the name is lost.
+  /// The same, and files of everybody else that keep another name: what is lost is the name.
   package var orOfSecondNames: FileOwners {
-    FileOwners(numbers, takesSecondNames: !isMutant("second-names-stay"))
+    FileOwners(numbers, group: group, takesSecondNames: !isMutant("second-names-stay"))
   }
 
-  /// This process's user, and the owner of a file with these attributes. Root gets no more: anyone may have planted what it is
-  /// asked to clear.
+  /// This process's user, and the owner of a file with these attributes. Root gets no more than that: what it is asked to
+  /// clear may have been planted by anybody.
   package static func ofUser(andOf attributes: FileAttributes?) -> FileOwners {
     var numbers: Set<UInt32> = [SystemCall.effectiveUser]
     if let attributes { numbers.insert(attributes.owner) }
     return FileOwners(numbers)
   }
 
-  /// The same, and everyone who may write to a file with these attributes: where a group or all users may write, any of them
-  /// may have added a part of the database.
+  /// The same, and all who may write to a file with these attributes: where a group or everybody may, any of them may have
+  /// added what belongs to it. Of a group's members nobody has a list; but what they add here gets the file's group, and nobody
+  /// can give a file to a group that he is not in.
   package static func ofWriters(of attributes: FileAttributes?) -> FileOwners {
-    if let attributes, attributes.mode & 0o022 != 0 { return .anybody }
-    return ofUser(andOf: attributes)
+    guard let attributes, attributes.mode & 0o022 != 0 else { return ofUser(andOf: attributes) }
+    if attributes.mode & 0o002 != 0 || isMutant("anybody-in-the-group") { return .anybody }
+    return FileOwners(ofUser(andOf: attributes).numbers, group: attributes.group)
   }
 
-  /// The users whose folders may hold contents of a file with these attributes: everyone who may have made them, and root, who
-  /// may do everything anyway. In anyone else's folder, contents stay only as long as that user likes.
+  /// Whose folders contents may be put into that belong to a file with these attributes: of all who may have made them, and of
+  /// root, who may do everything anyway. In another one's folder, contents are there as long as that one likes.
   package static func ofKeepers(of attributes: FileAttributes?) -> FileOwners {
-    guard let numbers = ofWriters(of: attributes).numbers else { return .anybody }
-    return FileOwners(numbers.union([0]))
+    let writers = ofWriters(of: attributes)
+    guard let numbers = writers.numbers else { return .anybody }
+    return FileOwners(numbers.union([0]), group: writers.group)
   }
 
-  package func contains(_ owner: UInt32) -> Bool { numbers?.contains(owner) ?? true }
+  /// Whether a file of this owner and group belongs to one of them.
+  package func contains(_ owner: UInt32, group: UInt32) -> Bool {
+    guard let numbers else { return true }
+    return numbers.contains(owner) || self.group == group
+  }
 }

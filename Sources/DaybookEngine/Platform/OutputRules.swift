@@ -62,7 +62,10 @@ package struct OutputRules {
     throw .refused(.database)
   }
 
-  private func isOwnName(_ other: String) -> Bool {
+  private func isOwnName(_ other: String) -> Bool { Self.isOwnName(other, of: name) }
+
+  /// Whether a name belongs to the database of another name in the same folder, now or later.
+  private static func isOwnName(_ other: String, of name: String) -> Bool {
     guard other.utf8.starts(with: name.utf8) else { return false }
     let rest = String(other.utf8.dropFirst(name.utf8.count)) ?? ""
     let endings = ["", ".assets", ".new"]
@@ -70,8 +73,29 @@ package struct OutputRules {
       || rest.hasPrefix(".discarded-")
   }
 
-  /// Whether the group has a right that all others do not have. The group bits of a mode also limit an access control list,
-  /// which could then give that right to others.
+  /// Whether a path is the database's, one that it gives to what belongs to it, or one below the folder of its contents: a file
+  /// there would be taken for a leftover, and removed.
+  /// - Parameters: resolved paths, so that no folder on the way is a link.
+  package static func isOwnPath(_ target: String, of path: String, on disk: any Disk) throws(DiskFailure) -> Bool {
+    if isMutant("copy-to-own-name") { return false }
+    let (holder, home) = (directory(holding: target), directory(holding: path))
+    let (holderIdentity, homeIdentity) = (try disk.identity(of: holder), try disk.identity(of: home))
+    let isBeside = holder == home || holderIdentity != nil && holderIdentity == homeIdentity
+    if isBeside, isOwnName(lastName(of: target), of: lastName(of: path)) { return true }
+    let contents = path + ".assets"
+    let contentsIdentity = try disk.identity(of: contents)
+    var folder = holder
+    while true {
+      if folder == contents { return true }
+      if let contentsIdentity, try disk.identity(of: folder) == contentsIdentity { return true }
+      let above = directory(holding: folder)
+      if above == folder || folder == "." { return false }
+      folder = above
+    }
+  }
+
+  /// Whether the group may do something that all others may not: a list of rights, which the group's part of a mode cuts down,
+  /// may then give that to others.
   static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
 
   /// The mode to ask for when something is made in a folder, before the process's mask, and the group it will have.

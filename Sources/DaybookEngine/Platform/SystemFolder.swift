@@ -89,9 +89,19 @@ package final class SystemFolder: DiskFolder {
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
     try perform(.makeDirectory, name) { () throws(SystemError) in
       try SystemCall.makeDirectory(in: descriptor, name, rights: 0o700)
+    }
+    return try openMade(name, like: attributes)
+  }
+
+  /// Opens a directory that has just been made, and gives it its attributes.
+  ///
+  /// Whoever may write here may have put another in its place, also one of ours that nobody else may look into: one that
+  /// holds anything is not the one that was made, `.notRegular`, and keeps its rights. Its owner says nothing: some volumes give
+  /// what a user makes to another.
+  func openMade(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
+    try perform(.makeDirectory, name) { () throws(SystemError) in
       let folder = try SystemFolder.take(SystemCall.openDirectory(in: descriptor, name), place(name))
-      // Someone who may write here may have replaced it. (On some volumes, what a user makes belongs to another user.)
-      if folder.status.owner != SystemCall.effectiveUser, try !SystemCall.entries(in: folder.descriptor).isEmpty {
+      if try !SystemCall.entries(in: folder.descriptor).isEmpty, !isMutant("trust-made-folder") {
         throw SystemError(code: ErrorNumber.tooManyLinks)
       }
       guard let attributes else { return folder }
@@ -145,7 +155,7 @@ package final class SystemFolder: DiskFolder {
   package func requireOwner(among owners: FileOwners) throws(DiskFailure) { try check(status, path, owners) }
 
   private func check(_ status: FileStatus, _ path: String, _ owners: FileOwners) throws(DiskFailure) {
-    if owners.contains(status.owner) || isMutant("remove-others-files") { return }
+    if owners.contains(status.owner, group: status.group) || isMutant("remove-others-files") { return }
     throw DiskFailure(.remove, path: path, kind: .foreign, code: ErrorNumber.notPermitted)
   }
 

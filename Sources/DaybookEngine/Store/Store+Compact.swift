@@ -311,8 +311,21 @@ extension Store {
     }
   }
 
-  /// Removes a file of ours that nobody has locked; a locked file is `.exists`, another user's `.foreign`.
-  /// - Parameter owners: called only if there is a file.
+  /// What has a name that a compaction needs, and is none of the leftovers that it removes; nil when nothing is in the way.
+  package func compactionObstacle() -> DiskFailure? {
+    do throws(DiskFailure) {
+      let folder = try disk.folder(holding: path)
+      for suffix in ["", ".new"] {
+        let name = lastName(of: Store.unfinishedPath(of: path)) + suffix
+        if try folder.identity(of: name) == nil { continue }
+        try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
+      }
+      return nil
+    } catch { return error.kind == .notFound ? nil : error }
+  }
+
+  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, one of somebody else `.foreign`.
+  /// - Parameter owners: asked when there is a file.
   package static func removeUnlocked(
     _ path: String, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
   ) throws(DiskFailure) {

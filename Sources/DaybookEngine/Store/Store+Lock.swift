@@ -190,12 +190,9 @@ extension StoreSwitch {
   private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
     try store.withTurnForBackground { (hold) throws(StoreError) in
       if !store.options.isReadOnly, store.fileLock.isHeld { return false }
-      let next = try Store.open(store.path, disk: store.disk, options: store.options, applier: makeApplier())
-      guard next.header.uuidHigh == store.header.uuidHigh, next.header.uuidLow == store.header.uuidLow else {
-        try? next.close()
-        throw .replaced(path: store.path)
-      }
-      // What older snapshots show may have been overwritten.
+      let next = try Store.open(
+        store.path, known: store.header, disk: store.disk, options: store.options, applier: makeApplier())
+      // What older snapshots show may have been written over.
       if cause == .otherLog { store.revokeSnapshots() }
       // With both turns: nobody commits to the new store before listeners know where it starts.
       next.withTurnForBackground { _ in

@@ -12,13 +12,28 @@ extension Store {
   ///   - name: the final name of the file, if it has a temporary one.
   ///   - made: the open file that the caller has just made under this path. Any other file is left alone: `.exists`, or
   ///     `.notRegular` for a link.
+  ///   - born: the file of a new database that the caller has just made. Another process may have found it before, and given its
+  ///     name to a compacted one; any other database is left alone, `.exists`.
+  ///   - known: the header of the database that has been open under this path; any other is left alone, `.replaced`.
   package static func open(
-    _ path: String, as name: String? = nil, made: (any DiskFile)? = nil, disk: any Disk, options: StoreOptions,
-    applier: any Applier
+    _ path: String, as name: String? = nil, made: (any DiskFile)? = nil, born: (any DiskFile)? = nil, known: FileHeader? = nil,
+    disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
     options.isReadOnly
-      ? try openForReading(path, disk: disk, options: options, applier: applier)
-      : try openForWriting(path, as: name ?? path, made, disk: disk, options: options, applier: applier)
+      ? try openForReading(path, known, disk: disk, options: options, applier: applier)
+      : try openForWriting(path, as: name ?? path, made, born, known, disk: disk, options: options, applier: applier)
+  }
+
+  /// Opens the file itself: links were followed when the path was resolved, and one that has the name since then leads somewhere
+  /// else.
+  private static func openFile(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskFailure) -> any DiskFile {
+    let folder: any DiskFolder
+    do { folder = try disk.folder(holding: path) } catch {
+      // In a sandbox the right to a file need not be one to its folder.
+      guard error.kind == .permission else { throw error }
+      return try disk.open(path, mode)
+    }
+    return isMutant("follow-late-links") ? try disk.open(path, mode) : try folder.open(lastName(of: path), mode)
   }
 
   /// Checks the file before it is read, locked or written: another file could belong to anyone, and would get the content of
@@ -27,21 +42,32 @@ extension Store {
     _ path: String, _ made: (any DiskFile)?, disk: any Disk
   ) throws(StoreError) -> any DiskFile {
     try onDisk { () throws(DiskFailure) in
-      guard let made, !isMutant("open-any-made-file") else { return try disk.open(path, .readWrite) }
-      let file = try disk.folder(holding: path).open(lastName(of: path), .readWrite)
-      if file.identity == made.identity { return file }
+      let file = try openFile(path, .readWrite, disk: disk)
+      guard let made, file.identity != made.identity, !isMutant("open-any-made-file") else { return file }
       file.close()
       throw DiskFailure(.open, path: path, code: ErrorNumber.exists)
     }
   }
 
+  /// Throws where the name leads to another database by now: before anything of that is repaired.
+  private static func check(
+    _ file: any DiskFile, _ header: FileHeader, _ born: (any DiskFile)?, _ known: FileHeader?, _ options: StoreOptions
+  ) throws(StoreError) {
+    if isMutant("open-any-made-file") { return }
+    if let known, !known.isOfSameDatabase(as: header) { throw .replaced(path: file.path) }
+    guard let born, born.identity != file.identity, try !readHeader(born, options).isOfSameDatabase(as: header) else { return }
+    throw .disk(DiskFailure(.open, path: file.path, code: ErrorNumber.exists))
+  }
+
   private static func openForWriting(
-    _ path: String, as name: String, _ made: (any DiskFile)?, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, as name: String, _ made: (any DiskFile)?, _ born: (any DiskFile)?, _ known: FileHeader?, disk: any Disk,
+    options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
     let (file, claim) = try lockForWriting(path, made, disk: disk, options: options)
     var background: (any DiskFile)?
     do throws(StoreError) {
       let header = try readHeader(file, options)
+      try check(file, header, born, known, options)
       let opened = try openFile(path, made, disk: disk)
       background = opened
       // The name may lead elsewhere by now, and pages of this file would be written there.
@@ -76,14 +102,15 @@ extension Store {
   }
 
   private static func openForReading(
-    _ path: String, disk: any Disk, options: StoreOptions, applier: any Applier
+    _ path: String, _ known: FileHeader?, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
-    let file = try onDisk { () throws(DiskFailure) in try disk.open(path, .readOnly) }
+    let file = try onDisk { () throws(DiskFailure) in try openFile(path, .readOnly, disk: disk) }
     do throws(StoreError) {
       // Take the readers' lock before reading the size: a writer trims only when nobody reads.
       try lockReaders(file, options)
       let header = try readHeader(file, options)
-      // A shared lock on the writer's byte is granted when there is no writer.
+      try check(file, header, nil, known, options)
+      // A shared lock on the writer's byte is granted when no writer is there.
       let isAlone = try onDisk { () throws(DiskFailure) in try file.tryLock(.writer, .shared) }
       var holdsWriterByte = isAlone
       defer { if holdsWriterByte { file.unlock(.writer) } }

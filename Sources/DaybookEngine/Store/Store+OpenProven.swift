@@ -13,11 +13,11 @@
 extension Store {
   /// Opens a store that shows everything that was acknowledged so far.
   package static func openProven(
-    _ path: String, disk: any Disk, options: StoreOptions, applier: () -> any Applier
+    _ path: String, born: (any DiskFile)? = nil, disk: any Disk, options: StoreOptions, applier: () -> any Applier
   ) throws(StoreError) -> Store {
     var end: UInt64?
     while true {
-      let store = try open(path, disk: disk, options: options, applier: applier())
+      let store = try open(path, born: born, disk: disk, options: options, applier: applier())
       guard store.recovery.unprovenSequence != nil, !isMutant("open-behind-writer") else { return store }
       let start = SystemClock.monotonicNanoseconds()
       let limit = end ?? start + min(options.proofTimeoutNanoseconds, .max - start)

@@ -244,9 +244,10 @@ struct FolderTests {
       }
     }
     let others = FileAttributes(mode: 0o644, owner: 4711)
-    #expect(FileOwners.ofUser(andOf: others).contains(4711) && !FileOwners.ofUser(andOf: others).contains(4712))
-    #expect(!FileOwners.ofWriters(of: others).contains(4712) && FileOwners.anybody.contains(4712))
-    #expect(FileOwners.ofWriters(of: FileAttributes(mode: 0o660, owner: 1)).contains(4712))
+    func contains(_ owners: FileOwners, _ owner: UInt32, group: UInt32 = 9) -> Bool { owners.contains(owner, group: group) }
+    #expect(contains(.ofUser(andOf: others), 4711) && !contains(.ofUser(andOf: others), 4712))
+    #expect(!contains(.ofWriters(of: others), 4712) && contains(.anybody, 4712))
+    #expect(contains(.ofWriters(of: FileAttributes(mode: 0o666, owner: 1)), 4712))
   }
 
   @Test("what is made was never wider than it is meant to be, whatever the mask")

@@ -1,0 +1,51 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+/// A copy under a name that belongs to the database would be taken for a leftover by the next open.
+@Suite("own names as targets")
+struct OwnNameTests {
+  private static let endings = [
+    "", ".compacted", ".compacted.new", ".new", ".unfinished", ".unfinished.new", ".discarded-3", ".assets", ".assets/copy",
+    ".assets/3a/copy",
+  ]
+
+  @Test("a backup and a salvage take no name that belongs to the database, by whatever path", arguments: endings)
+  func refused(ending: String) throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.put("one", asset: Asset(data: AssetBench.content(1)))
+    try database.close()
+    try FileManager.default.createDirectory(atPath: path + ".assets/3a", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: folder.file("same"), withDestinationPath: ".")
+    let before = try FileManager.default.subpathsOfDirectory(atPath: folder.file(".")).sorted()
+    for target in [path + ending, folder.file("same/a" + ending)] {
+      let reader = try Database.open(at: path)
+      let error = failure { try reader.backup(to: target) }
+      // The database itself exists already, which is told as before.
+      #expect(error?.code == .invalidArguments, "\(target): \(String(describing: error))")
+      try reader.close()
+      #expect(failure { _ = try Database.salvage(from: path, to: target) }?.code == .invalidArguments)
+    }
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.file(".")).sorted() == before)
+  }
+
+  @Test("names that only look like the database's are taken", arguments: ["ab", "a.backup", "b.compacted", "sub/a.compacted"])
+  func taken(name: String) throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: true)
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("one")
+    try database.backup(to: folder.file(name))
+    try database.close()
+    let copy = try Database.open(at: folder.file(name))
+    #expect(try copy.record(Record.ID("one")) != nil)
+    try copy.close()
+  }
+}
