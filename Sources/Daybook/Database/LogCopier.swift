@@ -20,6 +20,8 @@ struct LogCopier {
   private var hasLineage = false
   private var shapes = KnownShapes()
   var report = Database.SalvageReport()
+  /// The same as in the report: there may be as many as a stranger's file has bytes for.
+  private var remadeZones: Set<Zone.ID> = []
 
   init(_ store: Store, options: Database.Options, _ purpose: Purpose) {
     self.store = store
@@ -258,7 +260,7 @@ struct LogCopier {
     payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     payload.append(key)
     try append(payload.view, OperationKind.saveZone, transaction)
-    if !report.remadeZones.contains(id) { report.remadeZones.append(id) }
+    if remadeZones.insert(id).inserted { report.remadeZones.append(id) }
   }
 
   private func makeTombstone(

@@ -51,10 +51,14 @@ struct RecordRewriter: Rewriter {
     private let names = ByteBuffer(capacity: 4096)
     private var nameEnds: [Int] = []
     private let name = ByteBuffer(capacity: 512)
+    /// Bytes of operations that may still be copied. Those of one file do not overlap; in a forged one they may lie in one
+    /// another, and all of them together would be as long as the square of it.
+    private var remaining: UInt64
 
     init(
       source: Store, pin: Store.Pin, writer: ImageWriter, progress: ((_ done: Int, _ total: Int) -> Bool)?
     ) {
+      remaining = pin.end
       self.source = source
       self.pin = pin
       self.writer = writer
@@ -72,28 +76,41 @@ struct RecordRewriter: Rewriter {
       }
     }
 
+    /// The operation that an entry of a tree leads to.
+    private mutating func copyOperation(at place: Place) throws(StoreError) -> ByteView {
+      guard UInt64(place.byteCount) <= remaining || isMutant("compact-nested-bodies") else {
+        throw .operation(offset: place.offset)
+      }
+      remaining -= min(remaining, UInt64(place.byteCount))
+      return try source.copyOperation(at: place, end: pin.end, into: operation)
+    }
+
     mutating func writeInfo(date: Date) throws(StoreError) {
       payload.truncate(to: 0)
       payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
       try writer.append(payload.view, kind: OperationKind.commitInfo)
     }
 
-    func writeSettings() throws(StoreError) {
+    mutating func writeSettings() throws(StoreError) {
       try forEach(in: pin.root(Roots.settings)) { (cursor) throws(StoreError) in
         // The horizon is the only setting.
         guard cursor.value.count == 8 else { throw .log(.inconsistent) }
         try writer.append(cursor.value, kind: OperationKind.raiseHorizon)
       }
-      try forEach(in: pin.root(Roots.metadata)) { (cursor) throws(StoreError) in
+      var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
+      var isValid: Bool
+      do { isValid = try cursor.first() } catch { throw StoreError(error) }
+      while isValid {
         guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
         let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
-        let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
+        let bytes = try copyOperation(at: place)
         cursor.key(into: name)
         guard Operation.kind(bytes) == OperationKind.setMetadata,
           let parts = MetadataPayload.parts(Operation.payload(bytes)), UTF8Order.equal(parts.key, name.view)
         else { throw .operation(offset: place.offset) }
         try writer.append(Operation.payload(bytes), kind: OperationKind.setMetadata)
         try writer.pause()
+        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
     }
 
@@ -220,7 +237,7 @@ struct RecordRewriter: Rewriter {
       let linkOffset = isRecord ? RecordBody.previousOffset : Tombstone.previousOffset
       var nameStart = 0
       for (place, nameEnd) in zip(group, nameEnds) {
-        let bytes = try source.copyOperation(at: place, end: pin.end, into: operation)
+        let bytes = try copyOperation(at: place)
         let payload = Operation.payload(bytes)
         // Long enough for the link, too, which lies in front of the identity.
         guard Operation.kind(bytes) == kind,

@@ -5,6 +5,17 @@
 #endif
 import DaybookEngine
 
+extension Record.Value {
+  /// See ``Asset/hasContentOfItsDigest``.
+  var hasContentsOfItsDigests: Bool {
+    switch self {
+    case .asset(let asset): asset.hasContentOfItsDigest
+    case .assets(let list): list.allSatisfy { $0.hasContentOfItsDigest }
+    default: true
+    }
+  }
+}
+
 /// Reading an asset's content, and naming it by its SHA-256.
 ///
 /// A file is looked at before and after it is read, and one byte more is asked for than it should have: content that
@@ -63,7 +74,10 @@ extension Asset {
   ///   `assetNotAvailable` when only the SHA-256 is known, `ioFailed`.
   /// - Complexity: O(size), in memory too; ``readContent(_:)`` takes little.
   public func content() throws(DatabaseError) -> Data {
-    if case .memory(let data) = storage.source { return data }
+    if case .memory(let data) = storage.source {
+      try checkContent()
+      return data
+    }
     var all = Data()
     do { try readContent { all.append($0) } } catch {
       throw error as? DatabaseError ?? DatabaseError(.internalError, cause: error)
@@ -77,7 +91,9 @@ extension Asset {
   /// - Throws: as ``content()``; what `body` throws.
   public func readContent(_ body: (Data) throws -> Void) throws {
     switch storage.source {
-    case .memory(let data): try body(data)
+    case .memory(let data):
+      try checkContent()
+      try body(data)
     case .stored(let library): try AssetLibrary.read(library.store, try knownDigest(), byteCount, body)
     case .held(let hold): try AssetLibrary.read(hold, body)
     case .file(let url, let state):
@@ -89,6 +105,21 @@ extension Asset {
       let digest = try knownDigest()
       try AssetLibrary.read(AssetLibrary.open(url), url, byteCount, expected: digest, body)
     }
+  }
+
+  /// Whether content that lies in memory is what the SHA-256 says; true for others. A record that was not written by this library
+  /// may claim any.
+  var hasContentOfItsDigest: Bool {
+    guard case .memory(let data) = storage.source, let digest, !isMutant("trust-inline-digest") else { return true }
+    // Safe: the view is read before the closure returns.
+    let computed = unsafe data.withUnsafeBytes { SHA256.digest(of: unsafe ByteView($0)) }
+    return computed == digest
+  }
+
+  private func checkContent() throws(DatabaseError) {
+    if hasContentOfItsDigest { return }
+    throw DatabaseError(
+      .assetFileModified, "The content of an asset is not what its SHA-256 says.", facts: .init(name: sha256))
   }
 
   private func read(_ url: URL, _ state: SourceState) throws(DatabaseError) -> Asset {
