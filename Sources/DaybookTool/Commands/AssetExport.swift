@@ -38,6 +38,8 @@ struct AssetExport {
       try file.finish()
     } catch let error as DatabaseError {
       problems.append("\(record.id), \(key): \(error)")
+      // Another record may have the content that this one only claims to have.
+      done.remove(name)
       return
     } catch let fault as OutputFault {
       throw ToolError(fault)

@@ -8,6 +8,7 @@ extension Commands {
       .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices; not with csv."),
       .value("--format", "FORMAT", "How to write.", choices: ExportFormat.allCases.map(\.rawValue)),
       .value("--assets", "DIR", "Also write the contents of assets into a directory, each once, named by its SHA-256."),
+      .value("--keys", "KEY,KEY…", "In csv only these keys, in this order."),
       .flag("--no-formulas", "In csv put ' before what a spreadsheet would take for a formula."),
     ],
     details: """
@@ -15,12 +16,15 @@ extension Commands {
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
       written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
-      csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has.
+      csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has. Where that
+      makes a table of more than a million cells with less than one in 256 filled, nothing is written: --keys says which
+      keys are wanted, --type and --zone which records; ndjson has no columns.
       Dates are ISO 8601, bytes base64, lists and places JSON; encrypted values and kinds are not in it, so for a copy
       that `daybook import` takes back exactly, use ndjson. Lines hold the contents of small assets only; with --assets all
       others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum` gives each its name.
       Cells are exact, also those that begin with = + - @, a tab or a line end, which spreadsheets run as formulas: with
-      --no-formulas these begin with ' (numbers do not), and an import takes that for a part of the text. On a terminal cells
+      --no-formulas these begin with ' (numbers do not), and so does what stands behind a semicolon, tab or line end inside a
+      cell, because a spreadsheet may be set to split there. An import takes the ' for a part of the text. On a terminal cells
       are shown with control characters escaped.
       """
   ) { invocation in
@@ -31,6 +35,8 @@ extension Commands {
       ?? (path.lowercased().hasSuffix(".csv") ? .csv : .ndjson)
     if format == .csv, arguments.has("--metadata") { throw ToolError.usage("--metadata does not go with csv.") }
     if format != .csv, arguments.has("--no-formulas") { throw ToolError.usage("--no-formulas goes with csv only.") }
+    if format != .csv, arguments.value("--keys") != nil { throw ToolError.usage("--keys goes with csv only.") }
+    let wanted = try arguments.value("--keys").map { try CSVExport.keys($0) }
     return try invocation.reading(arguments[0]) { database in
       let rules = try database.outputRules()
       let output = path == "-" ? invocation.output : try Output.named(path, rules)
@@ -47,16 +53,18 @@ extension Commands {
         }
       } else {
         // The header names every key, so the records are read twice.
-        var keys: Set<String> = []
-        status = try invocation.forEachRecord(database) { keys.formUnion($0.keys) }
+        var table = CSVExport.Table()
+        if wanted == nil { status = try invocation.forEachRecord(database) { table.add($0.keys) } }
+        try table.check()
         let csv = CSVExport(
-          keys: keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"))
+          keys: wanted ?? table.keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"))
         try output.append { csv.appendHeader(to: &$0) }
-        _ = try invocation.forEachRecord(database) { record in
+        let second = try invocation.forEachRecord(database) { record in
           count += 1
           try assets?.add(record)
           try output.append { try csv.append(record, to: &$0) }
         }
+        if wanted != nil { status = second }
       }
       try output.finish()
       if let assets {
@@ -88,16 +96,32 @@ enum ExportFormat: String, CaseIterable {
 /// Writes records as CSV per RFC 4180: rows end with CRLF, cells are quoted where they have to be.
 struct CSVExport {
   let keys: [String]
+  /// Where the cell of a key is.
+  private let columns: [String: Int]
   /// Whether cells go to a terminal, where nothing in them may do anything.
-  var isShown = false
+  private let isShown: Bool
   /// Whether a spreadsheet that opens the file must not run what a record holds.
-  var hasNoFormulas = false
+  private let hasNoFormulas: Bool
+
+  /// - Parameter keys: each once.
+  init(keys: [String], isShown: Bool = false, hasNoFormulas: Bool = false) {
+    self.keys = keys
+    self.isShown = isShown
+    self.hasNoFormulas = hasNoFormulas
+    var columns: [String: Int] = [:]
+    for (index, key) in keys.enumerated() { columns[key] = 4 + index }
+    self.columns = columns
+  }
 
   func appendHeader(to bytes: inout [UInt8]) { appendRow(["zone", "name", "type", "parent"] + keys, to: &bytes) }
 
   func append(_ record: Record, to bytes: inout [UInt8]) throws {
     var cells = [record.id.zone.name, record.id.name, record.type, record.parent?.id.name ?? ""]
-    for key in keys { cells.append(try Self.cell(record[key])) }
+    cells.append(contentsOf: repeatElement("", count: keys.count))
+    // A record may have a few of very many keys.
+    for key in record.keys {
+      if let column = columns[key] { cells[column] = try Self.cell(record[key]) }
+    }
     appendRow(cells, to: &bytes)
   }
 
@@ -116,17 +140,39 @@ struct CSVExport {
     }
   }
 
-  /// Whether a spreadsheet may take a cell for a formula. A number may begin with its sign.
-  private static func isFormula(_ cell: String) -> Bool {
-    guard let first = cell.utf8.first, "=+-@\t\r\n".utf8.contains(first) else { return false }
+  /// A cell that no spreadsheet takes for a formula, however it splits lines: `'` stands before what one may begin with, in
+  /// front of the cell and behind what some split at. A number may begin with its sign.
+  ///
+  /// Quotes would not do: whoever splits at semicolons finds the quote in front of the cell in the middle of his own, and takes
+  /// those behind a semicolon away.
+  static func withoutFormulas(_ cell: String) -> String {
+    // Nearly all cells have none of this, and are not copied.
+    guard cell.utf8.contains(where: { mayMatter($0) }) else { return cell }
     let bytes = Array(cell.utf8)
-    return NumberShape(bytes, 0..<bytes.count)?.end != bytes.count && cell != "-inf"
+    if NumberShape(bytes, 0..<bytes.count)?.end == bytes.count || cell == "-inf" { return cell }
+    var result = ""
+    var isAtStart = true
+    for (index, scalar) in cell.unicodeScalars.enumerated() {
+      let splits = "\t\r\n".unicodeScalars.contains(scalar)
+      if isAtStart, begins.contains(scalar) || index == 0 && splits { result.unicodeScalars.append("'") }
+      result.unicodeScalars.append(scalar)
+      // Blanks and quotes may be taken away.
+      isAtStart = splits || scalar == ";" || isAtStart && (scalar == " " || scalar == "\"")
+    }
+    return result
+  }
+
+  /// With the wide forms, which spreadsheets read as the others where these are typed.
+  private static let begins: Set<Unicode.Scalar> = ["=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}"]
+
+  private static func mayMatter(_ byte: UInt8) -> Bool {
+    byte == 0x09 || byte == 0x0A || byte == 0x0D || byte == 0x2B || byte == 0x2D || byte == 0x3D || byte == 0x40 || byte == 0xEF
   }
 
   private func appendRow(_ cells: [String], to bytes: inout [UInt8]) {
     for (index, cell) in cells.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      var cell = hasNoFormulas && Self.isFormula(cell) ? "'" + cell : cell
+      var cell = hasNoFormulas ? Self.withoutFormulas(cell) : cell
       if isShown { cell = ShownText.escaped(cell) }
       if cell.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) {
         bytes.append(0x22)
@@ -140,5 +186,47 @@ struct CSVExport {
       }
     }
     bytes.append(contentsOf: "\r\n".utf8)
+  }
+}
+
+extension CSVExport {
+  /// The columns that somebody asked for.
+  static func keys(_ list: String) throws(ToolError) -> [String] {
+    var keys: [String] = []
+    for key in list.split(separator: ",", omittingEmptySubsequences: false).map({ String($0) }) {
+      guard !key.isEmpty, !keys.contains(key) else {
+        throw .usage("--keys needs keys with commas between them, each once.", advice: "For example --keys title,year.")
+      }
+      keys.append(key)
+    }
+    return keys
+  }
+
+  /// What a table of all keys would be made of. It has a cell for each record and key: records that a stranger wrote, each with
+  /// keys of its own, would fill the disk with commas.
+  struct Table {
+    private(set) var keys: Set<String> = []
+    private var rowCount = 0
+    private var filledCount = 0
+    /// Smaller ones are written whatever is in them.
+    static let smallCellCount = 1_000_000
+    /// The most cells for one that is filled.
+    static let largestShare = 256
+
+    mutating func add(_ keys: [String]) {
+      rowCount += 1
+      filledCount += keys.count
+      self.keys.formUnion(keys)
+    }
+
+    func check() throws(ToolError) {
+      let (cellCount, isTooMuch) = rowCount.multipliedReportingOverflow(by: keys.count)
+      guard isTooMuch || cellCount > max(Self.smallCellCount, Self.largestShare * filledCount) else { return }
+      throw ToolError(
+        .usage,
+        "\(Wording.count(rowCount, "record")) with \(Wording.count(keys.count, "key")) in all make a table of "
+          + "\(Wording.count(isTooMuch ? .max : cellCount, "cell")), of which \(Wording.count(filledCount)) would be filled.",
+        advice: "Name the columns with --keys KEY,KEY…, choose records with --type or --zone, or export ndjson.")
+    }
   }
 }

@@ -38,6 +38,9 @@ extension Commands {
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
                   one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
+      Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
+                  until it opens the database with acceptsUnsealedValues and saves each record again. A dump has those
+                  that a cipher sealed as "sealed", and an import leaves them out.
       Assets      A column of --asset holds paths, from INPUT's directory on, or file URLs; the column itself is dropped.
                   Only files in the directory of INPUT are taken, and those in that of --assets.
       Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
@@ -61,6 +64,7 @@ extension Commands {
         try invocation.output.flush()
       }
       try summarize(report, content, options, invocation)
+      try tellOfUnsealed(report, invocation)
       return .done
     }
   }
@@ -111,6 +115,17 @@ extension Commands {
     }
   }
 
+  /// On standard error, because with a cipher these values are as good as lost until somebody does something about it.
+  private static func tellOfUnsealed(_ report: ImportReport, _ invocation: Invocation) throws {
+    if report.unsealedCount == 0 { return }
+    try invocation.output.flush()
+    try invocation.note(
+      "daybook: \(Wording.count(report.unsealedCount, "encrypted value")) saved as they are: this tool has no cipher.")
+    try invocation.note(
+      "  An application with one refuses them until it opens the database with acceptsUnsealedValues and saves each record again."
+    )
+  }
+
   private static func json(
     _ report: ImportReport, _ content: Importer.Content, _ options: ImportOptions
   ) -> JSONValue {
@@ -121,6 +136,7 @@ extension Commands {
       .init(key: "skippedCount", value: .count(report.skippedCount)),
       .init(key: "unnamedCount", value: .count(report.unnamedCount)),
       .init(key: "sealedCount", value: .count(report.sealedCount)),
+      .init(key: "unsealedCount", value: .count(report.unsealedCount)),
       .init(key: "missingTargetCount", value: .count(report.missingTargets.count)),
     ]
     if case .rows(let plan) = content {

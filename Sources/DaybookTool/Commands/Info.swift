@@ -7,6 +7,8 @@ extension Commands {
     details: """
       Live bytes are the header, the pages of the trees and the newest version of every record; dead bytes are older
       versions, pages that were replaced, and the frames around them. Visits every record's place in the file.
+      blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
+      Nothing but that waits for it; look at what it is, and move it away.
       """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
@@ -61,7 +63,9 @@ private struct DatabaseFacts {
       "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
       "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
-      "nameCount": .count(statistics.nameCount), "lastSequence": .count(statistics.lastSequence),
+      "nameCount": .count(statistics.nameCount),
+      "compactionObstacle": statistics.compactionObstacle.map { .string($0) } ?? .null,
+      "lastSequence": .count(statistics.lastSequence),
       "assetCount": .count(statistics.assetCount),
       "assetByteCount": .count(statistics.assetByteCount),
       "zones": .array(
@@ -91,6 +95,9 @@ private struct DatabaseFacts {
         + (preparedByteCount > 0 ? ", \(Wording.bytes(preparedByteCount)) prepared" : ""))
     if statistics.nameCount > 1 {
       try output.line("  names     \(Wording.count(statistics.nameCount)) (hard links): it is not compacted")
+    }
+    if let obstacle = statistics.compactionObstacle {
+      try output.line("  blocked   it cannot be compacted, and grows: \(obstacle)")
     }
     try output.line(
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "

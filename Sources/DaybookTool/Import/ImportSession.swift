@@ -13,6 +13,8 @@ struct ImportReport {
   var unnamedCount = 0
   /// Encrypted values that only a cipher could open.
   var sealedCount = 0
+  /// Encrypted values that were saved as they are, because the tool has no cipher.
+  var unsealedCount = 0
   /// Records that need a parent or a validated target that is not there; one for each such target.
   var missingTargets: [(source: Record.ID, target: Record.ID)] = []
 }
@@ -39,6 +41,7 @@ struct ImportSession {
       guard mayMeetRecords, let existing = try transaction.record(row.record.id) else {
         try transaction.save(row.record)
         report.newCount += 1
+        report.unsealedCount += row.record.encryptedValues.keys.count
         return
       }
       switch onExisting {
@@ -67,11 +70,17 @@ struct ImportSession {
       // A record never changes its type, so this is another record of the same name.
       try transaction.deleteAlone(existing.id)
       try transaction.save(record)
+      report.unsealedCount += record.encryptedValues.keys.count
       return
     }
     var merged = existing
     try merged.takeOver(record)
-    if merged.hasChanges { try transaction.save(merged) } else { report.unchangedCount += 1 }
+    if merged.hasChanges {
+      try transaction.save(merged)
+      report.unsealedCount += record.encryptedValues.keys.count
+    } else {
+      report.unchangedCount += 1
+    }
   }
 }
 

@@ -44,6 +44,13 @@ struct Importer {
   private func surveyCSV(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {
     var reader = CSVReader(source)
     guard try reader.next() else { return .empty }
+    // Each column costs memory for its kinds and its key before the first row is read.
+    guard reader.cellCount <= Self.maximumColumnCount else {
+      throw ToolError.badRow(
+        line: reader.line,
+        "there are \(Wording.count(reader.cellCount)) columns, and a record has \(Wording.count(Self.maximumColumnCount)) fields at most.",
+        advice: "Is the first row the one with the names of the columns?")
+    }
     var survey = ImportSurvey(header: reader, options)
     while try reader.next() {
       try survey.observe(reader)
@@ -69,6 +76,9 @@ struct Importer {
     if recordCount > 0 { return .records(rowCount: recordCount) }
     return .rows(try ImportPlan(survey, options))
   }
+
+  /// As many fields as a record may have.
+  static let maximumColumnCount = 65_535
 
   static func record(
     _ row: JSONValue, _ line: Int, sealedCount: inout Int, assets directory: String? = nil

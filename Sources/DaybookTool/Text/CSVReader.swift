@@ -75,7 +75,11 @@ struct CSVReader {
       }
     }
     cells: while true {
-      if position == buffer.count, try !refill() { break }
+      if position == buffer.count {
+        // Cells without anything in them take memory, too.
+        if bytes.count + ends.count * MemoryLayout<Int>.stride > maximumByteCount { throw tooLong() }
+        if try !refill() { break }
+      }
       if buffer[position] == UInt8(ascii: "\"") {
         position += 1
         try readQuoted(&highBits)
@@ -96,9 +100,7 @@ struct CSVReader {
         }
         bytes.append(contentsOf: buffer[first..<position])
         if position == buffer.count {
-          if bytes.count > maximumByteCount {
-            throw .badRow(line: line, "the row is longer than \(maximumByteCount >> 20) MB.")
-          }
+          if bytes.count + ends.count * MemoryLayout<Int>.stride > maximumByteCount { throw tooLong() }
           if try refill() { continue }
           break cells
         }
@@ -122,6 +124,8 @@ struct CSVReader {
     if highBits >= 0x80 { try checkUTF8() }
     return true
   }
+
+  private func tooLong() -> ToolError { .badRow(line: line, "the row is longer than \(maximumByteCount >> 20) MB.") }
 
   /// Reads a cell behind its opening quote, up to and with the closing one, and sees to what comes behind it.
   private mutating func readQuoted(_ highBits: inout UInt8) throws(ToolError) {

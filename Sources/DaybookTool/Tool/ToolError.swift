@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// What the process says about itself when it ends. The numbers are part of the interface.
 enum ExitStatus: Int32 {
@@ -42,6 +43,19 @@ extension ToolError {
       advice: Self.advice(for: error))
   }
 
+  /// What to do about a name that something else has than what belongs there.
+  private static func planted(_ error: DatabaseError) -> String? {
+    guard let failure = error.cause as? DiskFailure else { return nil }
+    switch failure.kind {
+    case .notRegular, .foreign: break
+    case .exists where failure.operation != .lock: break
+    default: return nil
+    }
+    let found = FoundName.description(of: failure.path).map { "It is \($0). " } ?? ""
+    return found
+      + "Daybook follows, changes and deletes nothing of the kind: look at what it is, and move it away if nobody needs it there."
+  }
+
   private static func advice(for error: DatabaseError) -> String? {
     switch error.code {
     case .corrupted:
@@ -52,6 +66,7 @@ extension ToolError {
     case .locked: "Close the application that has it open, or wait; commands that only read work beside it."
     case .diskFull: "Free some space and run the command again; what was committed before is safe."
     case .outcomeUnknown: "Run `daybook check FILE`; the last commit may or may not be there."
+    case .ioFailed where planted(error) != nil: planted(error)
     case .ioFailed: "Check that the path exists and that you may read and write it."
     case .zoneNotFound: "`daybook zones FILE` lists the zones that exist."
     case .changeTokenExpired, .changeTokenForked: "Run the command again without --since to begin anew."
