@@ -46,6 +46,15 @@ replay-unnamed-parts             CrashTests             replay takes parts that 
 call-corruption-torn                 RecoveryTests          damaged acknowledged commits are thrown away
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
+anybody-in-the-group             MadeFolder             a file that its group may write is taken for one that anybody may
+trust-made-folder                MadeFolder             a folder that took a made one's place gets the database's rights
+salvage-nested-frames            ForgedSalvage          what lies in frames that lie in one another is salvaged once for each
+compact-nested-bodies            ForgedBody             a compaction copies bodies that lie in one another, each in full
+trust-inline-digest              ForgedBody             a content in its record may have any SHA-256
+copy-to-own-name                 OwnName                a backup takes a name that the next open clears
+follow-late-links                NewDatabaseName        a link that takes a database's name after it was looked at is followed
+collect-anywhere                 MovedFolder            a collection empties another database's folder that has this one's name
+read-holes                       SparseFileTests        holes of a file are read, as long as it claims to be
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed
 reuse-pinned-page                ProcessSearch          a page that a snapshot holds is used for something else
