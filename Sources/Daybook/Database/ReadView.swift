@@ -54,7 +54,7 @@ public struct ReadView {
     switch source {
     case .pin(let pin): return pin.root(Roots.catalog)
     case .transaction(let transaction, _):
-      do { try transaction.settle() } catch { throw failure(error) }
+      do { try transaction.flush() } catch { throw failure(error) }
       return transaction.roots[Roots.catalog]
     }
   }
