@@ -139,12 +139,13 @@ struct ZoneTrees {
 
   private var roots = ZoneRoots()
   /// How many of the list's trees the zone has: all of them, unless an older version of the library wrote its cell.
-  private(set) var treeCount = ZoneTree.count
+  var treeCount: Int { @inline(__always) get { Int(treeNumber) } }
   /// Which life of the zone this is: a new one when it is created again.
   var epoch: UInt64 = 0
   var capabilities: UInt32 = 0
   var isDeleted = false
   var deletionReason: UInt8 = 0
+  private var treeNumber = UInt8(truncatingIfNeeded: ZoneTree.count)
   /// The commit that changed the zone last.
   var lastSequence: UInt64 = 0
   /// Bytes of the bodies and tombstones that the trees name.
@@ -153,16 +154,15 @@ struct ZoneTrees {
   init() {}
 
   /// A new zone with so many trees.
-  init(treeCount: Int) { self.treeCount = treeCount }
+  init(treeCount: Int) { treeNumber = UInt8(truncatingIfNeeded: treeCount) }
 
   /// Nil when the cell holds no zone that this version knows; `fault(of:)` says why.
   @inline(__always)
   init?(_ value: CatalogValue) {
-    treeCount = value.rootCount
-    guard treeCount <= ZoneTree.count, treeCount >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.restByteCount else {
-      return nil
-    }
-    roots = ZoneRoots(value, count: treeCount)
+    let count = value.rootCount
+    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.restByteCount else { return nil }
+    treeNumber = UInt8(truncatingIfNeeded: count)
+    roots = ZoneRoots(value, count: count)
     let rest = value.ownerBytes
     epoch = rest.uint64(at: 0)
     capabilities = rest.uint32(at: 8)
@@ -202,28 +202,28 @@ struct ZoneTrees {
   func has(_ tree: ZoneTree) -> Bool { tree.rawValue < treeCount }
 
   var byName: TreeRoot {
-    @inline(__always) get { roots[.byName] }
-    @inline(__always) _modify { yield &roots[.byName] }
+    @inline(__always) get { roots.byName }
+    @inline(__always) _modify { yield &roots.byName }
   }
   var journal: TreeRoot {
-    @inline(__always) get { roots[.journal] }
-    @inline(__always) _modify { yield &roots[.journal] }
+    @inline(__always) get { roots.journal }
+    @inline(__always) _modify { yield &roots.journal }
   }
   var byType: TreeRoot {
-    @inline(__always) get { roots[.byType] }
-    @inline(__always) _modify { yield &roots[.byType] }
+    @inline(__always) get { roots.byType }
+    @inline(__always) _modify { yield &roots.byType }
   }
   var tombstones: TreeRoot {
-    @inline(__always) get { roots[.tombstones] }
-    @inline(__always) _modify { yield &roots[.tombstones] }
+    @inline(__always) get { roots.tombstones }
+    @inline(__always) _modify { yield &roots.tombstones }
   }
   var references: TreeRoot {
-    @inline(__always) get { roots[.references] }
-    @inline(__always) _modify { yield &roots[.references] }
+    @inline(__always) get { roots.references }
+    @inline(__always) _modify { yield &roots.references }
   }
   var assets: TreeRoot {
-    @inline(__always) get { roots[.assets] }
-    @inline(__always) _modify { yield &roots[.assets] }
+    @inline(__always) get { roots.assets }
+    @inline(__always) _modify { yield &roots.assets }
   }
 
   /// Writes the cell, with the trees that are small enough inside it.
@@ -239,12 +239,9 @@ struct ZoneTrees {
     rest.append(uint16: 0)
     rest.append(uint64: lastSequence)
     rest.append(uint64: UInt64(max(0, liveByteCount)))
-    var list: [TreeRoot] = []
-    list.reserveCapacity(treeCount)
-    for tree in trees { list.append(roots[tree]) }
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: list, ownerBytes: rest.view, keyByteCount: keyByteCount,
+        roots: roots.first(treeCount), ownerBytes: rest.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

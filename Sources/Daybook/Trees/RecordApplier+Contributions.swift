@@ -4,27 +4,25 @@ import DaybookEngine
 extension RecordApplier {
   // MARK: by type and name
 
-  /// A record that was not there has entries by its identity.
+  // One tree has such entries. Written out, without a walk over the list, because every record that is made comes here.
+
+  /// A record that was not there has an entry by its identity.
   @inline(__always)
   func putIdentity(
     type: ByteView, name: ByteView, in zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    for tree in ZoneTree.ofIdentity where zone.has(tree) {
-      key.truncate(to: 0)
-      tree.appendKey(type: type, name: name, to: key)
-      try changes.put(key.view, key.view.prefix(0), in: &zone[tree])
-    }
+    key.truncate(to: 0)
+    TypeTree.appendKey(type: type, name: name, to: key)
+    try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
   }
 
   @inline(__always)
   func removeIdentity(
     type: ByteView, name: ByteView, from zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    for tree in ZoneTree.ofIdentity where zone.has(tree) {
-      key.truncate(to: 0)
-      tree.appendKey(type: type, name: name, to: key)
-      try changes.remove(key.view, from: &zone[tree])
-    }
+    key.truncate(to: 0)
+    TypeTree.appendKey(type: type, name: name, to: key)
+    try changes.remove(key.view, from: &zone.byType)
   }
 
   // MARK: by bodies

@@ -137,13 +137,17 @@ enum ZoneTree: Int, CaseIterable {
   static let sumLimit: UInt64 = 1 << 60
 }
 
-/// The roots of a zone's trees. A tuple: an array of fixed size needs a newer system than the package does.
+/// The roots of a zone's trees, side by side: an array of fixed size needs a newer system than the package does. By their names they are
+/// found without a look at the list, which counts for every save.
 struct ZoneRoots {
-  private var roots: (TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot, TreeRoot) = (
-    .empty, .empty, .empty, .empty, .empty, .empty
-  )
+  var byName = TreeRoot.empty
+  var journal = TreeRoot.empty
+  var byType = TreeRoot.empty
+  var tombstones = TreeRoot.empty
+  var references = TreeRoot.empty
+  var assets = TreeRoot.empty
   #if TOY_INDEX
-    private var byFirstLetter = TreeRoot.empty
+    var byFirstLetter = TreeRoot.empty
   #endif
 
   @inline(__always)
@@ -152,7 +156,12 @@ struct ZoneRoots {
   /// Of a cell with so many: as many as every file has, and no more than there are trees.
   @inline(__always)
   init(_ value: CatalogValue, count: Int) {
-    roots = (value.root(0), value.root(1), value.root(2), value.root(3), value.root(4), value.root(5))
+    byName = value.root(0)
+    journal = value.root(1)
+    byType = value.root(2)
+    tombstones = value.root(3)
+    references = value.root(4)
+    assets = value.root(5)
     var number = ZoneTree.leastCount
     while number < count, let tree = ZoneTree(rawValue: number) {
       self[tree] = value.root(number)
@@ -160,28 +169,35 @@ struct ZoneRoots {
     }
   }
 
+  /// Those of the first trees, as a cell has them.
+  func first(_ count: Int) -> [TreeRoot] {
+    var list = [byName, journal, byType, tombstones, references, assets]
+    while list.count < count, let tree = ZoneTree(rawValue: list.count) { list.append(self[tree]) }
+    return list
+  }
+
   subscript(tree: ZoneTree) -> TreeRoot {
-    @inline(__always) get {
+    get {
       switch tree {
-      case .byName: roots.0
-      case .journal: roots.1
-      case .byType: roots.2
-      case .tombstones: roots.3
-      case .references: roots.4
-      case .assets: roots.5
+      case .byName: byName
+      case .journal: journal
+      case .byType: byType
+      case .tombstones: tombstones
+      case .references: references
+      case .assets: assets
       #if TOY_INDEX
         case .byFirstLetter: byFirstLetter
       #endif
       }
     }
-    @inline(__always) _modify {
+    _modify {
       switch tree {
-      case .byName: yield &roots.0
-      case .journal: yield &roots.1
-      case .byType: yield &roots.2
-      case .tombstones: yield &roots.3
-      case .references: yield &roots.4
-      case .assets: yield &roots.5
+      case .byName: yield &byName
+      case .journal: yield &journal
+      case .byType: yield &byType
+      case .tombstones: yield &tombstones
+      case .references: yield &references
+      case .assets: yield &assets
       #if TOY_INDEX
         case .byFirstLetter: yield &byFirstLetter
       #endif
