@@ -28,7 +28,8 @@
 #     faults    every call fails once and for ever (`test` takes a part of it)
 #     guard     instructions, allocations, syncs and writes of the hot paths against Benchmarks/thresholds.txt; Linux
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
-#     toyindex  a tree more in each zone (CONTRIBUTING.md), in .build/toyindex: the suites in which a wrong entry shows; not in `all`
+#     toyindex  a tree more in each zone (CONTRIBUTING.md), in .build/toyindex: the suites in which a wrong entry shows;
+#               about six minutes, most of them the build; not in `all`
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -134,7 +135,7 @@ for part in "${parts[@]}"; do
     mutants) step "mutants" mutants ;;
     toyindex) step "a tree more" toyindex ;;
     *)
-      sed -n '2,32s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,33s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac
