@@ -216,13 +216,13 @@ private struct RecordChecker {
 
   private func check(_ zoneKey: [UInt8], _ trees: ZoneTrees, _ report: inout Database.CheckReport) throws {
     let name = String(decoding: zoneKey.prefix { $0 != 0 }, as: UTF8.self)
-    if trees.byName.count + trees.tombstones.count != trees.journal.count {
+    if trees.byName.count + trees.tombstones.count != trees.changeJournal.count {
       report.add(
         "zone \(name): \(trees.byName.count) records and \(trees.tombstones.count) tombstones, "
-          + "but \(trees.journal.count) in the journal")
+          + "but \(trees.changeJournal.count) in the changeJournal")
     }
     let recordName = ByteBuffer(capacity: 256)
-    let key = ByteBuffer(capacity: JournalKey.byteCount)
+    let key = ByteBuffer(capacity: ChangeKey.byteCount)
     var contributions = ContributionCheck(of: trees, view.reader, zoneName: name)
     var cursor = view.reader.cursor(in: trees.byName)
     var isValid = try cursor.first()
@@ -233,10 +233,10 @@ private struct RecordChecker {
         report.add("zone \(name): a record's entry is malformed")
         return
       }
-      JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
-      let journal = try view.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) }
-      if journal?.place != entry.place || journal?.isDeleted != false {
-        report.add("zone \(name): a record is not in the journal where its entry says", at: entry.place.offset)
+      ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      let changeJournal = try view.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) }
+      if changeJournal?.place != entry.place || changeJournal?.isDeleted != false {
+        report.add("zone \(name): a record is not in the changeJournal where its entry says", at: entry.place.offset)
       }
       try checkBody(entry, zoneKey, recordName.view, name, &contributions, &report)
       isValid = try cursor.next()
@@ -309,17 +309,17 @@ private struct RecordChecker {
         report.add("zone \(name): a tombstone is malformed")
         return
       }
-      JournalKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
-      if let journal = try view.reader.value(key.view, in: trees.journal).flatMap({ JournalEntry($0) }),
-        journal.isDeleted
+      ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
+      if let changeJournal = try view.reader.value(key.view, in: trees.changeJournal).flatMap({ ChangeEntry($0) }),
+        changeJournal.isDeleted
       {
-        let tombstone = try view.tombstone(at: journal.place)
+        let tombstone = try view.tombstone(at: changeJournal.place)
         if !UTF8Order.withView(of: tombstone.id.name, { UTF8Order.equal($0, recordName.view) }) {
-          report.add("zone \(name): a tombstone's place holds another record's", at: journal.place.offset)
+          report.add("zone \(name): a tombstone's place holds another record's", at: changeJournal.place.offset)
         }
-        if depth == .deep { try checkLinks(behind: journal.place, recordName.view, zoneKey, name, &report) }
+        if depth == .deep { try checkLinks(behind: changeJournal.place, recordName.view, zoneKey, name, &report) }
       } else {
-        report.add("zone \(name): a tombstone is not in the journal where its entry says")
+        report.add("zone \(name): a tombstone is not in the changeJournal where its entry says")
       }
       if try view.reader.value(recordName.view, in: trees.byName) != nil {
         report.add("zone \(name): a record lives and is deleted at once")

@@ -119,7 +119,7 @@ extension ReadView {
     for zone in try zones() {
       guard let trees = try self.zone(zone.id) else { continue }
       var sum = 0
-      try forEachValue(in: trees.journal) { if let entry = JournalEntry($0) { sum += Int(entry.place.byteCount) } }
+      try forEachValue(in: trees.changeJournal) { if let entry = ChangeEntry($0) { sum += Int(entry.place.byteCount) } }
       if sum != trees.liveByteCount {
         throw DatabaseError(
           .corrupted, "A zone's trees name another number of bytes than the zone counts.",

@@ -192,15 +192,15 @@ struct RecordRewriter: Rewriter {
     }
 
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
-      let key = ByteBuffer(capacity: JournalKey.byteCount)
+      let key = ByteBuffer(capacity: ChangeKey.byteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       var isValid: Bool
       do { isValid = try cursor.first() } catch { throw StoreError(error) }
       while isValid {
         guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
-        JournalKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
-        let entry: JournalEntry?
-        do { entry = try pin.reader.value(key.view, in: trees.journal).flatMap { JournalEntry($0) } } catch {
+        ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
+        let entry: ChangeEntry?
+        do { entry = try pin.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) } } catch {
           throw StoreError(error)
         }
         guard let entry, entry.isDeleted else { throw .log(.inconsistent) }

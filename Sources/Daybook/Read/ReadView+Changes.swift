@@ -7,7 +7,7 @@ import DaybookEngine
 
 /// The change feeds: what came after a token, each record once in its present state.
 ///
-/// A token names a place in the journal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
+/// A token names a place in the changeJournal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
 /// (last sequence, the highest ordinal). It also names the lineage that the last commit belonged to, so that a copy which
 /// went its own way is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
 ///
@@ -150,14 +150,14 @@ extension ReadView {
     if let token, try isNotSeenYet(token, zone: id, known: known()) { return ZoneChanges(token: token) }
     let zone = try existingZone(id)
     let key = ByteBuffer(capacity: 16)
-    JournalKey.set(key, sequence: 0, ordinal: 0)
+    ChangeKey.set(key, sequence: 0, ordinal: 0)
     if let token {
       let parts = try validate(token, zone: id, epoch: zone.epoch)
-      JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
+      ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     }
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
-    result.saved.reserveCapacity(min(limit, Int(clamping: zone.journal.count), 1024))
-    var cursor = reader.cursor(in: zone.journal)
+    result.saved.reserveCapacity(min(limit, Int(clamping: zone.changeJournal.count), 1024))
+    var cursor = reader.cursor(in: zone.changeJournal)
     var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
     var remaining = logEnd
     let isDefault = id.isDefault
@@ -169,7 +169,7 @@ extension ReadView {
       var room = limit - result.saved.count - result.deleted.count
       if room == 0 {
         cursor.key(into: key)
-        guard let (sequence, ordinal) = JournalKey.parts(key.view) else {
+        guard let (sequence, ordinal) = ChangeKey.parts(key.view) else {
           throw failure(.page(PageFault(offset: 0, reason: .value)))
         }
         result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
@@ -179,7 +179,7 @@ extension ReadView {
       places.removeAll(keepingCapacity: true)
       while isValid, room > 0, places.count < ReadView.largestBatch, byteCount < RecordBodyBatch.usualByteCount {
         cursor.touchAhead(placeAt: 1)
-        guard cursor.keyByteCount == JournalKey.byteCount, let entry = JournalEntry(cursor.value) else {
+        guard cursor.keyByteCount == ChangeKey.byteCount, let entry = ChangeEntry(cursor.value) else {
           throw failure(.page(PageFault(offset: 0, reason: .value)))
         }
         guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
@@ -204,7 +204,7 @@ extension ReadView {
 
   private static let largestBatch = 64
 
-  /// Reads records into one allocation. Returns the first place that holds one of another zone: the journal knows no names,
+  /// Reads records into one allocation. Returns the first place that holds one of another zone: the changeJournal knows no names,
   /// so the zone is what can be compared.
   private func appendRecords(
     at places: [Place], byteCount: Int, of zone: Zone.ID, _ isDefault: Bool, desiredKeys: [String]?,
@@ -240,16 +240,16 @@ extension ReadView {
     } catch { throw failure(error) }
   }
 
-  /// How many entries of a zone's journal come after a token.
+  /// How many entries of a zone's changeJournal come after a token.
   func changeCount(in id: Zone.ID, since token: ChangeToken?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Int {
     if let token, try isNotSeenYet(token, zone: id, known: known()) { return 0 }
     let zone = try existingZone(id)
-    guard let token else { return Int(clamping: zone.journal.count) }
+    guard let token else { return Int(clamping: zone.changeJournal.count) }
     let parts = try validate(token, zone: id, epoch: zone.epoch)
     let key = ByteBuffer(capacity: 16)
-    JournalKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
+    ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     return Int(
-      clamping: try mapped { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.journal) })
+      clamping: try mapped { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal) })
   }
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
@@ -317,7 +317,7 @@ extension ReadView {
       place = entry.place
       sequence = entry.sequence
     } else {
-      // A deleted record's history starts at its tombstone, which the journal knows.
+      // A deleted record's history starts at its tombstone, which the changeJournal knows.
       let position = try mapped { () throws(PageFault) in
         try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
           guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
@@ -326,9 +326,9 @@ extension ReadView {
       }
       guard let position else { return [] }
       let key = ByteBuffer(capacity: 16)
-      JournalKey.set(key, sequence: position.0, ordinal: position.1)
+      ChangeKey.set(key, sequence: position.0, ordinal: position.1)
       let found = try mapped { () throws(PageFault) in
-        try reader.value(key.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
+        try reader.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }
       guard let found else { return [] }
       place = found

@@ -5,11 +5,11 @@ import DaybookEngine
 ///
 ///     imageZone ─► stamps for n ─► n × (record | tombstone | lineage) ─► stamps …
 ///
-/// Names come in order, sequences do not. So journal entries are gathered, sorted, and put into their tree when the zone
+/// Names come in order, sequences do not. So changeJournal entries are gathered, sorted, and put into their tree when the zone
 /// ends: ascending inserts fill pages and touch each once. Gathered in runs, so that ten million entries take their 24 bytes
 /// each, and not as much again while an array grows and is sorted; and put a part at a time, so that pages can be written in between.
 final class ImageApplier {
-  /// One journal entry to be.
+  /// One changeJournal entry to be.
   fileprivate struct Entry {
     var sequence: UInt64
     var offset: UInt64
@@ -85,27 +85,27 @@ final class ImageApplier {
         byteCount: entry.place.byteCount | (isDeleted ? Entry.deleted : 0)))
   }
 
-  /// Puts what was gathered into the zone's journal, in order: all of it, or as much as may come before pages are written;
+  /// Puts what was gathered into the zone's changeJournal, in order: all of it, or as much as may come before pages are written;
   /// true when some is left.
   @discardableResult
   func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
     if !hasJournal { return false }
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
-    let key = ByteBuffer(capacity: JournalKey.byteCount)
-    let value = ByteBuffer(capacity: JournalEntry.byteCount)
+    let key = ByteBuffer(capacity: ChangeKey.byteCount)
+    let value = ByteBuffer(capacity: ChangeEntry.byteCount)
     if merge == nil {
       sortLastRun()
       merge = RunMerge(&runs)
     }
     var count = 0
     while all || count < ImageApplier.partCount, let entry = merge?.next() {
-      JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
       value.truncate(to: 0)
       value.append(entry.byteCount & Entry.deleted == 0 ? 0 : 1)
       value.append(uint64: entry.offset)
       value.append(uint32: entry.byteCount & ~Entry.deleted)
-      guard try changes.put(key.view, value.view, in: &zone.journal) else { throw .inconsistent }
+      guard try changes.put(key.view, value.view, in: &zone.changeJournal) else { throw .inconsistent }
       count += 1
     }
     if merge?.isEmpty == true { merge = nil }
@@ -178,7 +178,7 @@ final class ImageApplier {
 
   init() {
     guard let memory = unsafe RawMemory.reserveZeroed(byteCount: EntryRun.byteCount) else {
-      preconditionFailure("the system has no memory left for a run of journal entries")
+      preconditionFailure("the system has no memory left for a run of changeJournal entries")
     }
     // Safe: room for `runCount` entries, which are plain numbers.
     unsafe base = memory.bindMemory(to: Entry.self, capacity: ImageApplier.runCount)

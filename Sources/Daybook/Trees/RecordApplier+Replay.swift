@@ -69,7 +69,7 @@ extension RecordApplier {
 
   /// What the operations of one record come to.
   ///
-  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for what bodies contribute, and the journal.
+  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for what bodies contribute, and the changeJournal.
   private func applyVersions(
     _ ranks: Range<Int>, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -192,9 +192,9 @@ extension RecordApplier {
     run.removeAll(keepingCapacity: true)
   }
 
-  // MARK: journal and tombstones
+  // MARK: changeJournal and tombstones
 
-  /// An entry of the journal that was there before the run has to go.
+  /// An entry of the changeJournal that was there before the run has to go.
   private func leaveJournal(_ sequence: UInt64, _ ordinal: UInt32, isTombstone: Bool) throws(LogFault) {
     let first = gathered.run.operation(0)
     // An entry from before the run that names one of its operations was never written by us.
@@ -219,10 +219,10 @@ extension RecordApplier {
     gathered.formers.sort { ($0.sequence, $0.ordinal) < ($1.sequence, $1.ordinal) }
     for former in gathered.formers {
       if former.isTombstone {
-        try forgetJournaled(former.sequence, former.ordinal, &zone, changes)
+        try removeChange(former.sequence, former.ordinal, &zone, changes)
       } else {
-        JournalKey.set(key, sequence: former.sequence, ordinal: former.ordinal)
-        try changes.remove(key.view, from: &zone.journal)
+        ChangeKey.set(key, sequence: former.sequence, ordinal: former.ordinal)
+        try changes.remove(key.view, from: &zone.changeJournal)
       }
     }
     gathered.formers.removeAll(keepingCapacity: true)
@@ -231,7 +231,7 @@ extension RecordApplier {
       let position = run.position(atLogRank: rank)
       guard gathered.isLast[position] else { continue }
       let operation = run.operation(position)
-      try journal(
+      try changeJournal(
         RecordEntry(operation, contributes: false), isDeleted: operation.kind == OperationKind.deleteRecord, &zone, changes)
     }
   }

@@ -60,7 +60,7 @@ extension RecordApplier {
   private func forgetTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
     guard var zone = openZone else { return }
     for (name, sequence, ordinal) in try tombstones(of: zone, through: horizon, changes) {
-      try forgetJournaled(sequence, ordinal, &zone, changes)
+      try removeChange(sequence, ordinal, &zone, changes)
       try name.withView { (view) throws(LogFault) in _ = try changes.remove(view, from: &zone.tombstones) }
     }
     setOpenZone(zone)

@@ -9,8 +9,8 @@ import DaybookEngine
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
-/// Always true after `flush`: by name, by type and journal hold the same records, the journal once each; a deleted
-/// record has an entry in the journal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
+/// Always true after `flush`: by name, by type and changeJournal hold the same records, the changeJournal once each; a deleted
+/// record has an entry in the changeJournal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
 /// contribute (`ZoneTree`). The version before is read again only when it contributes something, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
@@ -80,7 +80,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try flushZone(changes)
   }
 
-  /// A part of the journal of an image's zone.
+  /// A part of the changeJournal of an image's zone.
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
     try image.putJournal(changes, self, all: false)
   }
@@ -134,7 +134,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     let payload = Operation.payload(operation)
     let kind = Operation.kind(operation)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
-    // The image is over: what comes next expects its journal.
+    // The image is over: what comes next expects its changeJournal.
     if image.hasJournal, kind != OperationKind.imageStamps { try image.putJournal(changes, self) }
     switch kind {
     case OperationKind.saveRecord:
@@ -214,8 +214,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
       if entry.contributes || oldEntry.contributes {
         try changeContributions(of: identity.name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
       }
-      JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
-      try changes.remove(key.view, from: &zone.journal)
+      ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
+      try changes.remove(key.view, from: &zone.changeJournal)
     } else {
       if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
       try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
@@ -223,7 +223,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
         try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
       }
     }
-    try journal(entry, isDeleted: false, &zone, changes)
+    try changeJournal(entry, isDeleted: false, &zone, changes)
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -237,14 +237,14 @@ final class RecordApplier: Applier, @unchecked Sendable {
       throw .inconsistent
     }
     count(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), in: &zone, changes)
-    JournalKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
-    try changes.remove(key.view, from: &zone.journal)
+    ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
+    try changes.remove(key.view, from: &zone.changeJournal)
     if oldEntry.contributes { try changeContributions(of: identity.name, from: oldEntry, to: nil, &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
     try removeIdentity(type: identity.type, name: identity.name, from: &zone, changes)
     if !isMutant("leave-no-tombstone") {
       try putTombstone(identity.name, entry, in: &zone, changes)
-      try journal(entry, isDeleted: true, &zone, changes)
+      try changeJournal(entry, isDeleted: true, &zone, changes)
     }
     openZone = zone
     isOpenZoneChanged = true
@@ -264,35 +264,35 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(name, value.view, in: &zone.tombstones)
   }
 
-  func journal(
+  func changeJournal(
     _ entry: RecordEntry, isDeleted: Bool, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    JournalKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+    ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
     value.truncate(to: 0)
     value.append(isDeleted ? 1 : 0)
     value.append(uint64: entry.place.offset)
     value.append(uint32: entry.place.byteCount)
-    try changes.put(key.view, value.view, in: &zone.journal)
+    try changes.put(key.view, value.view, in: &zone.changeJournal)
   }
 
-  /// A record that was deleted comes back: its tombstone leaves the journal.
+  /// A record that was deleted comes back: its tombstone leaves the changeJournal.
   private func forgetTombstone(
     _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     guard let value = try changes.value(name, in: zone.tombstones) else { return }
     guard let tombstone = TombstoneEntry(value) else { throw .inconsistent }
-    try forgetJournaled(tombstone.sequence, tombstone.ordinal, &zone, changes)
+    try removeChange(tombstone.sequence, tombstone.ordinal, &zone, changes)
     try changes.remove(name, from: &zone.tombstones)
   }
 
-  /// Takes a tombstone out of the journal.
-  func forgetJournaled(
+  /// Takes a tombstone out of the changeJournal.
+  func removeChange(
     _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+    ChangeKey.set(key, sequence: sequence, ordinal: ordinal)
     old.truncate(to: 0)
-    try changes.remove(key.view, from: &zone.journal, old: old)
-    guard let entry = JournalEntry(old.view), entry.isDeleted else { throw .inconsistent }
+    try changes.remove(key.view, from: &zone.changeJournal, old: old)
+    guard let entry = ChangeEntry(old.view), entry.isDeleted else { throw .inconsistent }
     count(-Int(entry.place.byteCount), in: &zone, changes)
   }
 }

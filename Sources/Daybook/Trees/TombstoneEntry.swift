@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// What the tree of tombstones says of a deleted record: where its deletion stands in the journal.
+/// What the tree of tombstones says of a deleted record: where its deletion stands in the changeJournal.
 struct TombstoneEntry {
   static let byteCount = 12
   var sequence: UInt64

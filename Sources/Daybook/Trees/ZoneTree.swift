@@ -20,7 +20,7 @@ import DaybookEngine
 /// with more was written by a newer version of the library, and is refused.
 enum ZoneTree: Int, CaseIterable {
   case byName = 0
-  case journal = 1
+  case changeJournal = 1
   case byType = 2
   case tombstones = 3
   case references = 4
@@ -43,7 +43,7 @@ enum ZoneTree: Int, CaseIterable {
   var name: String {
     switch self {
     case .byName: "by name"
-    case .journal: "journal"
+    case .changeJournal: "changeJournal"
     case .byType: "by type"
     case .tombstones: "tombstones"
     case .references: "by target"
@@ -68,7 +68,7 @@ enum ZoneTree: Int, CaseIterable {
 
   var basis: Basis {
     switch self {
-    case .byName, .journal, .tombstones: .places
+    case .byName, .changeJournal, .tombstones: .places
     case .byType: .identity
     case .references: .entries
     case .assets: .sums
@@ -98,7 +98,7 @@ enum ZoneTree: Int, CaseIterable {
   /// Adds what a version contributes.
   func contribute(_ version: RecordVersion, to entries: ContributionList) {
     switch self {
-    case .byName, .journal, .tombstones, .byType: break
+    case .byName, .changeJournal, .tombstones, .byType: break
     case .references: ReferenceTree.contribute(version, to: entries)
     case .assets: AssetTree.contribute(version, to: entries)
     #if TOY_INDEX
@@ -110,7 +110,7 @@ enum ZoneTree: Int, CaseIterable {
   /// The record whose entry a key is; nil where that cannot be said.
   func recordName(in key: ByteView) -> ByteView? {
     switch self {
-    case .byName, .journal, .tombstones, .byType: nil
+    case .byName, .changeJournal, .tombstones, .byType: nil
     case .references: ReferenceTree.recordName(in: key)
     case .assets: AssetTree.recordName(in: key)
     #if TOY_INDEX
@@ -141,7 +141,7 @@ enum ZoneTree: Int, CaseIterable {
 /// found without a look at the list, which counts for every save.
 struct ZoneRoots {
   var byName = TreeRoot.empty
-  var journal = TreeRoot.empty
+  var changeJournal = TreeRoot.empty
   var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
   var references = TreeRoot.empty
@@ -157,7 +157,7 @@ struct ZoneRoots {
   @inline(__always)
   init(_ value: CatalogValue, count: Int) {
     byName = value.root(0)
-    journal = value.root(1)
+    changeJournal = value.root(1)
     byType = value.root(2)
     tombstones = value.root(3)
     references = value.root(4)
@@ -171,7 +171,7 @@ struct ZoneRoots {
 
   /// Those of the first trees, as a cell has them.
   func first(_ count: Int) -> [TreeRoot] {
-    var list = [byName, journal, byType, tombstones, references, assets]
+    var list = [byName, changeJournal, byType, tombstones, references, assets]
     while list.count < count, let tree = ZoneTree(rawValue: list.count) { list.append(self[tree]) }
     return list
   }
@@ -180,7 +180,7 @@ struct ZoneRoots {
     get {
       switch tree {
       case .byName: byName
-      case .journal: journal
+      case .changeJournal: changeJournal
       case .byType: byType
       case .tombstones: tombstones
       case .references: references
@@ -193,7 +193,7 @@ struct ZoneRoots {
     _modify {
       switch tree {
       case .byName: yield &byName
-      case .journal: yield &journal
+      case .changeJournal: yield &changeJournal
       case .byType: yield &byType
       case .tombstones: yield &tombstones
       case .references: yield &references

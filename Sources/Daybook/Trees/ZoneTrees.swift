@@ -10,14 +10,14 @@ import DaybookEngine
 ///     root 5  schema             type, 0, key                  → u32 kinds
 ///
 ///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
-///     zone 1  journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
+///     zone 1  changeJournal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
 ///     zone 5  assets             SHA-256, u64 size             → u64 how often live records name it
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
-/// journal, at its latest sequence. The journal holds the place of the body rather than the record's name: twelve bytes
+/// changeJournal, at its latest sequence. The changeJournal holds the place of the body rather than the record's name: twelve bytes
 /// instead of up to 255, and a page of changes costs no search by name.
 enum Roots {
   static let catalog = 0
@@ -99,21 +99,21 @@ struct RecordEntry {
   }
 }
 
-/// What the journal says of a record: where its latest body or tombstone is.
-struct JournalEntry {
+/// What the changeJournal says of a record: where its latest body or tombstone is.
+struct ChangeEntry {
   static let byteCount = 1 + Place.encodedByteCount
   var isDeleted: Bool
   var place: Place
 
   init?(_ value: ByteView) {
-    guard value.count == JournalEntry.byteCount, value[0] <= 1 else { return nil }
+    guard value.count == ChangeEntry.byteCount, value[0] <= 1 else { return nil }
     isDeleted = value[0] == 1
     place = Place(offset: value.uint64(at: 1), byteCount: value.uint32(at: 9))
   }
 }
 
-/// A key of the journal: a commit sequence and the position of the operation in its commit.
-enum JournalKey {
+/// A key of the changeJournal: a commit sequence and the position of the operation in its commit.
+enum ChangeKey {
   static let byteCount = 12
 
   static func set(_ buffer: ByteBuffer, sequence: UInt64, ordinal: UInt32) {
@@ -205,9 +205,9 @@ struct ZoneTrees {
     @inline(__always) get { roots.byName }
     @inline(__always) _modify { yield &roots.byName }
   }
-  var journal: TreeRoot {
-    @inline(__always) get { roots.journal }
-    @inline(__always) _modify { yield &roots.journal }
+  var changeJournal: TreeRoot {
+    @inline(__always) get { roots.changeJournal }
+    @inline(__always) _modify { yield &roots.changeJournal }
   }
   var byType: TreeRoot {
     @inline(__always) get { roots.byType }

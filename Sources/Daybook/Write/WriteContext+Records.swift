@@ -236,8 +236,8 @@ extension WriteContext {
     return try view.mapped { () throws(PageFault) in
       try name.withKeyView { (name) throws(PageFault) -> Place? in
         guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
-        JournalKey.set(database.writer.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
-        return try reader.value(database.writer.scratch.view, in: zone.journal).flatMap { JournalEntry($0)?.place }
+        ChangeKey.set(database.writer.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+        return try reader.value(database.writer.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }
     }
   }

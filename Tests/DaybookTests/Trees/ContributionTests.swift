@@ -43,15 +43,15 @@ struct ContributionTests {
   @Test("the list of trees has a root for each, in the order of the numbers that are on disk")
   func list() {
     #expect(ZoneTree.allCases.map(\.rawValue) == Array(0..<ZoneTree.count))
-    #expect(ZoneTree.allCases.map(\.name).prefix(6) == ["by name", "journal", "by type", "tombstones", "by target", "assets"])
+    #expect(ZoneTree.allCases.map(\.name).prefix(6) == ["by name", "changeJournal", "by type", "tombstones", "by target", "assets"])
     #expect(Array(ZoneTree.all) == ZoneTree.allCases)
     #expect(ZoneTree.leastCount == 6 && ZoneTree.count >= 6)
     var zone = ZoneTrees()
     for tree in ZoneTree.allCases { zone[tree].count = UInt64(tree.rawValue) + 1 }
     #expect(ZoneTree.allCases.map { zone[$0].count } == (1...UInt64(ZoneTree.count)).map { $0 })
-    #expect(zone.byName.count == 1 && zone.journal.count == 2 && zone.byType.count == 3)
+    #expect(zone.byName.count == 1 && zone.changeJournal.count == 2 && zone.byType.count == 3)
     #expect(zone.tombstones.count == 4 && zone.references.count == 5 && zone.assets.count == 6)
-    #expect(Array(ZoneTrees(treeCount: 3).trees) == [.byName, .journal, .byType])
+    #expect(Array(ZoneTrees(treeCount: 3).trees) == [.byName, .changeJournal, .byType])
   }
 
   @Test("entries of one version come and go one by one, values are replaced, sums change by the difference")

@@ -69,7 +69,7 @@ struct ForgedTreeTests {
 
   private static func journalKey(_ sequence: UInt64, _ ordinal: UInt32) -> [UInt8] {
     let key = ByteBuffer(capacity: 16)
-    JournalKey.set(key, sequence: sequence, ordinal: ordinal)
+    ChangeKey.set(key, sequence: sequence, ordinal: ordinal)
     return key.view.array
   }
 
@@ -137,8 +137,8 @@ struct ForgedTreeTests {
     try database.close()
   }
 
-  @Test("a journal that leads to another zone's record or tombstone is told, in every feed", arguments: [false, true])
-  func journal(isDeleted: Bool) throws {
+  @Test("a changeJournal that leads to another zone's record or tombstone is told, in every feed", arguments: [false, true])
+  func changeJournal(isDeleted: Bool) throws {
     let (database, zones) = try Self.people()
     for (own, other) in [(zones[0], zones[1]), (zones[1], zones[2]), (zones[2], zones[0])] {
       var key: [UInt8] = []
@@ -153,7 +153,7 @@ struct ForgedTreeTests {
             try Self.value(Array(Self.alice.utf8), in: trees.byName, changes).withView { RecordEntry($0) })
           key = Self.journalKey(entry.sequence, entry.ordinal)
         }
-        return try Self.value(key, in: trees.journal, changes)
+        return try Self.value(key, in: trees.changeJournal, changes)
       }
       var foreign: [UInt8] = []
       try Self.forge(database, other) { trees, changes in foreign = try find(trees, changes) }
@@ -161,7 +161,7 @@ struct ForgedTreeTests {
       var sound: [UInt8] = []
       try Self.forge(database, own) { trees, changes in
         sound = try find(trees, changes)
-        try Self.put(key, value, in: &trees.journal, changes)
+        try Self.put(key, value, in: &trees.changeJournal, changes)
       }
       Self.expectTold("changes") { _ = try database.changes(in: own, since: nil) }
       Self.expectTold("changes of some keys") { _ = try database.changes(in: own, since: nil, desiredKeys: ["n"]) }
@@ -171,7 +171,7 @@ struct ForgedTreeTests {
         Self.expectTold("compaction") { try database.compact() }
       }
       let entry = sound
-      try Self.forge(database, own) { trees, changes in try Self.put(key, entry, in: &trees.journal, changes) }
+      try Self.forge(database, own) { trees, changes in try Self.put(key, entry, in: &trees.changeJournal, changes) }
     }
     try database.expectClean()
     try database.close()
