@@ -81,7 +81,7 @@ public final class Database: Sendable {
     let writer = Writer(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
     storeOptions.onOthers = { commits in
-      writer.note(commits)
+      writer.follow(commits)
       hub.pass(commits)
     }
     let due = CompactionSignal()

@@ -39,7 +39,7 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Others' commits are visible. Called within the turn.
-  func note(_ commits: OthersCommits) {
+  func follow(_ commits: OthersCommits) {
     if commits.isReopened { others = .reopened } else if others == .nothing { others = .committed }
   }
 
