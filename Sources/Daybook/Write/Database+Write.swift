@@ -68,7 +68,7 @@ extension Database {
       value = try body(lent)
     } catch {
       context.isEnded = true
-      context.forgetShapes()
+      context.resetShapes()
       if context.mayDropAssets { noteDroppedAssets() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
@@ -76,7 +76,7 @@ extension Database {
     do {
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {
-      context.forgetShapes()
+      context.resetShapes()
       if context.mayDropAssets { noteDroppedAssets() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
@@ -94,7 +94,7 @@ extension Database {
         if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
       }
     } catch {
-      context.forgetShapes()
+      context.resetShapes()
       throw DatabaseError(error, path: path)
     }
   }

@@ -178,7 +178,7 @@ final class WriteContext {
       if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted
       pending.rollBack(to: before.pending)
-      forgetShapes()
+      resetShapes()
       pending.unfinished = before.unfinished
       throw error
     }
@@ -194,7 +194,7 @@ extension WriteContext {
   }
 
   /// The transaction goes back, or a part of it.
-  func forgetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
+  func resetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
 }
 
 /// Where `async` reads and transactions run, so that no caller's thread waits.
