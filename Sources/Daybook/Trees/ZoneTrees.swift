@@ -133,7 +133,7 @@ enum ChangeKey {
 /// of the bodies and tombstones that the trees name.
 /// A deleted zone keeps its cell, without roots, so that the database feed can tell of it.
 struct ZoneTrees {
-  static let restByteCount = 32
+  static let ownerByteCount = 32
   /// No zone has more; what is computed with a count out of a forged file does not overflow.
   private static let maximumLiveByteCount: UInt64 = 1 << 50
 
@@ -160,7 +160,7 @@ struct ZoneTrees {
   @inline(__always)
   init?(_ value: CatalogValue) {
     let count = value.rootCount
-    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.restByteCount else { return nil }
+    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.ownerByteCount else { return nil }
     treeNumber = UInt8(truncatingIfNeeded: count)
     roots = ZoneRoots(value, count: count)
     let rest = value.ownerBytes
