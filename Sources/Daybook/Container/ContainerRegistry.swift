@@ -51,13 +51,13 @@ final class ContainerRegistry: @unchecked Sendable {
       }
       let databases = try container.openDatabases(monitor)
       if known == nil { container.removeLeftovers() }
-      settle(key) {
+      finish(key) {
         container.openingCount += 1
         return Entry(container: container, isBusy: false)
       }
       return Container(container, databases)
     } catch {
-      settle(key) { known.map { Entry(container: $0, isBusy: false) } }
+      finish(key) { known.map { Entry(container: $0, isBusy: false) } }
       throw error
     }
   }
@@ -86,7 +86,7 @@ final class ContainerRegistry: @unchecked Sendable {
     return known
   }
 
-  private func settle(_ key: String, _ entry: () -> Entry?) {
+  private func finish(_ key: String, _ entry: () -> Entry?) {
     monitor.withLock {
       entries[key] = entry()
       monitor.broadcast()
@@ -113,7 +113,7 @@ final class ContainerRegistry: @unchecked Sendable {
       return isLast
     }
     guard isLast else { return }
-    defer { settle(container.key) { nil } }
+    defer { finish(container.key) { nil } }
     try container.closeDatabases(monitor)
   }
 
