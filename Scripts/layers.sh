@@ -23,7 +23,7 @@ DaybookEngine/Assets
 DaybookEngine/Store
 DaybookEngine/Testing
 Daybook/Model
-Daybook/Database
+Daybook/Trees Daybook/Read Daybook/Write Daybook/Assets Daybook/Maintenance Daybook/Database
 Daybook/Container
 END
 }
@@ -31,8 +31,6 @@ END
 # Known references upwards, as FILE TYPE. The list only gets shorter: an entry that is not needed any more fails, too.
 known() {
   cat <<'END'
-Daybook/Database/DatabaseOptions.swift ContainerRole
-Daybook/Model/RecordBody+Identity.swift BodyIdentity
 END
 }
 

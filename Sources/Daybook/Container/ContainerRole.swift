@@ -1,5 +1,5 @@
 /// What a database of a container knows of it: its scope, the user, whether there is an account. Shared by the three.
-package final class ContainerRole: Sendable {
+package final class ContainerRole: DatabaseRole {
   package let scope: DatabaseScope
   /// A database keeps its container: whoever opens it again finds this one.
   private let container: OpenContainer
@@ -13,13 +13,13 @@ package final class ContainerRole: Sendable {
   }
 
   package var userRecordName: String { container.userRecordName }
-  var status: AccountStatus { container.account.status }
+  package var status: AccountStatus { container.account.status }
 
   /// The file of this role's database is closed.
-  func databaseIsClosed() { container.databaseIsClosed(scope, number) }
+  package func databaseIsClosed() { container.databaseIsClosed(scope, number) }
 
   /// Throws when there is no account to write with.
-  func requireAccount() throws(DatabaseError) {
+  package func requireAccount() throws(DatabaseError) {
     switch status {
     case .available: return
     case .noAccount: throw DatabaseError(.notAuthenticated)

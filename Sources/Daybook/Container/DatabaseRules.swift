@@ -68,7 +68,7 @@ extension WriteContext {
   }
 
   /// The rules for a record that is about to be saved.
-  func requireSavable(_ saved: Record, _ role: ContainerRole) throws(DatabaseError) {
+  func requireSavable(_ saved: Record, _ role: any DatabaseRole) throws(DatabaseError) {
     let id = saved.id
     try database.requireZoneInScope(id.zone)
     let facts = DatabaseError.Facts(zone: id.zone, name: id.name, recordType: saved.type)

@@ -138,7 +138,7 @@ extension Database {
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.
     package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     /// Of a database that belongs to a container.
-    package var role: ContainerRole?
+    package var role: (any DatabaseRole)?
     /// How long a read-only open waits for a live writer to prove its last commits.
     package var proofTimeout = Duration.milliseconds(250)
     /// Off in simulations.

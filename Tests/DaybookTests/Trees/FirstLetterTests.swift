@@ -59,7 +59,7 @@
 
     @Test("a zone that an older version wrote is kept without the index, is clean, and has it after a compaction")
     func olderFile() throws {
-      let root = URL(filePath: #filePath).deletingLastPathComponent()
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       let disk = SimulatedDisk(seed: 1)
       let bytes = try Data(contentsOf: root.appending(path: "Fixtures/format-1.daybook"))
       disk.install([UInt8](bytes), at: "/old.daybook")
@@ -92,7 +92,7 @@
 
     @Test("a rebuild from the log gives an old zone the index")
     func rebuild() throws {
-      let root = URL(filePath: #filePath).deletingLastPathComponent()
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       let disk = SimulatedDisk(seed: 1)
       let bytes = try Data(contentsOf: root.appending(path: "Fixtures/format-1.daybook"))
       disk.install([UInt8](bytes), at: "/old.daybook")
