@@ -263,7 +263,11 @@ private struct RecordChecker {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
     }
     if depth == .deep {
-      do { _ = try RecordBody(copying: payload) } catch {
+      do {
+        if try !RecordBody(copying: payload).hasContentsOfItsDigests {
+          report.add("zone \(name): a content in its record is not what its SHA-256 says", at: entry.place.offset)
+        }
+      } catch {
         report.add("zone \(name): a record's body is malformed: \(error)", at: entry.place.offset)
       }
     }

@@ -16,6 +16,22 @@ extension Record.Value {
   }
 }
 
+extension RecordBody {
+  /// Whether each content that lies in the body is what its SHA-256 says.
+  var hasContentsOfItsDigests: Bool {
+    withBytes { view in
+      var cursor = FieldCursor(view, layout)
+      while let field = cursor.next() {
+        guard let kind = field.mark.kind, kind.isAsset, !field.mark.isSealed else { continue }
+        let zone = RecordBody.zoneKey(of: view)
+        let value = ValueCoding.decode(kind, field.value, zoneKey: zone, isValid: false, services: nil)
+        if let value, !value.hasContentsOfItsDigests { return false }
+      }
+      return true
+    }
+  }
+}
+
 /// Reading an asset's content, and naming it by its SHA-256.
 ///
 /// A file is looked at before and after it is read, and one byte more is asked for than it should have: content that

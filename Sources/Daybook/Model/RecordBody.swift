@@ -317,9 +317,9 @@ extension RecordBody {
         continue
       }
       let own = zoneKey(of: view)
-      guard let value = ValueCoding.decode(kind, field.value, zoneKey: own, isValid: false, services: nil),
-        value.hasContentsOfItsDigests
-      else { throw .badValue }
+      guard ValueCoding.decode(kind, field.value, zoneKey: own, isValid: false, services: nil) != nil else {
+        throw .badValue
+      }
     }
     guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
     guard namesAssets == (flags & Flags.assets != 0) else { throw .unknownVersion }
