@@ -14,7 +14,7 @@
 /// Always true: what is passed over would have been read as zeros. So every search finds what it would have found without.
 final class LogHoles {
   /// How much is searched before the first question: four times the zeros that a writer prepares.
-  static let usualByteCount = 4 * Int(LogWriter.mostZeros)
+  static let usualByteCount = 4 * Int(LogTail.mostZeros)
   /// How much is searched before further ones, once there was a hole; shorter holes are read.
   static let shortByteCount = 64 << 10
 

@@ -5,6 +5,9 @@
 /// behind frames of other processes, and each append moves it by one frame. When a transaction is taken back for want of space,
 /// the whole value is restored.
 struct LogTail {
+  /// No writer prepares more zeros than this after its last frame.
+  static let mostZeros: UInt64 = 4 << 20
+
   private(set) var position: LogPosition
   /// The checkpoints that new frames will name: one whose trees this open has read or written, and the one before it.
   /// Checkpoints of other processes are never named, because this open has not verified them.

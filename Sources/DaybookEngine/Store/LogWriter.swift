@@ -237,8 +237,6 @@ final class LogWriter: @unchecked Sendable {
     return turn.monitor.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
   }
 
-  /// No writer prepares more zeros than this behind its last frame.
-  static let mostZeros: UInt64 = 4 << 20
   /// Frames up to this size need zeros near the tail.
   static let smallFrameByteCount: UInt64 = 64 << 10
 
@@ -247,7 +245,7 @@ final class LogWriter: @unchecked Sendable {
 
   /// Claims the range where zeros are going to be written while commits go on; nil if there are enough.
   func claimZeros(_: borrowing Turn.Hold) -> Range<UInt64>? {
-    let wanted = min(max(tail.offset / 2, 128 << 10), LogWriter.mostZeros / 2)
+    let wanted = min(max(tail.offset / 2, 128 << 10), LogTail.mostZeros / 2)
     let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
     guard start < tail.offset + LogWriter.smallFrameByteCount * 2 else { return nil }
     claimedZeros = start..<start + wanted

@@ -13,7 +13,7 @@ extension Store {
         // would fill the disk.
         let contentEnd = reader.contentEnd(from: end)
         try reader.checkRead()
-        zerosEnd = min(reader.end, contentEnd + LogWriter.mostZeros)
+        zerosEnd = min(reader.end, contentEnd + LogTail.mostZeros)
         let stretches = reader.stretches(of: end..<zerosEnd)
         for stretch in stretches where !isMutant("keep-stale-bytes") {
           try file.writeZeros(Int(stretch.lowerBound)..<Int(stretch.upperBound))
