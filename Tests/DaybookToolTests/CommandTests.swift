@@ -41,6 +41,26 @@ struct CommandTests {
     #expect(bench.run([]).status == 2)
   }
 
+  @Test("what only trials run is told on request, and in no other list")
+  func hiddenCommands() throws {
+    let hidden = Commands.all.filter(\.isHidden).map(\.name)
+    #expect(hidden.count == 7 && hidden.allSatisfy { $0.hasPrefix("trial-") || $0 == "demo-writer" })
+    let everything = try bench.good("help", "--all").output
+    for command in Commands.all { #expect(everything.contains("\n  \(command.name) ")) }
+    #expect(everything.contains("may change or go without notice"))
+    var lists = try [bench.good("help").output, bench.run([]).errors, bench.good("--help").output]
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try bench.good("completions", shell).output
+      #expect(script.contains(shell == "fish" ? "-l all" : "--all"))
+      lists.append(script)
+    }
+    for list in lists { for name in hidden { #expect(!list.contains(name)) } }
+    // A slip leads to no command that people should not run.
+    #expect(!bench.run("trial-writr").errors.contains("trial-writer"))
+    // Whoever knows its name is told what it takes.
+    for name in hidden { #expect(try bench.good("help", name).output.contains("Usage: daybook \(name)")) }
+  }
+
   @Test("completions know every command", arguments: ["bash", "zsh", "fish"])
   func completions(shell: String) throws {
     let script = try bench.good("completions", shell).output

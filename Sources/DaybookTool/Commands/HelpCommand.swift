@@ -1,12 +1,13 @@
 extension Commands {
   static let help = Command(
-    name: "help", summary: "List the commands, or say more about one.", positionals: ["COMMAND"], optionalCount: 1
+    name: "help", summary: "List the commands, or say more about one.", positionals: ["COMMAND"], optionalCount: 1,
+    options: [.flag("--all", "List those too that only trials of Daybook itself run.")]
   ) { invocation in
     guard let name = invocation.arguments.positionals.first else {
-      try invocation.output.write(Help.overview)
+      try invocation.output.write(Help.overview(withHidden: invocation.arguments.has("--all")))
       return .done
     }
-    guard let command = all.first(where: { $0.name == name && !$0.isHidden }) else {
+    guard let command = all.first(where: { $0.name == name }) else {
       let nearest = Spelling.nearest(to: name, among: all.filter { !$0.isHidden }.map(\.name))
       throw ToolError.usage(
         "There is no command \(name)\(nearest.map { "; \($0) is one" } ?? "").",

@@ -13,7 +13,7 @@ enum Completions: String {
 
   private static func bash(_ commands: [Command]) -> String {
     var cases = ""
-    for command in commands where !command.options.isEmpty {
+    for command in commands where !command.options.isEmpty && command.name != "help" {
       cases += "      \(command.name)) words=\"\(command.options.map(\.name).joined(separator: " "))\" ;;\n"
     }
     return """
@@ -24,7 +24,7 @@ enum Completions: String {
           return
         fi
         if [ "${COMP_WORDS[1]}" = help ]; then
-          COMPREPLY=($(compgen -W "\(commands.map(\.name).joined(separator: " "))" -- "$word"))
+          COMPREPLY=($(compgen -W "--all \(commands.map(\.name).joined(separator: " "))" -- "$word"))
           return
         fi
         case "$word" in
@@ -53,7 +53,8 @@ enum Completions: String {
         let value = option.value == nil ? "" : ":value:(\(option.choices.joined(separator: " ")))"
         return "'\(repeated)\(option.name)[\(summary)]\(value)'"
       }
-      if !options.isEmpty { cases += "    \(command.name)) _arguments \(options.joined(separator: " ")) '*:file:_files' ;;\n" }
+      guard !options.isEmpty, command.name != "help" else { continue }
+      cases += "    \(command.name)) _arguments \(options.joined(separator: " ")) '*:file:_files' ;;\n"
     }
     return """
       #compdef daybook
@@ -67,7 +68,7 @@ enum Completions: String {
       shift words
       (( CURRENT-- ))
       case "${words[1]}" in
-      \(cases)    help) _describe command commands ;;
+      \(cases)    help) compadd -- --all; _describe command commands ;;
           *) _files ;;
       esac
 

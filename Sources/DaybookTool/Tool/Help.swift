@@ -1,7 +1,10 @@
 /// The texts of `help`, made from what the commands say of themselves.
 enum Help {
-  /// All commands, a line each.
-  static var overview: String {
+  /// The commands that are for people, a line each.
+  static var overview: String { overview(withHidden: false) }
+
+  /// - Parameter withHidden: whether those follow that only the project's own scripts run.
+  static func overview(withHidden: Bool) -> String {
     var text = """
       daybook: look into and change Daybook databases.
 
@@ -9,10 +12,10 @@ enum Help {
 
 
       """
-    let commands = Commands.all.filter { !$0.isHidden }
-    let width = commands.map(\.name.count).max() ?? 0
-    for command in commands {
-      text += "  \(padded(command.name, to: width))  \(command.summary)\n"
+    text += list(Commands.all.filter { !$0.isHidden })
+    if withHidden {
+      text += "\nFor trials of Daybook itself; they may change or go without notice:\n\n"
+      text += list(Commands.all.filter(\.isHidden))
     }
     text += """
 
@@ -39,6 +42,11 @@ enum Help {
     }
     if !command.details.isEmpty { text += "\n\(command.details)\n" }
     return text
+  }
+
+  private static func list(_ commands: [Command]) -> String {
+    let width = commands.map(\.name.count).max() ?? 0
+    return commands.map { "  \(padded($0.name, to: width))  \($0.summary)\n" }.joined()
   }
 
   static func padded(_ text: String, to width: Int) -> String {
