@@ -20,7 +20,9 @@ let package = Package(
   targets: [
     .target(name: "DaybookEngine", swiftSettings: settings),
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
-    .target(name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
+    .target(
+      name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],
+      swiftSettings: settings),
     .target(
       name: "DaybookFuzzing", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookTool"], swiftSettings: settings),
     .target(
@@ -37,6 +39,10 @@ let package = Package(
     .testTarget(
       name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting", "DaybookFuzzing"],
       exclude: ["Fixtures"], swiftSettings: settings),
+    // Sees what applications see: it compiles only with what is public.
+    .testTarget(
+      name: "DaybookTestingTests", dependencies: ["Daybook", "DaybookTesting"], packageAccess: false,
+      swiftSettings: settings),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),
   ]

@@ -192,7 +192,7 @@ extension SimulatedDisk {
     if let latency = state.withLock({ $0.latency[call.operation] }) { SystemClock.sleep(nanoseconds: latency) }
     return try state.withLock { (state) throws(DiskFailure) in
       if state.isStopped { throw call.failure(code: ErrorNumber.inputOutput) }
-      if call.isCounted { state.callCount += 1 }
+      state.count(call)
       if state.trace != nil {
         var traced = call
         traced.number = state.callCount
@@ -213,6 +213,18 @@ extension SimulatedDisk {
         throw call.failure(code: striking.code)
       }
       return try body(&state)
+    }
+  }
+}
+
+extension SimulatedDisk.State {
+  mutating func count(_ call: SimulatedCall) {
+    if call.isCounted { callCount += 1 }
+    switch call.operation {
+    case .read: readCount += 1
+    case .write: writeCount += 1
+    case .sync, .syncDirectory: syncCount += 1
+    default: break
     }
   }
 }

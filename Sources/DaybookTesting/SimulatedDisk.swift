@@ -1,20 +1,23 @@
-/// A disk in memory that loses what was not synced, and fails when it is told to.
-///
-/// Programs see what they wrote. Beside that, the disk keeps what a power loss would leave (`SimulatedContent`), with file
-/// sizes and directory entries apart from the bytes. Calls that change something are counted, so a test can stop the disk at
-/// each of them in turn, or be called at each of them, and examine what a crash there would leave (`crashed`, `killed`).
-///
-///     let disk = SimulatedDisk(seed: 8812)
-///     disk.stop(atCall: 17)
-///     … run something until it throws …
-///     let after = disk.crashed(seed: 8812, policy: .random)
-///     … open `after` and check the promises …
-///
-/// Always true: the same seed, the same calls and the same faults give the same disk on every machine. All calls may come from
-/// any thread; with several threads, the system decides the order of calls.
 import DaybookEngine
 
-package final class SimulatedDisk: Disk {
+/// A disk in memory that forgets what was not synced, and fails when it is told to: for tests of code that keeps its data
+/// in a database.
+///
+///     let disk = SimulatedDisk()
+///     let book = try Database.open(at: "/notes.daybook", on: disk)
+///     try book.write { transaction in try transaction.save(Record(type: "Note", id: Record.ID("first"))) }
+///
+///     let after = disk.afterPowerLoss(seed: 1)
+///     let again = try Database.open(at: "/notes.daybook", on: after)
+///     … what was acknowledged is there …
+///
+/// Programs see what they wrote; what a power loss would leave is kept beside it, file sizes and directory entries apart from
+/// the bytes. A disk begins empty. It has no links and no working directory, each path is the whole name of a file, and
+/// directories need not be made. Files of assets lie on it, too.
+///
+/// Always true: the same seed, the same calls and the same faults give the same disk on every machine. All members may be used
+/// from any thread; of several threads the system decides which call is which number.
+public final class SimulatedDisk: Disk, Sendable {
   package let seed: UInt64
   package let sectorByteCount: Int
   package let maximumFileByteCount: Int
@@ -45,6 +48,11 @@ package final class SimulatedDisk: Disk {
     var ignoresSyncs = false
     var latency: [DiskFailure.Operation: UInt64] = [:]
     var callCount = 0
+    var readCount = 0
+    var writeCount = 0
+    var syncCount = 0
+    /// Numbers that make databases on this disk different from each other.
+    var identities: SeededGenerator
     var stop: (call: Int, tearsWrite: Bool)?
     var isStopped = false
     var faults: [ArmedFault] = []
@@ -54,16 +62,20 @@ package final class SimulatedDisk: Disk {
 
   let state: Locked<State>
 
+  /// A disk without any file, without faults and without a limit.
+  ///
+  /// Takes address space for each file, and memory for what is written.
   /// - Parameters:
-  ///   - sectorByteCount: what the disk writes as a whole or not; a power of two from 8 on.
-  ///   - maximumFileByteCount: address space for each file; a write beyond it finds the disk full.
-  package init(seed: UInt64, sectorByteCount: Int = 512, maximumFileByteCount: Int = 64 << 20) {
+  ///   - seed: decides what faults leave behind, and the identities of databases that are made on the disk.
+  ///   - sectorByteCount: what the disk writes as a whole or not, in bytes; a power of two from 8 on.
+  ///   - maximumFileByteCount: address space for each file, in bytes; a write beyond it finds the disk full.
+  public init(seed: UInt64 = 1, sectorByteCount: Int = 512, maximumFileByteCount: Int = 64 << 20) {
     precondition(sectorByteCount >= 8 && sectorByteCount.nonzeroBitCount == 1, "sectors are powers of two")
     self.seed = seed
     self.sectorByteCount = sectorByteCount
     let unit = max(sectorByteCount, 1 << 16)
     self.maximumFileByteCount = max(unit, (maximumFileByteCount + unit - 1) / unit * unit)
-    state = Locked(State(generator: SeededGenerator(seed: seed)))
+    state = Locked(State(generator: SeededGenerator(seed: seed), identities: SeededGenerator(seed: ~seed)))
   }
 
   // MARK: The seam
@@ -242,10 +254,12 @@ package final class SimulatedDisk: Disk {
   // MARK: For tests
 
   /// The names of all files, in order.
-  package var paths: [String] { state.withLock { $0.names.keys.sorted() } }
+  public var paths: [String] { state.withLock { $0.names.keys.sorted() } }
 
-  /// What a file contains, as programs see it; nil when there is none.
-  package func bytes(of path: String) -> [UInt8]? {
+  /// What a file contains now, synced or not; nil when there is none. For a look at it with other tools: written to a real file,
+  /// `daybook check` says what is wrong with it.
+  /// - Complexity: copies the file.
+  public func bytes(of path: String) -> [UInt8]? {
     state.withLock { state in
       guard let content = state.names[path] else { return nil }
       // Safe: the lock keeps the size from changing.
@@ -263,8 +277,10 @@ package final class SimulatedDisk: Disk {
     }
   }
 
-  /// Puts a file in place, durable in all respects. Not counted as a call.
-  package func install(_ bytes: [UInt8], at path: String) {
+  /// Puts a file in place of what has the name, durable in all respects: a database of an older version of an application, for
+  /// instance. Counts as no call and fails for no fault. No database has that file open.
+  /// - Parameter bytes: at most as many as a file may have on this disk.
+  public func install(_ bytes: [UInt8], at path: String) {
     precondition(bytes.count <= maximumFileByteCount, "the file fits the disk")
     state.withLock { state in
       state.inodeCount += 1
@@ -393,6 +409,6 @@ extension SimulatedDisk.State {
   /// How many bytes more fit; nil when the disk has no limit.
   var freeByteCount: Int? {
     guard let capacityByteCount else { return nil }
-    return max(0, capacityByteCount - names.values.reduce(0) { $0 + $1.byteCount })
+    return max(0, capacityByteCount - usedByteCount)
   }
 }
