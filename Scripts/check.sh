@@ -18,6 +18,7 @@
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
 #     address   every test under the address sanitizer, in .build/address; about 7 minutes, not part of `all`
 #     demo      daybook demo
+#     examples  the packages of Examples, which use Daybook as an application does; in .build/examples, some minutes at first
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
 #     crash     simulated crashes: all of single operations, most of two, DAYBOOK_CRASHES (200,000) random ones,
 #               DAYBOOK_TAILS (200,000) damaged ends of logs, DAYBOOK_PROCESSES (100,000) points and crashes of several processes,
@@ -68,7 +69,7 @@ release_tool() {
 }
 
 build() { swift build --build-tests && swift build -c release; }
-format() { swift format lint --strict --recursive Package.swift Sources Tests Fuzz/Package.swift Fuzz/Sources; }
+format() { swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
 layers() { Scripts/layers.sh; }
 darwin() { Scripts/darwin.sh; }
 model() {
@@ -82,6 +83,12 @@ buffered() {
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold.
 address() { ASAN_OPTIONS=detect_leaks=0 tests --sanitize address --scratch-path .build/address; }
+examples() {
+  local package
+  for package in Examples/*/; do
+    tests --package-path "$package" --scratch-path "$PWD/.build/examples/$(basename "$package")" || return 1
+  done
+}
 demo() { swift run -c release daybook demo; }
 smoke() { release_tool && Scripts/smoke.sh "$tool"; }
 fuzz() { Fuzz/run.sh all "${DAYBOOK_FUZZ_SECONDS:-15}"; }
@@ -111,7 +118,7 @@ toyindex() {
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format layers demo smoke)
-[ "${parts[*]}" = all ] && parts=(format layers darwin test buffered demo smoke guard crash kill fuzz model thread)
+[ "${parts[*]}" = all ] && parts=(format layers darwin test buffered examples demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -125,6 +132,7 @@ for part in "${parts[@]}"; do
     address) step "address sanitizer" address ;;
     thread) step "thread sanitizer" thread ;;
     demo) step "demo" demo ;;
+    examples) step "examples" examples ;;
     smoke) step "smoke" smoke ;;
     crash) step "simulated crashes" crashes ;;
     kill) step "kill -9, ${DAYBOOK_KILL_ROUNDS:-10} rounds" kills ;;
@@ -135,7 +143,7 @@ for part in "${parts[@]}"; do
     mutants) step "mutants" mutants ;;
     toyindex) step "a tree more" toyindex ;;
     *)
-      sed -n '2,33s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,35s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac
