@@ -219,7 +219,7 @@ private struct RecordChecker {
     if trees.byName.count + trees.tombstones.count != trees.changeJournal.count {
       report.add(
         "zone \(name): \(trees.byName.count) records and \(trees.tombstones.count) tombstones, "
-          + "but \(trees.changeJournal.count) in the changeJournal")
+          + "but \(trees.changeJournal.count) in the change journal")
     }
     let recordName = ByteBuffer(capacity: 256)
     let key = ByteBuffer(capacity: ChangeKey.byteCount)
@@ -236,7 +236,7 @@ private struct RecordChecker {
       ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
       let changeJournal = try view.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) }
       if changeJournal?.place != entry.place || changeJournal?.isDeleted != false {
-        report.add("zone \(name): a record is not in the changeJournal where its entry says", at: entry.place.offset)
+        report.add("zone \(name): a record is not in the change journal where its entry says", at: entry.place.offset)
       }
       try checkBody(entry, zoneKey, recordName.view, name, &contributions, &report)
       isValid = try cursor.next()
@@ -323,7 +323,7 @@ private struct RecordChecker {
         }
         if depth == .deep { try checkLinks(behind: changeJournal.place, recordName.view, zoneKey, name, &report) }
       } else {
-        report.add("zone \(name): a tombstone is not in the changeJournal where its entry says")
+        report.add("zone \(name): a tombstone is not in the change journal where its entry says")
       }
       if try view.reader.value(recordName.view, in: trees.byName) != nil {
         report.add("zone \(name): a record lives and is deleted at once")

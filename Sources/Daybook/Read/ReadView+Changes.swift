@@ -7,7 +7,7 @@ import DaybookEngine
 
 /// The change feeds: what came after a token, each record once in its present state.
 ///
-/// A token names a place in the changeJournal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
+/// A token names a place in the change journal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
 /// (last sequence, the highest ordinal). It also names the lineage that the last commit belonged to, so that a copy which
 /// went its own way is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
 ///
@@ -204,7 +204,7 @@ extension ReadView {
 
   private static let largestBatch = 64
 
-  /// Reads records into one allocation. Returns the first place that holds one of another zone: the changeJournal knows no names,
+  /// Reads records into one allocation. Returns the first place that holds one of another zone: the change journal knows no names,
   /// so the zone is what can be compared.
   private func appendRecords(
     at places: [Place], byteCount: Int, of zone: Zone.ID, _ isDefault: Bool, desiredKeys: [String]?,
@@ -240,7 +240,7 @@ extension ReadView {
     } catch { throw failure(error) }
   }
 
-  /// How many entries of a zone's changeJournal come after a token.
+  /// How many entries of a zone's change journal come after a token.
   func changeCount(in id: Zone.ID, since token: ChangeToken?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Int {
     if let token, try isNotSeenYet(token, zone: id, known: known()) { return 0 }
     let zone = try existingZone(id)
@@ -317,7 +317,7 @@ extension ReadView {
       place = entry.place
       sequence = entry.sequence
     } else {
-      // A deleted record's history starts at its tombstone, which the changeJournal knows.
+      // A deleted record's history starts at its tombstone, which the change journal knows.
       let position = try mapped { () throws(PageFault) in
         try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
           guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }

@@ -5,7 +5,7 @@ import DaybookEngine
 /// What may be gathered are saves and deletes of records between two operations that change a zone as a whole. Such an
 /// operation changes entries of its own record and nothing else, so records may be taken in any order as long as each has its
 /// own versions in the order of the log. What stands in other orders than names is put right when a zone's names are through: the
-/// changeJournal (each record's last entry, in the order of the log), what bodies contribute to other trees (tree by tree, by its own keys),
+/// change journal (each record's last entry, in the order of the log), what bodies contribute to other trees (tree by tree, by its own keys),
 /// and the zone's last change. Metadata, lineages and the schema have trees of their own and are applied at once.
 final class GatheredRecords {
   /// What a body contributes: found while its bytes are at hand, because later they may cost a read each.
@@ -16,7 +16,7 @@ final class GatheredRecords {
     let entries: Range<Int>
   }
 
-  /// An entry of the changeJournal that leaves it.
+  /// An entry of the change journal that leaves it.
   struct Former {
     let sequence: UInt64
     let ordinal: UInt32
@@ -39,7 +39,7 @@ final class GatheredRecords {
   @safe @exclusivity(unchecked) var stampedSequence: UInt64 = 0
   // Of the zone that is being applied.
   @safe @exclusivity(unchecked) var formers: [Former] = []
-  /// By position: it is what its record has in the changeJournal at the end.
+  /// By position: it is what its record has in the change journal at the end.
   @safe @exclusivity(unchecked) var isLast: [Bool] = []
 
   /// Sorts what is there, and makes room for what is found out about it.
@@ -48,7 +48,7 @@ final class GatheredRecords {
     isLast = [Bool](repeating: false, count: run.count)
   }
 
-  /// What a record may need here: in the changeJournal, and a mark.
+  /// What a record may need here: in the change journal, and a mark.
   private static let byteCountPerRecord = MemoryLayout<Former>.stride + 1
 
   func removeAll(keepingCapacity: Bool = false) {

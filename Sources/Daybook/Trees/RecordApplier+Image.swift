@@ -5,11 +5,11 @@ import DaybookEngine
 ///
 ///     imageZone ─► stamps for n ─► n × (record | tombstone | lineage) ─► stamps …
 ///
-/// Names come in order, sequences do not. So changeJournal entries are gathered, sorted, and put into their tree when the zone
+/// Names come in order, sequences do not. So change journal entries are gathered, sorted, and put into their tree when the zone
 /// ends: ascending inserts fill pages and touch each once. Gathered in runs, so that ten million entries take their 24 bytes
 /// each, and not as much again while an array grows and is sorted; and put a part at a time, so that pages can be written in between.
 final class ImageApplier {
-  /// One changeJournal entry to be.
+  /// One change journal entry to be.
   fileprivate struct Entry {
     var sequence: UInt64
     var offset: UInt64
@@ -85,7 +85,7 @@ final class ImageApplier {
         byteCount: entry.place.byteCount | (isDeleted ? Entry.deleted : 0)))
   }
 
-  /// Puts what was gathered into the zone's changeJournal, in order: all of it, or as much as may come before pages are written;
+  /// Puts what was gathered into the zone's change journal, in order: all of it, or as much as may come before pages are written;
   /// true when some is left.
   @discardableResult
   func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
@@ -178,7 +178,7 @@ final class ImageApplier {
 
   init() {
     guard let memory = unsafe RawMemory.reserveZeroed(byteCount: EntryRun.byteCount) else {
-      preconditionFailure("the system has no memory left for a run of changeJournal entries")
+      preconditionFailure("the system has no memory left for a run of change journal entries")
     }
     // Safe: room for `runCount` entries, which are plain numbers.
     unsafe base = memory.bindMemory(to: Entry.self, capacity: ImageApplier.runCount)

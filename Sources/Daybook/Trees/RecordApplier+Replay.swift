@@ -69,7 +69,7 @@ extension RecordApplier {
 
   /// What the operations of one record come to.
   ///
-  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for what bodies contribute, and the changeJournal.
+  /// Its entry by name is put once. Everything else is done as `apply` does it, version by version, but for what bodies contribute, and the change journal.
   private func applyVersions(
     _ ranks: Range<Int>, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -192,9 +192,9 @@ extension RecordApplier {
     run.removeAll(keepingCapacity: true)
   }
 
-  // MARK: changeJournal and tombstones
+  // MARK: change journal and tombstones
 
-  /// An entry of the changeJournal that was there before the run has to go.
+  /// An entry of the change journal that was there before the run has to go.
   private func leaveJournal(_ sequence: UInt64, _ ordinal: UInt32, isTombstone: Bool) throws(LogFault) {
     let first = gathered.run.operation(0)
     // An entry from before the run that names one of its operations was never written by us.

@@ -9,8 +9,8 @@ import DaybookEngine
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
-/// Always true after `flush`: by name, by type and changeJournal hold the same records, the changeJournal once each; a deleted
-/// record has an entry in the changeJournal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
+/// Always true after `flush`: by name, by type and change journal hold the same records, the change journal once each; a deleted
+/// record has an entry in the change journal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
 /// contribute (`ZoneTree`). The version before is read again only when it contributes something, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
   // Belongs to the holder of the turn.
@@ -80,7 +80,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try flushZone(changes)
   }
 
-  /// A part of the changeJournal of an image's zone.
+  /// A part of the change journal of an image's zone.
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
     try image.putJournal(changes, self, all: false)
   }
@@ -134,7 +134,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     let payload = Operation.payload(operation)
     let kind = Operation.kind(operation)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
-    // The image is over: what comes next expects its changeJournal.
+    // The image is over: what comes next expects its change journal.
     if image.hasJournal, kind != OperationKind.imageStamps { try image.putJournal(changes, self) }
     switch kind {
     case OperationKind.saveRecord:
@@ -275,7 +275,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(key.view, value.view, in: &zone.changeJournal)
   }
 
-  /// A record that was deleted comes back: its tombstone leaves the changeJournal.
+  /// A record that was deleted comes back: its tombstone leaves the change journal.
   private func forgetTombstone(
     _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -285,7 +285,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.remove(name, from: &zone.tombstones)
   }
 
-  /// Takes a tombstone out of the changeJournal.
+  /// Takes a tombstone out of the change journal.
   func removeChange(
     _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// What the tree of tombstones says of a deleted record: where its deletion stands in the changeJournal.
+/// What the tree of tombstones says of a deleted record: where its deletion stands in the change journal.
 struct TombstoneEntry {
   static let byteCount = 12
   var sequence: UInt64

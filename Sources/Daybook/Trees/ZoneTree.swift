@@ -43,7 +43,7 @@ enum ZoneTree: Int, CaseIterable {
   var name: String {
     switch self {
     case .byName: "by name"
-    case .changeJournal: "changeJournal"
+    case .changeJournal: "change journal"
     case .byType: "by type"
     case .tombstones: "tombstones"
     case .references: "by target"

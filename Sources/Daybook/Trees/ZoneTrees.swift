@@ -10,14 +10,14 @@ import DaybookEngine
 ///     root 5  schema             type, 0, key                  → u32 kinds
 ///
 ///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
-///     zone 1  changeJournal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
+///     zone 1  change journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
 ///     zone 2  by type            type, 0, record name          → (nothing)
 ///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
 ///     zone 5  assets             SHA-256, u64 size             → u64 how often live records name it
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
-/// changeJournal, at its latest sequence. The changeJournal holds the place of the body rather than the record's name: twelve bytes
+/// change journal, at its latest sequence. The change journal holds the place of the body rather than the record's name: twelve bytes
 /// instead of up to 255, and a page of changes costs no search by name.
 enum Roots {
   static let catalog = 0
@@ -99,7 +99,7 @@ struct RecordEntry {
   }
 }
 
-/// What the changeJournal says of a record: where its latest body or tombstone is.
+/// What the change journal says of a record: where its latest body or tombstone is.
 struct ChangeEntry {
   static let byteCount = 1 + Place.encodedByteCount
   var isDeleted: Bool
@@ -112,7 +112,7 @@ struct ChangeEntry {
   }
 }
 
-/// A key of the changeJournal: a commit sequence and the position of the operation in its commit.
+/// A key of the change journal: a commit sequence and the position of the operation in its commit.
 enum ChangeKey {
   static let byteCount = 12
 

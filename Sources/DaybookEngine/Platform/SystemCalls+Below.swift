@@ -165,7 +165,7 @@ extension SystemCall {
   /// Makes everything durable that was written before to the volume of an open file or directory.
   static func syncVolume(holding descriptor: Int32) throws(SystemError) {
     #if canImport(Darwin)
-      // Darwin has no call for one volume. This one writes the file system's changeJournal and then flushes the drive's cache.
+      // Darwin has no call for one volume. This one writes the file system's journal and then flushes the drive's cache.
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
       guard fsync(descriptor) == 0 else { throw .last }
     #else

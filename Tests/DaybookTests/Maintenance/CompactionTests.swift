@@ -264,7 +264,7 @@ struct CompactionTests {
     try database.close()
   }
 
-  @Test("the changeJournal of a large zone does not have to fit into memory while the image is written")
+  @Test("the change journal of a large zone does not have to fit into memory while the image is written")
   func spillsJournal() throws {
     let disk = SimulatedDisk(seed: 1)
     let first = try Self.open(disk)
@@ -292,7 +292,7 @@ struct CompactionTests {
     let database = try Self.open(disk) { $0.checkpoint.memoryByteCount = 16 * DirtyPages.byteCountPerPage }
     let changes = try database.changes(in: Self.library, since: nil, limit: 100_000)
     try database.compact()
-    // The changeJournal alone is more than a megabyte. One slab for pages, and one for each size of deltas; one more for freed pages
+    // The change journal alone is more than a megabyte. One slab for pages, and one for each size of deltas; one more for freed pages
     // that are set aside in tests.
     #expect(database.store.editor.pages.reservedByteCount <= (2 + LeafDelta.classCount) * PageSlabs.byteCount)
     let after = try database.changes(in: Self.library, since: nil, limit: 100_000)

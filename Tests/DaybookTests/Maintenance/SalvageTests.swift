@@ -141,7 +141,7 @@ struct SalvageTests {
     #expect(incompleteCount > 5)
   }
 
-  /// Which commit wrote what: from the changeJournal of a sound file.
+  /// Which commit wrote what: from the change journal of a sound file.
   private func history(of disk: SimulatedDisk) throws -> [(sequence: Int, name: String)] {
     let database = try Database.open(at: path, options: .simulated(seed: 9), disk: disk.killed())
     var result: [(Int, String)] = []

@@ -137,7 +137,7 @@ struct ForgedTreeTests {
     try database.close()
   }
 
-  @Test("a changeJournal that leads to another zone's record or tombstone is told, in every feed", arguments: [false, true])
+  @Test("a change journal that leads to another zone's record or tombstone is told, in every feed", arguments: [false, true])
   func changeJournal(isDeleted: Bool) throws {
     let (database, zones) = try Self.people()
     for (own, other) in [(zones[0], zones[1]), (zones[1], zones[2]), (zones[2], zones[0])] {
