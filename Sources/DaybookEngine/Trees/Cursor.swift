@@ -242,6 +242,8 @@ package struct Cursor {
 
   private mutating func descend(from page: Page, to child: Int) throws(PageFault) -> Page {
     let page = kept(page, as: path.count + 1)
+    // One allocation for the levels that trees of any size have, not one for each (row: kv-scan-step).
+    if path.isEmpty { path.reserveCapacity(4) }
     path.append(Step(page: page, index: child))
     reference = page.child(child)
     let next = try reader.source.page(reference, end: reader.end)
