@@ -160,7 +160,9 @@ struct ZoneTrees {
   @inline(__always)
   init?(_ value: CatalogValue) {
     let count = value.rootCount
-    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.ownerByteCount else { return nil }
+    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.ownerByteCount else {
+      return nil
+    }
     treeNumber = UInt8(truncatingIfNeeded: count)
     roots = ZoneRoots(value, count: count)
     let rest = value.ownerBytes

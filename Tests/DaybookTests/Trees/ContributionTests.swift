@@ -43,7 +43,8 @@ struct ContributionTests {
   @Test("the list of trees has a root for each, in the order of the numbers that are on disk")
   func list() {
     #expect(ZoneTree.allCases.map(\.rawValue) == Array(0..<ZoneTree.count))
-    #expect(ZoneTree.allCases.map(\.name).prefix(6) == ["by name", "change journal", "by type", "tombstones", "by target", "assets"])
+    let names = ["by name", "change journal", "by type", "tombstones", "by target", "assets"]
+    #expect(ZoneTree.allCases.map(\.name).prefix(6) == names[...])
     #expect(Array(ZoneTree.all) == ZoneTree.allCases)
     #expect(ZoneTree.leastCount == 6 && ZoneTree.count >= 6)
     var zone = ZoneTrees()

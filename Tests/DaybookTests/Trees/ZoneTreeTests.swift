@@ -21,7 +21,8 @@ struct ZoneTreeTests {
         let cell = try #require(try changes.reader.catalogValue(key, in: changes.roots[Roots.catalog]))
         let roots = (0..<rootCount).map { $0 < cell.rootCount ? cell.root($0) : .empty }
         let value = ByteBuffer()
-        _ = try changes.editor.encodeCatalogValue(roots: roots, ownerBytes: cell.ownerBytes, keyByteCount: key.count, into: value)
+        _ = try changes.editor.encodeCatalogValue(
+          roots: roots, ownerBytes: cell.ownerBytes, keyByteCount: key.count, into: value)
         try changes.put(key, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
       }
       applier.reset()
