@@ -56,7 +56,10 @@ extension SimulatedDisk {
   /// - Parameter change: which change from now on, counted from 1: see ``changeCount``.
   public func losePower(atChange change: Int = 1) {
     precondition(change >= 1, "changes are counted from 1")
-    state.withLock { $0.stop = ($0.callCount + change, tearsWrite: true) }
+    state.withLock {
+      let (call, overflows) = $0.callCount.addingReportingOverflow(change)
+      $0.stop = (overflows ? .max : call, tearsWrite: true)
+    }
   }
 
   /// Whether ``losePower(atChange:)`` has come to its change.

@@ -71,7 +71,9 @@ extension Database {
     let report: AssetCollection
     do {
       let inventory = try store.inventory()
-      if inventory.isOfAnother {
+      if inventory.isOfAnother, let root = inventory.root, !named.isEmpty, named.isSubset(of: inventory.digests) {
+        try store.takeOver(root)
+      } else if inventory.isOfAnother {
         throw DatabaseError(
           .badDatabase, "The folder of assets belongs to another database: nothing of it is removed.",
           facts: .init(path: inventory.root?.path))

@@ -56,6 +56,14 @@ extension Database {
     }
   }
 
+  /// Whether a copy would take the name of its source for a leftover of its own, and remove it: somebody may have found
+  /// NAME.unfinished and want it back under NAME.
+  private static func takes(_ source: String, for target: String, on disk: any Disk) throws(DiskFailure) -> Bool {
+    if isMutant("copy-over-source") { return false }
+    if try OutputRules.isOwnPath(source, of: target, on: disk) { return true }
+    return try OutputRules.isOwnPath(source, of: target + ".unfinished", on: disk)
+  }
+
   /// Makes a database under a temporary name, lets `fill` write into it, and renames it when it is closed and durable.
   /// After an error nothing is left; a leftover of a process that died is removed by the next copy to the same path.
   /// - Parameters:
@@ -70,11 +78,17 @@ extension Database {
     do throws(DiskFailure) {
       target = try disk.resolve(given)
       let isSameDisk = disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
-      isOwn = isSameDisk ? try OutputRules.isOwnPath(target, of: source.path, on: disk) : false
+      if isSameDisk, try OutputRules.isOwnPath(target, of: source.path, on: disk) {
+        isOwn = true
+      } else {
+        isOwn = isSameDisk ? try takes(source.path, for: target, on: disk) : false
+      }
     } catch { throw DatabaseError(error) }
     if isOwn {
       throw DatabaseError(
-        .invalidArguments, "A copy cannot have a name that belongs to the database itself.", facts: .init(path: target))
+        .invalidArguments,
+        "The copy or the database has a name that belongs to the other one: give the copy another name.",
+        facts: .init(path: target))
     }
     let temporary = target + ".unfinished"
     var options = options

@@ -25,6 +25,8 @@ package final class AssetStore: Sendable {
   package let disk: any Disk
   let random: @Sendable () -> UInt64
   let state = Locked(State(), spansDiskCalls: true)
+  /// Held while a directory is made: until it has its rights, no other thread puts anything into it.
+  private let making = Locked((), spansDiskCalls: true)
   /// Other processes may have the turn while names are held here.
   let takesTurns: Bool
   private let mark: [UInt8]?
@@ -313,6 +315,14 @@ package final class AssetStore: Sendable {
     try? AssetStore.setMark(mark, on: root)
   }
 
+  /// A collection takes over a directory that is marked as another's, where all contents are that this database has: a file that was
+  /// put back, or saved by a salvage, has another one's mark there.
+  package func takeOver(_ root: any DiskFolder) throws(DiskFailure) {
+    guard let mark else { return }
+    try requireKeeper(root)
+    try AssetStore.setMark(mark, on: root)
+  }
+
   static func setMark(_ mark: [UInt8], on root: any DiskFolder) throws(DiskFailure) {
     var attributes = try root.attributes()
     attributes.extended[markName] = mark
@@ -358,6 +368,10 @@ package final class AssetStore: Sendable {
   /// Opens a directory, and makes it if there is none, with access only for those who may read the database. `.foreign` when
   /// contents may not be put into it.
   func makeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
+    try making.withLock { (_) throws(DiskFailure) in try findOrMakeFolder(name, in: holder) }
+  }
+
+  private func findOrMakeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
     let path = holder.place(name)
     // Someone may make or remove it between the two calls.
     var attempts = 10
@@ -382,8 +396,10 @@ package final class AssetStore: Sendable {
         state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }
         return folder
       } catch {
+        // Another process may have found it at once, and have put something into it: then it is not empty, and is looked at
+        // like any that was there before. Its rights stay those of its maker alone.
         attempts -= 1
-        guard error.kind == .exists, attempts > 0 else { throw error }
+        guard error.kind == .exists || error.kind == .notRegular, attempts > 0 else { throw error }
       }
     }
   }

@@ -80,4 +80,20 @@ struct AssetThreadTests {
     #expect(try database.files() == named && database.assetLeftovers().isEmpty)
     try database.close()
   }
+
+  @Test("the first contents of a new database, taken in by several threads at once, are all taken in")
+  func firstContents() throws {
+    let folder = try TemporaryFolder()
+    for round in 0..<30 {
+      let database = try Database.withFiles(at: folder.file("a\(round)"))
+      let problems = Locked<[String]>([])
+      DispatchQueue.concurrentPerform(iterations: 4) { writer in
+        do {
+          _ = try database.prepare(Asset(data: AssetBench.content(writer)))
+        } catch { problems.withLock { $0.append("\(error)") } }
+      }
+      #expect(problems.withLock { $0 } == [])
+      try database.close()
+    }
+  }
 }

@@ -48,4 +48,44 @@ struct OwnNameTests {
     #expect(try copy.record(Record.ID("one")) != nil)
     try copy.close()
   }
+
+  @Test(
+    "a database with a name that a copy would clear away is not lost by a copy to the name before it",
+    arguments: [".unfinished", ".unfinished.new", ".unfinished.compacted", ".new", ".compacted", ".discarded-1"])
+  func sourceOfUnfinishedName(ending: String) throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.file("b" + ending)
+    let database = try Database.withFiles(at: path)
+    try database.put("one", asset: Asset(data: AssetBench.content(1)))
+    try database.close()
+    let reader = try Database.open(at: path)
+    #expect(failure { try reader.backup(to: folder.file("b")) }?.code == .invalidArguments)
+    try reader.close()
+    #expect(failure { _ = try Database.salvage(from: path, to: folder.file("b")) }?.code == .invalidArguments)
+    let again = try Database.open(at: path)
+    #expect(try again.record(Record.ID("one")) != nil)
+    #expect(try again.check(.deep).isClean)
+    try again.close()
+  }
+
+  @Test("a database that a salvage saved, and that has its old name again, collects assets")
+  func salvagedCollects() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.put("kept", asset: Asset(data: AssetBench.content(1)))
+    try database.put("dropped", asset: Asset(data: AssetBench.content(2)))
+    try database.close()
+    try Database.salvage(from: path, to: folder.file("new"))
+    try FileManager.default.moveItem(atPath: path, toPath: folder.file("damaged"))
+    try FileManager.default.moveItem(atPath: folder.file("new"), toPath: path)
+    let saved = try Database.withFiles(at: path)
+    try saved.write { transaction in _ = try transaction.delete(Record.ID("dropped")) }
+    let collected = try saved.collectAssets(grace: .zero)
+    #expect(collected.removedCount == 1)
+    #expect(try saved.check(.deep).isClean)
+    try saved.close()
+  }
 }
