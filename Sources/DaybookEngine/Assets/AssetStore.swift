@@ -26,7 +26,7 @@ package final class AssetStore: Sendable {
   let random: @Sendable () -> UInt64
   let state = Locked(State(), spansDiskCalls: true)
   /// Held while a directory is made: until it has its rights, no other thread puts anything into it.
-  private let making = Locked((), spansDiskCalls: true)
+  private let making = Monitor()
   /// Other processes may have the turn while names are held here.
   let takesTurns: Bool
   private let mark: [UInt8]?
@@ -368,7 +368,7 @@ package final class AssetStore: Sendable {
   /// Opens a directory, and makes it if there is none, with access only for those who may read the database. `.foreign` when
   /// contents may not be put into it.
   func makeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
-    try making.withLock { (_) throws(DiskFailure) in try findOrMakeFolder(name, in: holder) }
+    try making.withLock { () throws(DiskFailure) in try findOrMakeFolder(name, in: holder) }
   }
 
   private func findOrMakeFolder(_ name: String, in holder: any DiskFolder) throws(DiskFailure) -> any DiskFolder {
