@@ -250,75 +250,90 @@ struct FolderTests {
     #expect(contains(.ofWriters(of: FileAttributes(mode: 0o666, owner: 1)), 4712))
   }
 
-  @Test("what is made was never wider than it is meant to be, whatever the mask")
-  func modes() throws {
-    try withFolder(.system) { disk, folder in
-      let status = inChild {
-        umask(0)
-        guard let file = try? folder.create("a", byteCount: nil, like: nil), (try? file.attributes().mode) == 0o600,
-          let wide = try? folder.create("b", byteCount: nil, like: own(0o666)),
-          (try? wide.attributes().mode) == 0o666,
-          let sub = try? folder.makeFolder("c", like: nil), (try? sub.attributes().mode) == 0o700,
-          let open = try? folder.open("d", .createNew), (try? open.attributes().mode) == 0o644
-        else { return 1 }
-        return 0
+  #if !os(iOS)
+    @Test("what is made was never wider than it is meant to be, whatever the mask")
+    func modes() async {
+      await #expect(processExitsWith: .success) {
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let status = inChild {
+            umask(0)
+            guard let file = try? folder.create("a", byteCount: nil, like: nil), (try? file.attributes().mode) == 0o600,
+              let wide = try? folder.create("b", byteCount: nil, like: tests.own(0o666)),
+              (try? wide.attributes().mode) == 0o666,
+              let sub = try? folder.makeFolder("c", like: nil), (try? sub.attributes().mode) == 0o700,
+              let open = try? folder.open("d", .createNew), (try? open.attributes().mode) == 0o644
+            else { return 1 }
+            return 0
+          }
+          #expect(status == 0)
+        }
       }
-      #expect(status == 0)
     }
-  }
+  #endif
 
-  @Test("in a folder that may be entered, not listed, names are made, renamed and made durable")
-  func enteredOnly() throws {
-    try withFolder(.system) { disk, folder in
-      let sub = try folder.makeFolder("sub", like: nil)
-      try write("one", to: sub.create("a", byteCount: nil, like: nil))
-      if geteuid() == 0 {
-        for path in [folder.path, sub.path, sub.place("a")] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
-      }
-      try #require(unsafe chmod(sub.path, 0o300) == 0)
-      let status = inChild {
-        // Root may list everything.
-        if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
-        guard let entered = try? disk.folder(holding: sub.place("a")) else { return 2 }
-        if (try? entered.entries()) != nil { return 3 }
-        guard (try? entered.open("a", .readContent)) != nil, (try? entered.rename("a", to: entered, "b")) != nil else {
-          return 4
+  #if !os(iOS)
+    @Test("in a folder that may be entered, not listed, names are made, renamed and made durable")
+    func enteredOnly() async {
+      await #expect(processExitsWith: .success) {
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let sub = try folder.makeFolder("sub", like: nil)
+          try tests.write("one", to: sub.create("a", byteCount: nil, like: nil))
+          if geteuid() == 0 {
+            for path in [folder.path, sub.path, sub.place("a")] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+          }
+          try #require(unsafe chmod(sub.path, 0o300) == 0)
+          let status = inChild {
+            // Root may list everything.
+            if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
+            guard let entered = try? disk.folder(holding: sub.place("a")) else { return 2 }
+            if (try? entered.entries()) != nil { return 3 }
+            guard (try? entered.open("a", .readContent)) != nil, (try? entered.rename("a", to: entered, "b")) != nil else {
+              return 4
+            }
+            guard (try? entered.sync(holding: "b")) != nil, (try? disk.syncDirectory(holding: sub.place("b"))) != nil else {
+              return 5
+            }
+            guard let inner = try? entered.makeFolder("c", like: nil), (try? inner.sync(holding: "x")) != nil else { return 6 }
+            // Nothing has the name: nothing was synced, and nothing says otherwise.
+            do throws(DiskFailure) { try entered.sync(holding: "a") } catch { return error.operation == .open ? 0 : 7 }
+            return 8
+          }
+          #expect(status == 0)
+          try #require(unsafe chmod(sub.path, 0o700) == 0)
         }
-        guard (try? entered.sync(holding: "b")) != nil, (try? disk.syncDirectory(holding: sub.place("b"))) != nil else {
-          return 5
-        }
-        guard let inner = try? entered.makeFolder("c", like: nil), (try? inner.sync(holding: "x")) != nil else { return 6 }
-        // Nothing has the name: nothing was synced, and nothing says otherwise.
-        do throws(DiskFailure) { try entered.sync(holding: "a") } catch { return error.operation == .open ? 0 : 7 }
-        return 8
       }
-      #expect(status == 0)
-      try #require(unsafe chmod(sub.path, 0o700) == 0)
     }
-  }
+  #endif
 
-  @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
-  func databaseInEnteredFolder() throws {
-    try withFolder(.system) { disk, folder in
-      let sub = try folder.makeFolder("sub", like: nil)
-      let path = sub.place("a")
-      try KeyValueStore(path, disk: disk, options: .small()).close()
-      if geteuid() == 0 {
-        for path in [folder.path, sub.path, path] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
-      }
-      try #require(unsafe chmod(sub.path, 0o300) == 0)
-      let status = inChild {
-        if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
-        for name in ["a", "b"] {
-          guard let store = try? KeyValueStore(sub.place(name), disk: disk, options: .small()) else { return 2 }
-          guard (try? store.write { try $0.put("key", [1]) }) != nil, (try? store.close()) != nil else { return 3 }
+  #if !os(iOS)
+    @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
+    func databaseInEnteredFolder() async {
+      await #expect(processExitsWith: .success) {
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let sub = try folder.makeFolder("sub", like: nil)
+          let path = sub.place("a")
+          try KeyValueStore(path, disk: disk, options: .small()).close()
+          if geteuid() == 0 {
+            for path in [folder.path, sub.path, path] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+          }
+          try #require(unsafe chmod(sub.path, 0o300) == 0)
+          let status = inChild {
+            if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
+            for name in ["a", "b"] {
+              guard let store = try? KeyValueStore(sub.place(name), disk: disk, options: .small()) else { return 2 }
+              guard (try? store.write { try $0.put("key", [1]) }) != nil, (try? store.close()) != nil else { return 3 }
+            }
+            return 0
+          }
+          #expect(status == 0)
+          try #require(unsafe chmod(sub.path, 0o700) == 0)
         }
-        return 0
       }
-      #expect(status == 0)
-      try #require(unsafe chmod(sub.path, 0o700) == 0)
     }
-  }
+  #endif
 
   @Test("folders of two disks have no names in common")
   func twoDisks() throws {

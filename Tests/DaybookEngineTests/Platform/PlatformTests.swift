@@ -375,43 +375,54 @@ struct DiskTests {
     }
   }
 
-  @Test("no file gets the number of standard input, output or error, where those are closed")
-  func standardDescriptors() throws {
-    try withDisk(.system) { disk, directory in
-      let status = inChild {
-        for number in Int32(0)...2 { close(number) }
-        guard let file = try? disk.open(directory + "/a", .createNew), (try? file.byteCount()) == 0 else { return 1 }
-        for number in Int32(0)...2 where fcntl(number, F_GETFD) != -1 { return 2 }
-        return (try? disk.open(directory + "/a", .readWrite)) == nil ? 3 : 0
+  #if !os(iOS)
+    @Test("no file gets the number of standard input, output or error, where those are closed")
+    func standardDescriptors() async {
+      await #expect(processExitsWith: .success) {
+        let tests = DiskTests()
+        try tests.withDisk(.system) { disk, directory in
+          let status = inChild {
+            for number in Int32(0)...2 { close(number) }
+            guard let file = try? disk.open(directory + "/a", .createNew), (try? file.byteCount()) == 0 else { return 1 }
+            for number in Int32(0)...2 where fcntl(number, F_GETFD) != -1 { return 2 }
+            return (try? disk.open(directory + "/a", .readWrite)) == nil ? 3 : 0
+          }
+          #expect(status == 0)
+        }
       }
-      #expect(status == 0)
     }
-  }
+  #endif
 
-  @Test("a child process gives back no lock of its parent's", arguments: [LockByte.writer, .readers])
-  func locksAfterFork(byte: LockByte) throws {
-    try withDisk(.system) { disk, directory in
-      let file = try disk.open(directory + "/a", .createNew)
-      #expect(try file.tryLock(byte, .exclusive))
-      let status = inChild {
-        file.unlock(byte)
-        file.close()
-        return 0
+  #if !os(iOS)
+    @Test("a child process gives back no lock of its parent's", arguments: [LockByte.writer, .readers])
+    func locksAfterFork(byte: LockByte) async {
+      await #expect(processExitsWith: .success) { [lock = byte.rawValue as Int] in
+        let byte = try #require(LockByte(rawValue: lock))
+        let tests = DiskTests()
+        try tests.withDisk(.system) { disk, directory in
+          let file = try disk.open(directory + "/a", .createNew)
+          #expect(try file.tryLock(byte, .exclusive))
+          let status = inChild {
+            file.unlock(byte)
+            file.close()
+            return 0
+          }
+          #expect(status == 0)
+          #expect(try !disk.open(directory + "/a", .readWrite).tryLock(byte, .shared))
+          // Nor does one that lives on keep a lock that its parent gives back by closing.
+          let child = forkProcess()
+          if child == 0 {
+            limitChild(seconds: 30)
+            while true { SystemClock.sleep(nanoseconds: 1_000_000_000) }
+          }
+          file.close()
+          #expect(try disk.open(directory + "/a", .readWrite).tryLock(byte, .exclusive))
+          kill(child, SIGKILL)
+          #expect(waitForChild(child) != 0)
+        }
       }
-      #expect(status == 0)
-      #expect(try !disk.open(directory + "/a", .readWrite).tryLock(byte, .shared))
-      // Nor does one that lives on keep a lock that its parent gives back by closing.
-      let child = forkProcess()
-      if child == 0 {
-        limitChild(seconds: 30)
-        while true { SystemClock.sleep(nanoseconds: 1_000_000_000) }
-      }
-      file.close()
-      #expect(try disk.open(directory + "/a", .readWrite).tryLock(byte, .exclusive))
-      kill(child, SIGKILL)
-      #expect(waitForChild(child) != 0)
     }
-  }
+  #endif
 
   @Test("of many threads that rename to one name without replacing, one succeeds", arguments: Kind.allCases)
   func renameWithoutReplacingByManyThreads(kind: Kind) throws {

@@ -6,186 +6,206 @@ import Testing
 @testable import Daybook
 
 // A child process has its parent's memory and shares its open files: it may do nothing with the databases that are open.
+//
+// Each test forks in a process of its own, in which no other test runs: a child has only the thread that forked, so a lock of the
+// runtime or of the allocator that another thread held stays locked in it.
 
-@Suite("After fork", .serialized)
-struct ForkedProcessTests {
-  private final class Box { var database: Database? }
+#if !os(iOS)
+  @Suite("After fork", .serialized)
+  struct ForkedProcessTests {
+    private final class Box { var database: Database? }
 
-  private func withDirectory(_ body: (String) throws -> Void) throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-fork-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    try body(directory)
-  }
-
-  private static let counter = try! Record.ID("counter")
-
-  private func increment(_ database: Database) throws {
-    try database.write { transaction in
-      var record = try transaction.record(Self.counter) ?? Record(type: "Counter", id: Self.counter)
-      record["n"] = (record["n"] ?? 0) + 1
-      try transaction.save(record)
+    private func withDirectory(_ body: (String) throws -> Void) throws {
+      let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-fork-\(UUID().uuidString)").path
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      try body(directory)
     }
-  }
 
-  private static func isRefused(_ error: any Error) -> Bool { (error as? DatabaseError)?.code == .closed }
+    private static let counter = try! Record.ID("counter")
 
-  enum Kind: CaseIterable { case keepsLock, takesTurns, reads }
-
-  @Test("a child opens its parent's container for itself, and the parent's is refused there")
-  func container() throws {
-    try withDirectory { directory in
-      var options = Database.Options()
-      options.lock = .perTransaction
-      options.hasBackgroundThread = false
-      let parents = try Container.open("com.example.Notes", in: directory, options: options)
-      try increment(parents.privateDatabase)
-      let status = inChild {
-        do {
-          let own = try Container.open("com.example.Notes", in: directory, options: options)
-          if own.privateDatabase === parents.privateDatabase { return 1 }
-          try increment(own.privateDatabase)
-          do {
-            try parents.close()
-            return 2
-          } catch { if !Self.isRefused(error) { return 3 } }
-          try increment(own.privateDatabase)
-          try own.close()
-          return 0
-        } catch { return 4 }
+    private func increment(_ database: Database) throws {
+      try database.write { transaction in
+        var record = try transaction.record(Self.counter) ?? Record(type: "Counter", id: Self.counter)
+        record["n"] = (record["n"] ?? 0) + 1
+        try transaction.save(record)
       }
-      #expect(status == 0, "the step \(status >> 8)")
-      try increment(parents.privateDatabase)
-      #expect(try parents.privateDatabase.record(Self.counter)?["n"] == 4)
-      try parents.close()
     }
-  }
 
-  @Test("in a child every call is refused, and the parent's locks and log stay as they are", arguments: Kind.allCases)
-  func everyDoor(kind: Kind) throws {
-    try withDirectory { directory in
-      let path = directory + "/a.daybook"
-      try increment(Database.open(at: path))
-      var options = Database.Options()
-      options.isReadOnly = kind == .reads
-      options.lock = kind == .takesTurns ? .perTransaction : .whileOpen
-      options.access = .mapped
-      // The parent's own would go on writing zeros and notes while the child is looked at.
-      options.hasBackgroundThread = false
-      let box = Box()
-      let database = try Database.open(at: path, options: options)
-      if kind != .reads { try increment(database) }
-      try database.refresh()
-      let snapshot = try database.snapshot()
-      let asset = Asset(data: Data(repeating: 1, count: 100_000))
-      let doors: [(Database) throws -> Void] = [
-        { try $0.suspend() }, { try $0.resume() }, { try $0.refresh() }, { try $0.compact() }, { try $0.sync() },
-        { try self.increment($0) }, { _ = try $0.record(Self.counter) }, { _ = try $0.snapshot() },
-        { _ in _ = try snapshot.record(Self.counter) }, { try $0.backup(to: directory + "/copy") },
-        { _ = try $0.check() }, { _ = try $0.statistics() }, { _ = try $0.collectAssets() }, { _ = try $0.prepare(asset) },
-        { try $0.close() },
-      ]
-      let bytes = try Data(contentsOf: URL(filePath: path)).count
-      let status = inChild {
-        for (number, door) in doors.enumerated() {
-          do {
-            try door(database)
-            return Int32(number + 1)
-          } catch {
-            // What a reader never does may be refused for that.
-            let isReaders = kind == .reads && (error as? DatabaseError)?.code == .readOnly
-            if !Self.isRefused(error), !isReaders { return Int32(number + 101) }
+    private static func isRefused(_ error: any Error) -> Bool { (error as? DatabaseError)?.code == .closed }
+
+    enum Kind: CaseIterable, Codable { case keepsLock, takesTurns, reads }
+
+    @Test("a child opens its parent's container for itself, and the parent's is refused there")
+    func container() async {
+      await #expect(processExitsWith: .success) {
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          var options = Database.Options()
+          options.lock = .perTransaction
+          options.hasBackgroundThread = false
+          let parents = try Container.open("com.example.Notes", in: directory, options: options)
+          try tests.increment(parents.privateDatabase)
+          let status = inChild {
+            do {
+              let own = try Container.open("com.example.Notes", in: directory, options: options)
+              if own.privateDatabase === parents.privateDatabase { return 1 }
+              try tests.increment(own.privateDatabase)
+              do {
+                try parents.close()
+                return 2
+              } catch { if !Self.isRefused(error) { return 3 } }
+              try tests.increment(own.privateDatabase)
+              try own.close()
+              return 0
+            } catch { return 4 }
           }
+          #expect(status == 0, "the step \(status >> 8)")
+          try tests.increment(parents.privateDatabase)
+          #expect(try parents.privateDatabase.record(Self.counter)?["n"] == 4)
+          try parents.close()
         }
-        return 0
       }
-      #expect(status == 0, "the door \(status >> 8)")
-      #expect(try Data(contentsOf: URL(filePath: path)).count == bytes)
-      let probe = try SystemDisk().open(path, .readWrite)
-      if kind == .keepsLock { #expect(try !probe.tryLock(.writer, .exclusive)) }
-      if kind == .reads { #expect(try !probe.tryLock(.readers, .exclusive)) }
-      probe.close()
-      if kind != .reads { try increment(database) }
-      #expect(try database.record(Self.counter)?["n"] == (kind == .reads ? 1 : 3))
-      #expect(try snapshot.record(Self.counter)?["n"] == (kind == .reads ? 1 : 2))
-      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["a.daybook"])
-      #expect(try database.check(.deep).isClean)
-      try database.close()
-      _ = box
     }
-  }
 
-  @Test("a database that goes away in a child leaves its parent's alone")
-  func goesAway() throws {
-    try withDirectory { directory in
-      let path = directory + "/a.daybook"
-      let box = Box()
-      box.database = try Database.open(at: path)
-      try increment(#require(box.database))
-      let status = inChild {
-        box.database = nil
-        return 0
-      }
-      #expect(status == 0)
-      let database = try #require(box.database)
-      let probe = try SystemDisk().open(path, .readWrite)
-      #expect(try !probe.tryLock(.writer, .exclusive))
-      probe.close()
-      try increment(database)
-      try database.close()
-      let reopened = try Database.open(at: path)
-      #expect(try reopened.record(Self.counter)?["n"] == 2 && reopened.lastRecovery.wasClosed)
-      try reopened.close()
-    }
-  }
-
-  @Test("a transaction that forks commits once, in the parent")
-  func withinTransaction() throws {
-    try withDirectory { directory in
-      let database = try Database.open(at: directory + "/a.daybook")
-      try increment(database)
-      var child: Int32 = -1
-      do {
-        try database.write { transaction in
-          try transaction.setMetadata(Data([1]), forKey: "forked")
-          child = forkProcess()
-          if child == 0 { limitChild(seconds: 30) }
+    @Test("in a child every call is refused, and the parent's locks and log stay as they are", arguments: Kind.allCases)
+    func everyDoor(kind: Kind) async {
+      await #expect(processExitsWith: .success) { [kind = kind as Kind] in
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          let path = directory + "/a.daybook"
+          try tests.increment(Database.open(at: path))
+          var options = Database.Options()
+          options.isReadOnly = kind == .reads
+          options.lock = kind == .takesTurns ? .perTransaction : .whileOpen
+          options.access = .mapped
+          // The parent's own would go on writing zeros and notes while the child is looked at.
+          options.hasBackgroundThread = false
+          let box = Box()
+          let database = try Database.open(at: path, options: options)
+          if kind != .reads { try tests.increment(database) }
+          try database.refresh()
+          let snapshot = try database.snapshot()
+          let asset = Asset(data: Data(repeating: 1, count: 100_000))
+          let doors: [(Database) throws -> Void] = [
+            { try $0.suspend() }, { try $0.resume() }, { try $0.refresh() }, { try $0.compact() }, { try $0.sync() },
+            { try tests.increment($0) }, { _ = try $0.record(Self.counter) }, { _ = try $0.snapshot() },
+            { _ in _ = try snapshot.record(Self.counter) }, { try $0.backup(to: directory + "/copy") },
+            { _ = try $0.check() }, { _ = try $0.statistics() }, { _ = try $0.collectAssets() }, { _ = try $0.prepare(asset) },
+            { try $0.close() },
+          ]
+          let bytes = try Data(contentsOf: URL(filePath: path)).count
+          let status = inChild {
+            for (number, door) in doors.enumerated() {
+              do {
+                try door(database)
+                return Int32(number + 1)
+              } catch {
+                // What a reader never does may be refused for that.
+                let isReaders = kind == .reads && (error as? DatabaseError)?.code == .readOnly
+                if !Self.isRefused(error), !isReaders { return Int32(number + 101) }
+              }
+            }
+            return 0
+          }
+          #expect(status == 0, "the door \(status >> 8)")
+          #expect(try Data(contentsOf: URL(filePath: path)).count == bytes)
+          let probe = try SystemDisk().open(path, .readWrite)
+          if kind == .keepsLock { #expect(try !probe.tryLock(.writer, .exclusive)) }
+          if kind == .reads { #expect(try !probe.tryLock(.readers, .exclusive)) }
+          probe.close()
+          if kind != .reads { try tests.increment(database) }
+          #expect(try database.record(Self.counter)?["n"] == (kind == .reads ? 1 : 3))
+          #expect(try snapshot.record(Self.counter)?["n"] == (kind == .reads ? 1 : 2))
+          #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["a.daybook"])
+          #expect(try database.check(.deep).isClean)
+          try database.close()
+          _ = box
         }
-        if child == 0 { exitChild(1) }
-      } catch {
-        if child == 0 { exitChild(Self.isRefused(error) ? 0 : 2) }
-        throw error
       }
-      #expect(waitForChild(child) == 0)
-      try increment(database)
-      #expect(database.store.lastSequence == 3)
-      #expect(try database.metadata(forKey: "forked") == Data([1]))
-      #expect(try database.check(.deep).isClean)
-      try database.close()
     }
-  }
 
-  @Test("a child opens the file for itself, as any other process does")
-  func opensItself() throws {
-    try withDirectory { directory in
-      let path = directory + "/a.daybook"
-      var options = Database.Options()
-      options.lock = .perTransaction
-      options.hasBackgroundThread = false
-      let database = try Database.open(at: path, options: options)
-      try increment(database)
-      let status = inChild {
-        do {
-          let own = try Database.open(at: path, options: options)
-          try self.increment(own)
-          try own.close()
-          return 0
-        } catch { return 1 }
+    @Test("a database that goes away in a child leaves its parent's alone")
+    func goesAway() async {
+      await #expect(processExitsWith: .success) {
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          let path = directory + "/a.daybook"
+          let box = Box()
+          box.database = try Database.open(at: path)
+          try tests.increment(#require(box.database))
+          let status = inChild {
+            box.database = nil
+            return 0
+          }
+          #expect(status == 0)
+          let database = try #require(box.database)
+          let probe = try SystemDisk().open(path, .readWrite)
+          #expect(try !probe.tryLock(.writer, .exclusive))
+          probe.close()
+          try tests.increment(database)
+          try database.close()
+          let reopened = try Database.open(at: path)
+          #expect(try reopened.record(Self.counter)?["n"] == 2 && reopened.lastRecovery.wasClosed)
+          try reopened.close()
+        }
       }
-      #expect(status == 0)
-      try increment(database)
-      #expect(try database.record(Self.counter)?["n"] == 3)
-      try database.close()
+    }
+
+    @Test("a transaction that forks commits once, in the parent")
+    func withinTransaction() async {
+      await #expect(processExitsWith: .success) {
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          let database = try Database.open(at: directory + "/a.daybook")
+          try tests.increment(database)
+          var child: Int32 = -1
+          do {
+            try database.write { transaction in
+              try transaction.setMetadata(Data([1]), forKey: "forked")
+              child = forkProcess()
+              if child == 0 { limitChild(seconds: 30) }
+            }
+            if child == 0 { exitChild(1) }
+          } catch {
+            if child == 0 { exitChild(Self.isRefused(error) ? 0 : 2) }
+            throw error
+          }
+          #expect(waitForChild(child) == 0)
+          try tests.increment(database)
+          #expect(database.store.lastSequence == 3)
+          #expect(try database.metadata(forKey: "forked") == Data([1]))
+          #expect(try database.check(.deep).isClean)
+          try database.close()
+        }
+      }
+    }
+
+    @Test("a child opens the file for itself, as any other process does")
+    func opensItself() async {
+      await #expect(processExitsWith: .success) {
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          let path = directory + "/a.daybook"
+          var options = Database.Options()
+          options.lock = .perTransaction
+          options.hasBackgroundThread = false
+          let database = try Database.open(at: path, options: options)
+          try tests.increment(database)
+          let status = inChild {
+            do {
+              let own = try Database.open(at: path, options: options)
+              try tests.increment(own)
+              try own.close()
+              return 0
+            } catch { return 1 }
+          }
+          #expect(status == 0)
+          try tests.increment(database)
+          #expect(try database.record(Self.counter)?["n"] == 3)
+          try database.close()
+        }
+      }
     }
   }
-}
+#endif
