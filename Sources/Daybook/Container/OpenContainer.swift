@@ -32,7 +32,7 @@ package final class OpenContainer: @unchecked Sendable {
   private let options: Database.Options
   private let disk: any Disk
   /// The account's file and its status change together.
-  private let accountTurn = Locked(())
+  private let accountTurn = Monitor()
 
   // Guarded by the monitor of the registry.
   private var databases: [DatabaseScope: Weak] = [:]
@@ -155,7 +155,7 @@ package final class OpenContainer: @unchecked Sendable {
   func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) {
     let path = ContainerName.accountPath(id, in: directory)
     if options.isReadOnly { throw DatabaseError(.readOnly, facts: .init(path: path)) }
-    try accountTurn.withLock { _ throws(DatabaseError) in
+    try accountTurn.withLock { () throws(DatabaseError) in
       try ContainerAccount(container: id, userRecordName: userRecordName, status: status)
         .write(path, replaces: true, disk: disk)
       account.change(to: status)
@@ -164,7 +164,7 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   func refreshAccountStatus() throws(DatabaseError) -> AccountStatus {
-    try accountTurn.withLock { _ throws(DatabaseError) in
+    try accountTurn.withLock { () throws(DatabaseError) in
       if let known = try ContainerAccount.read(ContainerName.accountPath(id, in: directory), disk: disk) {
         account.change(to: known.status)
       }
