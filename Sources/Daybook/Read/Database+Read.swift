@@ -62,3 +62,26 @@ private final class PageState: Sendable {
   func next() -> Step? { state.withLock { $0.isDrained ? nil : Step(value: $0.token) } }
   func advance(_ page: ZoneChanges) { state.withLock { $0 = (page.token, !page.moreComing) } }
 }
+
+extension Database: RecordReader {
+  /// The record with this ID; nil when there is none.
+  /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
+  public func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
+    try reading { (view) throws(DatabaseError) in try view.record(id) }
+  }
+
+  /// Pins the newest version. For the reads of ``RecordReader`` alone.
+  @inline(__always)
+  public func beginReading() throws(DatabaseError) -> ReadView {
+    do throws(StoreError) {
+      let (store, pin) = try stores.beginRead()
+      return ReadView(database: self, store: store, source: .pin(pin))
+    } catch { throw DatabaseError(error, path: path) }
+  }
+
+  /// Lets go of it.
+  @inline(__always)
+  public func endReading(_ view: ReadView) {
+    if case .pin(let pin) = view.source { view.store.endRead(pin) }
+  }
+}

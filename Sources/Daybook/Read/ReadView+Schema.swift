@@ -50,10 +50,3 @@ extension ReadView {
     }
   }
 }
-
-extension Transaction {
-  /// Adds the types, fields and kinds of a schema to the database's, also where it is locked.
-  /// - Throws: `invalidArguments` for names that are not valid, a key that would be both encrypted and plain, and in
-  ///   ``Dialect/cloudKit`` a second kind of a field.
-  public func declare(_ schema: Schema) throws(DatabaseError) { try context.declare(schema) }
-}

@@ -20,3 +20,23 @@ public struct Snapshot: ~Copyable, Sendable {
   /// The last commit that the snapshot holds.
   public var sequence: UInt64 { pin.sequence }
 }
+
+extension Snapshot: RecordReader {
+  /// The record with this ID, as it was; nil when there was none.
+  /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
+  public func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
+    try reading { (view) throws(DatabaseError) in try view.record(id) }
+  }
+
+  /// Keeps the version while it is read. For the reads of ``RecordReader`` alone.
+  @inline(__always)
+  public func beginReading() throws(DatabaseError) -> ReadView {
+    do throws(StoreError) {
+      return ReadView(database: database, store: store, source: .pin(try store.resume(pin)))
+    } catch { throw DatabaseError(error, path: database.path) }
+  }
+
+  /// From here on it may be revoked.
+  @inline(__always)
+  public func endReading(_ view: ReadView) { store.endRead(through: pin) }
+}

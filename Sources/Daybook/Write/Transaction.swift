@@ -66,6 +66,13 @@ public struct Transaction {
     try context.setMetadata(value, forKey: key)
   }
 
+  // MARK: schema
+
+  /// Adds the types, fields and kinds of a schema to the database's, also where it is locked.
+  /// - Throws: `invalidArguments` for names that are not valid, a key that would be both encrypted and plain, and in
+  ///   ``Dialect/cloudKit`` a second kind of a field.
+  public func declare(_ schema: Schema) throws(DatabaseError) { try context.declare(schema) }
+
   // MARK: savepoints
 
   /// Runs a part of the transaction that can go back by itself: when `body` throws, what it did is undone, and the error
@@ -78,4 +85,24 @@ public struct Transaction {
   public func forgetDeletions(through sequence: UInt64) throws(DatabaseError) {
     try context.raiseHorizon(sequence)
   }
+}
+
+extension Transaction: RecordReader {
+  /// The record with this ID, as this transaction has it; nil when there is none.
+  /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
+  public func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
+    try context.requireOpen()
+    return try context.view.record(id)
+  }
+
+  /// The database as this transaction has it. For the reads of ``RecordReader`` alone.
+  @inline(__always)
+  public func beginReading() throws(DatabaseError) -> ReadView {
+    try context.requireOpen()
+    return context.view
+  }
+
+  /// There is nothing to give back.
+  @inline(__always)
+  public func endReading(_ view: ReadView) {}
 }

@@ -1,0 +1,27 @@
+/// How records lie in the engine's trees. Written down in FORMAT.md §6.
+///
+///     root 0  catalog            zone key                      → roots of the zone's trees, state of the zone
+///     root 1  zones by sequence  u64 sequence, zone key        → (nothing)
+///     root 2  metadata           key of the application        → place of the operation that set it
+///     root 3  lineages           u64 first sequence            → u64 lineage
+///     root 4  settings           "horizon"                     → u64 sequence
+///     root 5  schema             type, 0, key                  → u32 kinds
+///
+///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
+///     zone 1  change journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
+///     zone 2  by type            type, 0, record name          → (nothing)
+///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
+///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
+///     zone 5  assets             SHA-256, u64 size             → u64 how often live records name it
+///
+/// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
+/// change journal, at its latest sequence. The change journal holds the place of the body rather than the record's name: twelve bytes
+/// instead of up to 255, and a page of changes costs no search by name.
+enum Roots {
+  static let catalog = 0
+  static let zonesBySequence = 1
+  static let metadata = 2
+  static let lineages = 3
+  static let settings = 4
+  static let schema = 5
+}

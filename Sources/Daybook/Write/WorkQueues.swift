@@ -1,0 +1,117 @@
+import DaybookEngine
+import Dispatch
+import Synchronization
+
+/// Where `async` reads and transactions run, so that no caller's thread waits.
+///
+/// Transactions wait for their turn on one queue and for their sync on another. However many there are, they hold two
+/// threads; the next one writes while the last one syncs; and reads never stand behind them. (On one concurrent queue
+/// fifty waiting writers kept every read waiting for seconds, because the pool adds threads slowly.) Nor do reads stand behind
+/// contents that are taken in, which may take minutes: a few of these at a time, on threads of another pool.
+final class WorkQueues: Sendable {
+  static let ingestWidth = 4
+  private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
+  private let turns = DispatchQueue(label: "daybook.turns")
+  private let syncs = DispatchQueue(label: "daybook.syncs")
+  private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
+  private let ingestLine = Locked(IngestLine())
+
+  /// One content, or one record's, in the line.
+  private final class Ingest: Sendable {
+    let isCancelled = Atomic<Bool>(false)
+    /// Called once, with whether it was cancelled before its time came.
+    let work: @Sendable (_ isCancelled: Bool) -> Void
+
+    init(_ work: @escaping @Sendable (_ isCancelled: Bool) -> Void) { self.work = work }
+  }
+
+  private struct IngestLine {
+    var runningCount = 0
+    /// What is taken leaves at once: it holds the database, and the contents that are to be taken in.
+    var waiting: [Ingest] = []
+  }
+
+  func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      reads.async { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
+  /// Takes contents in. A task that is cancelled while it stands in line leaves it, with `CancellationError`.
+  func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    let own = Locked<Ingest?>(nil)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let ingest = Ingest { isCancelled in
+          continuation.resume(
+            with: Result {
+              if isCancelled { throw CancellationError() }
+              return try body()
+            })
+        }
+        own.withLock { $0 = ingest }
+        if Task.isCancelled { ingest.isCancelled.store(true, ordering: .sequentiallyConsistent) }
+        start(ingest)
+      }
+    } onCancel: {
+      if let ingest = own.withLock({ $0 }) { cancel(ingest) }
+    }
+  }
+
+  private func start(_ ingest: Ingest) {
+    let (isCancelled, needsThread) = ingestLine.withLock { line in
+      // Whoever cancels later finds it in the line.
+      if ingest.isCancelled.load(ordering: .sequentiallyConsistent) { return (true, false) }
+      line.waiting.append(ingest)
+      guard line.runningCount < WorkQueues.ingestWidth else { return (false, false) }
+      line.runningCount += 1
+      return (false, true)
+    }
+    if isCancelled { return ingest.work(true) }
+    guard needsThread else { return }
+    ingests.async { [self] in
+      while let ingest = nextIngest() { ingest.work(false) }
+    }
+  }
+
+  private func nextIngest() -> Ingest? {
+    ingestLine.withLock { line in
+      if line.waiting.isEmpty {
+        line.runningCount -= 1
+        return nil
+      }
+      return line.waiting.removeFirst()
+    }
+  }
+
+  private func cancel(_ ingest: Ingest) {
+    ingest.isCancelled.store(true, ordering: .sequentiallyConsistent)
+    let hasWaited = ingestLine.withLock { line in
+      guard let index = line.waiting.firstIndex(where: { $0 === ingest }) else { return false }
+      line.waiting.remove(at: index)
+      return true
+    }
+    if hasWaited { ingest.work(true) }
+  }
+
+  /// `turn` does the transaction and says what to wait for; its result is told when `wait` has returned.
+  func write<R: Sendable>(
+    turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: WriteTicket),
+    wait: @escaping @Sendable (WriteTicket) throws -> Void
+  ) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      turns.async { [syncs] in
+        do {
+          let (result, ticket) = try turn()
+          syncs.async {
+            continuation.resume(
+              with: Result {
+                try wait(ticket)
+                return try result.get()
+              })
+          }
+        } catch { continuation.resume(throwing: error) }
+      }
+    }
+  }
+}

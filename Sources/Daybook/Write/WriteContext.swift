@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// One write transaction: what `Transaction` hands its calls to.
+///
+/// Always true: the first operation of a commit is its commit info, and the first commit of an open draws a lineage; both
+/// are written just before the first operation that changes anything.
+final class WriteContext {
+  let database: Database
+  let store: StoreTransaction
+  let origin: Origin?
+  /// The database as this transaction has it.
+  let view: ReadView
+  let date: Date
+  @safe @exclusivity(unchecked) private(set) var hasStarted = false
+  /// How many operations `start` wrote.
+  private var preambleCount: UInt32 = 0
+  private(set) var lineage: UInt64
+  /// Where this transaction's change tags begin.
+  @safe @exclusivity(unchecked) var tagBase: UInt64?
+  /// The transaction's closure has returned: nothing may be done through it any more.
+  @safe @exclusivity(unchecked) var isEnded = false
+  /// What it has changed, for those who watch; nil where nobody does.
+  @safe @exclusivity(unchecked) var recorder: ChangeRecorder?
+  /// What has to be asked of references before the commit.
+  @safe @exclusivity(unchecked) var pending = PendingReferences()
+  /// The schema has grown: shapes that are remembered may go back with the transaction.
+  @safe @exclusivity(unchecked) var hasDeclared = false
+  /// Zones may be made and deleted where the application may not.
+  @safe @exclusivity(unchecked) var mayShapeZones = false
+  /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
+  @safe @exclusivity(unchecked) var checksReferences = true
+  let drawsLineage: Bool
+  /// What keeps the contents that this transaction names from going before it has ended.
+  @safe @exclusivity(unchecked) var holds: [AssetHold] = []
+  @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
+  /// Contents of other databases that were taken over before the turn, with the records that name them.
+  @safe @exclusivity(unchecked) var preparedHolds: [AssetDigest: AssetHold] = [:]
+  /// Records were replaced or deleted, or may yet go back, whose assets nobody may name any more after it.
+  @safe @exclusivity(unchecked) var mayDropAssets = false
+
+  init(_ database: Database, _ store: StoreTransaction, origin: Origin?) {
+    self.database = database
+    self.store = store
+    self.origin = origin
+    view = ReadView(database: database, store: store.store, source: .transaction(store, store.store.records))
+    let now = database.options.now()
+    // A date that is no number could not be read back. Dates only decorate, so any other will do.
+    date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
+    let known = database.writer.lineage
+    lineage = known.sequence < store.sequence ? known.value : 0
+    drawsLineage = lineage == 0
+    recorder = database.hub.recorder()
+  }
+
+  var applier: RecordApplier { store.store.records }
+
+  /// Throws when the closure has returned: the store's transaction is somebody else's by then.
+  @inline(__always)
+  func requireOpen() throws(DatabaseError) {
+    if isEnded { throw DatabaseError(.invalidArguments, "A transaction ends with its closure.") }
+  }
+
+  var limits: Limits { database.options.limits }
+
+  func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
+
+  /// Writes commit info and lineage before the first change.
+  func start() throws(DatabaseError) {
+    if hasStarted { return }
+    hasStarted = true
+    var operation = store.beginOperation()
+    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    if let origin { store.payload.append(utf8: origin.rawValue) }
+    try end(operation, OperationKind.commitInfo)
+    preambleCount = store.ordinal
+    guard drawsLineage, !isMutant("forget-lineage") else { return }
+    // Zero stands for "no commit yet".
+    lineage = database.options.random() | 1
+    operation = store.beginOperation()
+    store.payload.append(uint64: lineage)
+    try end(operation, OperationKind.lineage)
+    preambleCount = store.ordinal
+  }
+
+  /// Whether there is anything to commit: a save that was refused may have left the preamble alone. A transaction that
+  /// failed has to say so.
+  var hasChanges: Bool { hasStarted && (store.ordinal > preambleCount || store.failure != nil) }
+
+  @discardableResult
+  func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
+    if OperationKind.addsData(kind) { store.declareAddition() }
+    do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
+  }
+
+  // MARK: savepoints
+
+  func savepoint<R>(_ body: () throws -> R) throws -> R {
+    try requireOpen()
+    let savepoint: StoreTransaction.Savepoint
+    do { savepoint = try store.savepoint() } catch { throw failure(error) }
+    let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
+    do { return try body() } catch {
+      do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
+      if let mark = before.recorded { recorder?.rollBack(to: mark) }
+      hasStarted = before.hasStarted
+      pending.rollBack(to: before.pending)
+      resetShapes()
+      pending.unfinished = before.unfinished
+      throw error
+    }
+  }
+}
+
+extension WriteContext {
+  /// A savepoint around work of the database's own: when it throws, nothing of it is left.
+  func undoing<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    do { return try savepoint { try body() } } catch let error as DatabaseError {
+      throw error
+    } catch { throw DatabaseError(.internalError, cause: error) }
+  }
+
+  /// The transaction goes back, or a part of it.
+  func resetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
+}
