@@ -157,8 +157,8 @@ struct HostileDataTests {
     try database.write { transaction in
       let context = transaction.context
       try context.start()
-      let operation = context.store.beginOperation()
-      context.store.payload.append(bytes)
+      let operation = context.changes.beginOperation()
+      context.changes.payload.append(bytes)
       try context.end(operation, OperationKind.saveRecord)
     }
     try database.close()

@@ -183,7 +183,7 @@ extension Database {
   // MARK: by itself
 
   /// Something may have become nobody's: a collection is due when the grace time is over.
-  func noteDroppedAssets() {
+  func scheduleAssetCollection() {
     guard options.hasBackgroundThread else { return }
     library.collectionIsDue(inSeconds: max(0, options.assetGrace.components.seconds))
   }
@@ -199,7 +199,7 @@ extension Database {
         if !library.mayCollect { library.collectionIsDue(inSeconds: 0) }
         return
       }
-      if report.waitingCount > 0 { noteDroppedAssets() }
+      if report.waitingCount > 0 { scheduleAssetCollection() }
     }
   }
 }

@@ -20,7 +20,7 @@ extension Database {
     switch try ingest(asset, limit: limits.assetByteCount) {
     case .inline(let asset): return asset
     case .held(let hold):
-      noteDroppedAssets()
+      scheduleAssetCollection()
       return Asset(digest: hold.digest.bytes, byteCount: hold.byteCount, source: .held(hold))
     }
   }

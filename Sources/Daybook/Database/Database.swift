@@ -31,7 +31,7 @@ public final class Database: Sendable {
   package var store: Store {
     @inline(__always) get { stores.store }
   }
-  let writer: Writer
+  let writerState: WriterState
   let hub: CommitHub
   let library: AssetLibrary
   let services: RecordServices
@@ -78,10 +78,10 @@ public final class Database: Sendable {
     do { path = made == nil ? try disk.resolve(given) : given } catch { throw DatabaseError(error) }
     let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
-    let writer = Writer(options: options)
+    let writerState = WriterState(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
     storeOptions.onOthers = { commits in
-      writer.follow(commits)
+      writerState.follow(commits)
       hub.pass(commits)
     }
     let due = CompactionSignal()
@@ -98,8 +98,8 @@ public final class Database: Sendable {
         } else {
           try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
         }
-      writer.openSequence = store.lastSequence
-      let database = Database(path: path, options: options, store: store, due: due, hub: hub, writer: writer, disk: disk)
+      writerState.openSequence = store.lastSequence
+      let database = Database(path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
       if born != nil { database.library.store.takeOverRoot() }
       return database
     } catch { throw DatabaseError(error, path: path) }
@@ -118,7 +118,7 @@ public final class Database: Sendable {
   }
 
   private init(
-    path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, writer: Writer,
+    path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, writerState: WriterState,
     disk: any Disk
   ) {
     self.path = path
@@ -133,7 +133,7 @@ public final class Database: Sendable {
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
-    self.writer = writer
+    self.writerState = writerState
     // Given back by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
     library.store.takeRights { [stores] () throws(DiskFailure) in try stores.fileAttributes() }
     compactor =
@@ -144,7 +144,7 @@ public final class Database: Sendable {
       }
     // What an earlier open has left behind is looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
-      noteDroppedAssets()
+      scheduleAssetCollection()
     }
   }
 

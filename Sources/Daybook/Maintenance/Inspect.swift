@@ -134,7 +134,7 @@ extension ReadView {
   }
 
   private func forEachValue(in root: TreeRoot, _ body: (ByteView) -> Void) throws(DatabaseError) {
-    try mapped { () throws(PageFault) in
+    try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root)
       var isValid = try cursor.first()
       while isValid {

@@ -9,11 +9,8 @@ extension String {
 }
 
 extension Zone.ID {
-  /// The key of the default zone in the catalog.
   var isDefault: Bool { self == .default }
-}
 
-extension Zone.ID {
   /// The zone's key in the catalog, made on the stack.
   @inline(__always)
   func withKeyView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {

@@ -16,7 +16,7 @@ extension ReadView {
     for zone in try zones() {
       guard let trees = try self.zone(zone.id), trees.assets.count > 0 else { continue }
       let key = ByteBuffer(capacity: AssetTree.Entry.keyByteCount)
-      try mapped { () throws(PageFault) in
+      try asDatabaseError { () throws(PageFault) in
         var cursor = reader.cursor(in: trees.assets)
         var isValid = try cursor.first()
         while isValid {

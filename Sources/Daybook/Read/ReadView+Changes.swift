@@ -49,7 +49,7 @@ extension ReadView {
   func lineage(of sequence: UInt64) throws(DatabaseError) -> UInt64 {
     let key = ByteBuffer(capacity: 16)
     key.append(uint64: (sequence &+ 1).byteSwapped)
-    return try mapped { () throws(PageFault) in
+    return try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root(.lineages))
       guard try cursor.seek(before: key.view) else { return 0 }
       return cursor.value.count == 8 ? cursor.value.uint64(at: 0) : 0
@@ -58,7 +58,7 @@ extension ReadView {
 
   /// Changes at or below this sequence may have been forgotten.
   func horizon() throws(DatabaseError) -> UInt64 {
-    try mapped { () throws(PageFault) in
+    try asDatabaseError { () throws(PageFault) in
       try "horizon".withKeyView { (key) throws(PageFault) in
         let value = try reader.value(key, in: root(.settings))
         return value.map { $0.count == 8 ? $0.uint64(at: 0) : 0 } ?? 0
@@ -84,7 +84,7 @@ extension ReadView {
 
   /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
   private func hasEnded(_ lineage: UInt64) throws(DatabaseError) -> Bool {
-    try mapped { () throws(PageFault) in
+    try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root(.lineages))
       var isValid = try cursor.first()
       var isFound = false
@@ -158,7 +158,7 @@ extension ReadView {
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
     result.saved.reserveCapacity(min(limit, Int(clamping: zone.changeJournal.count), 1024))
     var cursor = reader.cursor(in: zone.changeJournal)
-    var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
+    var isValid = try asDatabaseError { () throws(PageFault) in try cursor.seek(key.view) }
     var remaining = logEnd
     let isDefault = id.isDefault
     var places: [Place] = []
@@ -193,7 +193,7 @@ extension ReadView {
           places.append(entry.place)
           byteCount += RecordBodyBatch.room(for: entry.place)
         }
-        isValid = try mapped { () throws(PageFault) in try cursor.next() }
+        isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
       }
       let stray = try appendRecords(
         at: places, byteCount: byteCount, of: id, isDefault, desiredKeys: desiredKeys, to: &result.saved)
@@ -249,7 +249,7 @@ extension ReadView {
     let key = ByteBuffer(capacity: 16)
     ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     return Int(
-      clamping: try mapped { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal) })
+      clamping: try asDatabaseError { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal) })
   }
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
@@ -275,7 +275,7 @@ extension ReadView {
     key.append(uint64: start.byteSwapped)
     let catalog = try catalog()
     var cursor = reader.cursor(in: root(.zonesBySequence))
-    var isValid = try mapped { () throws(PageFault) in try cursor.seek(key.view) }
+    var isValid = try asDatabaseError { () throws(PageFault) in try cursor.seek(key.view) }
     var lastSequence = start
     while isValid {
       cursor.key(into: key)
@@ -291,7 +291,7 @@ extension ReadView {
       }
       lastSequence = sequence
       if !id.isDefault {
-        let value = try mapped { () throws(PageFault) in
+        let value = try asDatabaseError { () throws(PageFault) in
           try reader.catalogValue(key.view.dropFirst(8), in: catalog)
         }
         guard let value else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
@@ -303,7 +303,7 @@ extension ReadView {
           result.changed.append(id)
         }
       }
-      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+      isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
     }
     return result
   }
@@ -318,7 +318,7 @@ extension ReadView {
       sequence = entry.sequence
     } else {
       // A deleted record's history starts at its tombstone, which the change journal knows.
-      let position = try mapped { () throws(PageFault) in
+      let position = try asDatabaseError { () throws(PageFault) in
         try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
           guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
           return (value.uint64(at: 0), value.uint32(at: 8))
@@ -327,7 +327,7 @@ extension ReadView {
       guard let position else { return [] }
       let key = ByteBuffer(capacity: 16)
       ChangeKey.set(key, sequence: position.0, ordinal: position.1)
-      let found = try mapped { () throws(PageFault) in
+      let found = try asDatabaseError { () throws(PageFault) in
         try reader.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }
       guard let found else { return [] }

@@ -78,7 +78,7 @@ extension ReadView {
     if zone.references.count == 0 { return false }
     let key = ByteBuffer(capacity: 512)
     let reader = reader
-    return try mapped { () throws(PageFault) in
+    return try asDatabaseError { () throws(PageFault) in
       key.append(utf8: target)
       key.append(0)
       let prefixCount = key.count
@@ -99,7 +99,7 @@ extension ReadView {
     var upper = prefix
     upper[upper.count - 1] += 1
     let reader = reader
-    return try mapped { () throws(PageFault) in
+    return try asDatabaseError { () throws(PageFault) in
       try prefix.withView { (low) throws(PageFault) in
         try upper.withView { (high) throws(PageFault) in
           Int(clamping: try reader.count(from: low, to: high, in: zone.references))
@@ -117,7 +117,7 @@ extension ReadView {
     let reader = reader
     let key = ByteBuffer(capacity: 512)
     var known: [UInt8] = []
-    try mapped { () throws(PageFault) in
+    try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: zone.references)
       var isValid = try cursor.first()
       while isValid, found.count < limit {

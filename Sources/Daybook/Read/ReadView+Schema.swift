@@ -5,7 +5,7 @@ extension ReadView {
   func schema() throws(DatabaseError) -> Schema {
     var schema = Schema()
     let key = ByteBuffer(capacity: 512)
-    try mapped { () throws(PageFault) in
+    try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root(.schema))
       var isValid = try cursor.first()
       while isValid {
@@ -36,7 +36,7 @@ extension ReadView {
     let key = ByteBuffer(capacity: 512)
     let reader = reader
     let root = root(.schema)
-    let kinds = try mapped { () throws(PageFault) in
+    let kinds = try asDatabaseError { () throws(PageFault) in
       try type.withKeyView { (type) throws(PageFault) in
         try field.withKeyView { (field) throws(PageFault) in
           try SchemaTree.kinds(of: field, type: type, reader, root, key)

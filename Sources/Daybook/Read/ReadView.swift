@@ -69,7 +69,7 @@ public struct ReadView {
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: path) }
 
-  func mapped<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
+  func asDatabaseError<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
     do { return try body() } catch { throw failure(StoreError(error)) }
   }
 
@@ -110,7 +110,7 @@ public struct ReadView {
   /// Why a zone is not there: a user who deleted it in the system's settings does not want it back.
   func missingZone(_ id: Zone.ID) throws(DatabaseError) -> DatabaseError {
     let catalog = try catalog()
-    let reason = try mapped { () throws(PageFault) in
+    let reason = try asDatabaseError { () throws(PageFault) in
       try id.withKeyView { (key) throws(PageFault) in
         try reader.catalogValue(key, in: catalog).flatMap { ZoneTrees($0)?.deletionReason }
       }
@@ -255,7 +255,7 @@ public struct ReadView {
     if let type { prefix = Array(type.utf8) + [0] }
     let start = prefix + (name.map { Array($0.utf8) + [0] } ?? [])
     var cursor = reader.cursor(in: root)
-    var isValid = try mapped { () throws(PageFault) in
+    var isValid = try asDatabaseError { () throws(PageFault) in
       try start.withView { (view) throws(PageFault) in try cursor.seek(view) }
     }
     let key = ByteBuffer(capacity: 256)
@@ -267,7 +267,7 @@ public struct ReadView {
       if type != nil {
         guard key.count > prefix.count, prefix.withView({ UTF8Order.equal($0, key.view.prefix(prefix.count)) })
         else { return }
-        place = try mapped { () throws(PageFault) in
+        place = try asDatabaseError { () throws(PageFault) in
           try reader.value(key.view.dropFirst(prefix.count), in: zone.byName).flatMap { RecordEntry($0)?.place }
         }
       } else {
@@ -287,7 +287,7 @@ public struct ReadView {
         throw misplaced(place, id, UTF8Order.string(key.view.dropFirst(prefix.count), isValid: false))
       }
       if try !visit(Record(body: body)) { return }
-      isValid = try mapped { () throws(PageFault) in try cursor.next() }
+      isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
     }
   }
 
@@ -323,7 +323,7 @@ public struct ReadView {
   func count(ofType type: String, in zone: ZoneTrees) throws(DatabaseError) -> UInt64 {
     let lower = Array(type.utf8) + [0]
     let upper = Array(type.utf8) + [1]
-    return try mapped { () throws(PageFault) in
+    return try asDatabaseError { () throws(PageFault) in
       try lower.withView { (low) throws(PageFault) in
         try upper.withView { (high) throws(PageFault) in
           try reader.count(from: low, to: high, in: zone.byType)
@@ -335,7 +335,7 @@ public struct ReadView {
   // MARK: metadata of the application
 
   func metadata(forKey key: String) throws(DatabaseError) -> Data? {
-    let place = try mapped { () throws(PageFault) in
+    let place = try asDatabaseError { () throws(PageFault) in
       try key.withKeyView { (key) throws(PageFault) -> Place? in
         guard let value = try reader.value(key, in: root(.metadata)) else { return nil }
         guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }

@@ -239,7 +239,7 @@ extension RecordApplier {
     if entry.contributes {
       try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
     }
-    count(Int(entry.place.byteCount), in: &zone, changes)
+    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     image.append(entry, isDeleted: false, zone: identity.zoneKey)
     setOpenZone(zone)
   }
@@ -251,7 +251,7 @@ extension RecordApplier {
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     try putTombstone(identity.name, entry, in: &zone, changes)
-    count(Int(entry.place.byteCount), in: &zone, changes)
+    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     image.append(entry, isDeleted: true, zone: identity.zoneKey)
     setOpenZone(zone)
   }

@@ -86,20 +86,20 @@ extension RecordApplier {
       let position = run.position(atRank: rank)
       let operation = run.operation(position)
       if let stored {
-        count(-Int(stored.place.byteCount), in: &zone, changes)
-        if !isGathered { try leaveJournal(stored.sequence, stored.ordinal, isTombstone: false) }
+        addLiveBytes(-Int(stored.place.byteCount), to: &zone, changes)
+        if !isGathered { try gatherFormer(stored.sequence, stored.ordinal, isTombstone: false) }
       }
-      count(Int(operation.byteCount), in: &zone, changes)
+      addLiveBytes(Int(operation.byteCount), to: &zone, changes)
       if operation.kind == OperationKind.saveRecord {
         let contents = gathered.contents(of: operation)
         let contributes = zone.takes(contents?.trees ?? ZoneTreeSet())
         if stored == nil {
           if let place = tombstone {
-            count(-Int(place.byteCount), in: &zone, changes)
+            addLiveBytes(-Int(place.byteCount), to: &zone, changes)
             try changes.remove(name, from: &zone.tombstones)
             tombstone = nil
           } else if zone.tombstones.count > 0 {
-            try leaveTombstones(name, &zone, changes)
+            try removeFormerTombstone(name, &zone, changes)
           }
           try putIdentity(type: run.rest(position), name: name, in: &zone, changes)
         }
@@ -195,7 +195,7 @@ extension RecordApplier {
   // MARK: change journal and tombstones
 
   /// An entry of the change journal that was there before the run has to go.
-  private func leaveJournal(_ sequence: UInt64, _ ordinal: UInt32, isTombstone: Bool) throws(LogFault) {
+  private func gatherFormer(_ sequence: UInt64, _ ordinal: UInt32, isTombstone: Bool) throws(LogFault) {
     let first = gathered.run.operation(0)
     // An entry from before the run that names one of its operations was never written by us.
     guard (sequence, ordinal) < (first.sequence, first.ordinal) else { throw .inconsistent }
@@ -203,13 +203,13 @@ extension RecordApplier {
   }
 
   /// A record that had been deleted before the run comes back.
-  private func leaveTombstones(
+  private func removeFormerTombstone(
     _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     old.truncate(to: 0)
     guard try changes.remove(name, from: &zone.tombstones, old: old) else { return }
     guard let tombstone = TombstoneEntry(old.view) else { throw .inconsistent }
-    try leaveJournal(tombstone.sequence, tombstone.ordinal, isTombstone: true)
+    try gatherFormer(tombstone.sequence, tombstone.ordinal, isTombstone: true)
   }
 
   /// Takes out what records had before the run, then puts what they have now; both ascending.

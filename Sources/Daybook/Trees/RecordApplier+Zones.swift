@@ -48,16 +48,16 @@ extension RecordApplier {
         try open(view, changes)
         guard let zone = openZone else { return }
         if zone.isDeleted {
-          if zone.lastSequence <= horizon { try forgetZone(view, zone, changes) }
+          if zone.lastSequence <= horizon { try removeZone(view, zone, changes) }
         } else if zone.tombstones.count > 0 {
-          try forgetTombstones(through: horizon, changes)
+          try removeTombstones(through: horizon, changes)
         }
       }
     }
     try flush(changes)
   }
 
-  private func forgetTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
+  private func removeTombstones(through horizon: UInt64, _ changes: StoreTransaction) throws(LogFault) {
     guard var zone = openZone else { return }
     for (name, sequence, ordinal) in try tombstones(of: zone, through: horizon, changes) {
       try removeChange(sequence, ordinal, &zone, changes)
@@ -100,7 +100,7 @@ extension RecordApplier {
     return keys
   }
 
-  private func forgetZone(_ zoneKey: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
+  private func removeZone(_ zoneKey: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) {
     setZoneSequenceKey(zone.lastSequence)
     try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
     try changes.remove(zoneKey, from: &changes.roots[Roots.catalog])

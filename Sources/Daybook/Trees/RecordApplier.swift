@@ -20,7 +20,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let key = ByteBuffer(capacity: 512)
   let value = ByteBuffer(capacity: 256)
   let old = ByteBuffer(capacity: 64)
-  private let rest = ByteBuffer(capacity: 64)
+  private let ownerBytes = ByteBuffer(capacity: 64)
   let image = ImageApplier()
   let gathered = GatheredRecords()
   /// What the version contributes that is being applied, and what the one before did.
@@ -93,7 +93,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   private func flushZone(_ changes: StoreTransaction) throws(LogFault) {
     guard isOpenZoneChanged, let openZone else { return }
-    let hasInlineTrees = try openZone.encode(into: value, rest: rest, keyByteCount: openKey.count, changes)
+    let hasInlineTrees = try openZone.encode(into: value, ownerBytes: ownerBytes, keyByteCount: openKey.count, changes)
     try changes.put(openKey.view, value.view, in: &changes.roots[Roots.catalog], asCatalog: true)
     isOpenZoneChanged = false
     if hasInlineTrees { self.openZone = nil }
@@ -185,7 +185,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   /// The zone that is open names other bodies now.
   @inline(__always)
-  func count(_ byteCount: Int, in zone: inout ZoneTrees, _ changes: StoreTransaction) {
+  func addLiveBytes(_ byteCount: Int, to zone: inout ZoneTrees, _ changes: StoreTransaction) {
     zone.liveByteCount &+= byteCount
     changes.addLiveBytes(byteCount)
   }
@@ -204,20 +204,20 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
     var entry = entry
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
-    count(Int(entry.place.byteCount), in: &zone, changes)
+    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
     if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
-      count(-Int(oldEntry.place.byteCount), in: &zone, changes)
+      addLiveBytes(-Int(oldEntry.place.byteCount), to: &zone, changes)
       if entry.contributes || oldEntry.contributes {
         try changeContributions(of: identity.name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
       }
       ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
       try changes.remove(key.view, from: &zone.changeJournal)
     } else {
-      if zone.tombstones.count > 0 { try forgetTombstone(identity.name, &zone, changes) }
+      if zone.tombstones.count > 0 { try removeTombstone(identity.name, &zone, changes) }
       try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
       if entry.contributes {
         try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
@@ -236,7 +236,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let old = try changes.value(identity.name, in: zone.byName), let oldEntry = RecordEntry(old) else {
       throw .inconsistent
     }
-    count(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), in: &zone, changes)
+    addLiveBytes(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), to: &zone, changes)
     ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
     try changes.remove(key.view, from: &zone.changeJournal)
     if oldEntry.contributes { try changeContributions(of: identity.name, from: oldEntry, to: nil, &zone, changes) }
@@ -276,7 +276,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   /// A record that was deleted comes back: its tombstone leaves the change journal.
-  private func forgetTombstone(
+  private func removeTombstone(
     _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     guard let value = try changes.value(name, in: zone.tombstones) else { return }
@@ -293,6 +293,6 @@ final class RecordApplier: Applier, @unchecked Sendable {
     old.truncate(to: 0)
     try changes.remove(key.view, from: &zone.changeJournal, old: old)
     guard let entry = ChangeEntry(old.view), entry.isDeleted else { throw .inconsistent }
-    count(-Int(entry.place.byteCount), in: &zone, changes)
+    addLiveBytes(-Int(entry.place.byteCount), to: &zone, changes)
   }
 }

@@ -38,13 +38,13 @@ struct ZoneTrees {
     }
     treeNumber = UInt8(truncatingIfNeeded: count)
     roots = ZoneRoots(value, count: count)
-    let rest = value.ownerBytes
-    epoch = rest.uint64(at: 0)
-    capabilities = rest.uint32(at: 8)
-    isDeleted = rest[12] != 0
-    deletionReason = rest[13]
-    lastSequence = rest.uint64(at: 16)
-    liveByteCount = Int(clamping: min(rest.uint64(at: 24), ZoneTrees.maximumLiveByteCount))
+    let ownerBytes = value.ownerBytes
+    epoch = ownerBytes.uint64(at: 0)
+    capabilities = ownerBytes.uint32(at: 8)
+    isDeleted = ownerBytes[12] != 0
+    deletionReason = ownerBytes[13]
+    lastSequence = ownerBytes.uint64(at: 16)
+    liveByteCount = Int(clamping: min(ownerBytes.uint64(at: 24), ZoneTrees.maximumLiveByteCount))
   }
 
   /// What is wrong with a cell that is none of a zone.
@@ -104,19 +104,19 @@ struct ZoneTrees {
   /// Writes the cell, with the trees that are small enough inside it.
   /// - Returns: whether there are any; then the zone has to be read again.
   func encode(
-    into buffer: ByteBuffer, rest: ByteBuffer, keyByteCount: Int, _ changes: StoreTransaction
+    into buffer: ByteBuffer, ownerBytes: ByteBuffer, keyByteCount: Int, _ changes: StoreTransaction
   ) throws(LogFault) -> Bool {
-    rest.truncate(to: 0)
-    rest.append(uint64: epoch)
-    rest.append(uint32: capabilities)
-    rest.append(isDeleted ? 1 : 0)
-    rest.append(deletionReason)
-    rest.append(uint16: 0)
-    rest.append(uint64: lastSequence)
-    rest.append(uint64: UInt64(max(0, liveByteCount)))
+    ownerBytes.truncate(to: 0)
+    ownerBytes.append(uint64: epoch)
+    ownerBytes.append(uint32: capabilities)
+    ownerBytes.append(isDeleted ? 1 : 0)
+    ownerBytes.append(deletionReason)
+    ownerBytes.append(uint16: 0)
+    ownerBytes.append(uint64: lastSequence)
+    ownerBytes.append(uint64: UInt64(max(0, liveByteCount)))
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: roots.first(treeCount), ownerBytes: rest.view, keyByteCount: keyByteCount,
+        roots: roots.first(treeCount), ownerBytes: ownerBytes.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

@@ -55,7 +55,7 @@ extension Database {
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
     do throws(LogFault) {
-      if writer.mustAdopt { try writer.adopt(transaction) }
+      if writerState.mustChooseLineage { try writerState.chooseLineage(transaction) }
     } catch {
       try WriteTicket(store: store, ticket: store.abort(transaction)).wait(path)
       throw DatabaseError(.log(error), path: path)
@@ -69,7 +69,7 @@ extension Database {
     } catch {
       context.isEnded = true
       context.resetShapes()
-      if context.mayDropAssets { noteDroppedAssets() }
+      if context.mayDropAssets { scheduleAssetCollection() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     context.isEnded = true
@@ -77,21 +77,21 @@ extension Database {
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {
       context.resetShapes()
-      if context.mayDropAssets { noteDroppedAssets() }
+      if context.mayDropAssets { scheduleAssetCollection() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
     return (.success(value), WriteTicket(store: store, ticket: try commit(context, store)))
   }
 
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
-    if context.mayDropAssets { noteDroppedAssets() }
-    guard context.hasChanges else { return store.abort(context.store) }
+    if context.mayDropAssets { scheduleAssetCollection() }
+    guard context.hasChanges else { return store.abort(context.changes) }
     do {
-      return try store.commit(context.store) {
+      return try store.commit(context.changes) {
         // Before the turn is given back, so that notices stand in the order of commits, and none of a commit that failed: the
         // next one has its sequence.
-        hub.enqueue(context.store.sequence, context.origin, context.recorder)
-        if context.drawsLineage { writer.lineage = (context.lineage, context.store.sequence) }
+        hub.enqueue(context.changes.sequence, context.origin, context.recorder)
+        if context.drawsLineage { writerState.lineage = (context.lineage, context.changes.sequence) }
       }
     } catch {
       context.resetShapes()

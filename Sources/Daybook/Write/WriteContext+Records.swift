@@ -38,8 +38,8 @@ extension WriteContext {
 
     try start()
     var stamp = RecordBodyEncoder.Stamp(
-      tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: database.writer.userID,
-      deviceID: database.writer.deviceID)
+      tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: database.writerState.userID,
+      deviceID: database.writerState.deviceID)
     if let entry {
       stamp.previousOffset = entry.place.offset
       stamp.previousByteCount = entry.place.byteCount
@@ -50,7 +50,7 @@ extension WriteContext {
     var (operation, saved) = try encode(record, onto: server, policy, stamp)
     if let role = database.options.role {
       do throws(DatabaseError) { try requireSavable(saved, role) } catch {
-        store.cancelOperation(operation)
+        changes.cancelOperation(operation)
         throw error
       }
     }
@@ -59,7 +59,7 @@ extension WriteContext {
     } else {
       // What is new is declared before the save, so the save moves behind the declaration. When the save is refused after
       // all, nothing has been learned from it.
-      store.cancelOperation(operation)
+      changes.cancelOperation(operation)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
         (operation, saved) = try encode(record, onto: server, policy, stamp)
@@ -76,8 +76,8 @@ extension WriteContext {
     _ operation: Int, _ saved: Record, of record: Record, over server: RecordBody?, in zone: ZoneTrees
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      do throws(DatabaseError) { try noteReferences(of: saved, over: server, in: zone) } catch {
-        store.cancelOperation(operation)
+      do throws(DatabaseError) { try queueReferenceChecks(of: saved, over: server, in: zone) } catch {
+        changes.cancelOperation(operation)
         throw error
       }
     }
@@ -89,7 +89,7 @@ extension WriteContext {
           try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
         }
       } catch {
-        store.cancelOperation(operation)
+        changes.cancelOperation(operation)
         throw error.adding { facts in
           facts.zone = saved.id.zone
           facts.name = saved.id.name
@@ -103,32 +103,32 @@ extension WriteContext {
   private func encode(
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
   ) throws(DatabaseError) -> (operation: Int, saved: Record) {
-    let operation = store.beginOperation()
+    let operation = changes.beginOperation()
     do throws(DatabaseError) {
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
         services: database.services,
-        room: .init(byteCount: store.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
-        into: store.payload)
+        room: .init(byteCount: changes.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
+        into: changes.payload)
     } catch {
-      store.cancelOperation(operation)
+      changes.cancelOperation(operation)
       throw error
     }
     let merged: Record
     do throws(BodyFault) {
-      let payload = store.payload.view.dropFirst(operation + Operation.headerByteCount)
+      let payload = changes.payload.view.dropFirst(operation + Operation.headerByteCount)
       // What was copied from a stored body has been checked by its checksum only.
       merged = Record(
         body: server == nil && record.body.isChecked
           ? try RecordBody(encoded: payload, services: database.services)
           : try RecordBody(trusted: payload, services: database.services))
     } catch {
-      store.cancelOperation(operation)
+      changes.cancelOperation(operation)
       throw damaged(record, error)
     }
     // The body is never shorter than what counts, so most records are measured by looking at it.
-    if store.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
-      store.cancelOperation(operation)
+    if changes.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
+      changes.cancelOperation(operation)
       throw tooLarge(merged)
     }
     return (operation, merged)
@@ -198,10 +198,10 @@ extension WriteContext {
     if let known = tagBase {
       base = known
     } else {
-      base = database.writer.tags.base(sequence: store.sequence, date: date.timeIntervalSinceReferenceDate)
+      base = database.writerState.tags.base(sequence: changes.sequence, date: date.timeIntervalSinceReferenceDate)
       tagBase = base
     }
-    return database.writer.tags.next(base)
+    return database.writerState.tags.next(base)
   }
 
   func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
@@ -221,11 +221,11 @@ extension WriteContext {
     let tombstone = Tombstone(
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
-    let operation = store.beginOperation()
-    tombstone.append(to: store.payload)
+    let operation = changes.beginOperation()
+    tombstone.append(to: changes.payload)
     try end(operation, OperationKind.deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
-    if mayBeNeeded { try noteDeletion(of: id) }
+    if mayBeNeeded { try queueDeletionChecks(of: id) }
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.
@@ -233,11 +233,11 @@ extension WriteContext {
     _ name: String, _ zone: ZoneTrees
   ) throws(DatabaseError) -> Place? {
     let reader = view.reader
-    return try view.mapped { () throws(PageFault) in
+    return try view.asDatabaseError { () throws(PageFault) in
       try name.withKeyView { (name) throws(PageFault) -> Place? in
         guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
-        ChangeKey.set(database.writer.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
-        return try reader.value(database.writer.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
+        ChangeKey.set(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+        return try reader.value(database.writerState.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }
     }
   }

@@ -56,7 +56,7 @@ extension WriteContext {
 
   /// Looks at the pointers that a save adds: notes those that need their target, refuses one owner too many.
   /// Called only for records that point somewhere, before the operation is sealed.
-  func noteReferences(of saved: Record, over server: RecordBody?, in zone: ZoneTrees) throws(DatabaseError) {
+  func queueReferenceChecks(of saved: Record, over server: RecordBody?, in zone: ZoneTrees) throws(DatabaseError) {
     let former = server.map { $0.withBytes { ReferenceSet(of: $0) } } ?? ReferenceSet()
     let added = saved.body.withBytes { ReferenceSet(of: $0) }.subtracting(former)
     let limit = ownersLimit
@@ -114,7 +114,7 @@ extension WriteContext {
   }
 
   /// Remembers a deleted record that others still need.
-  func noteDeletion(of id: Record.ID) throws(DatabaseError) {
+  func queueDeletionChecks(of id: Record.ID) throws(DatabaseError) {
     let zone = try view.existingZone(id.zone)
     if zone.references.count > 0, try view.hasSources(of: id.name, kinds: ReferenceKind.needing, in: zone) {
       pending.deletions.append(.init(target: id, item: pending.item))
@@ -166,7 +166,7 @@ extension WriteContext {
     key.append(pointer.key)
     key.append(utf8: pointer.source.name)
     let reader = view.reader
-    return try view.mapped { () throws(PageFault) in try reader.value(key.view, in: zone.references) != nil }
+    return try view.asDatabaseError { () throws(PageFault) in try reader.value(key.view, in: zone.references) != nil }
   }
 
   private func violation(

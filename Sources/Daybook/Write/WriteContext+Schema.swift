@@ -5,7 +5,7 @@ extension WriteContext {
   /// Whether the schema has everything that a body is made of.
   @inline(__always)
   func isKnownShape(_ body: RecordBody) -> Bool {
-    body.withBytes { database.writer.shapes.contains(KnownShapes.shape(of: $0, body.layout)) }
+    body.withBytes { database.writerState.shapes.contains(KnownShapes.shape(of: $0, body.layout)) }
   }
 
   /// Declares what is new in a record, or refuses it. Nothing is written when all is known.
@@ -18,11 +18,11 @@ extension WriteContext {
         try body.withBytes { (bytes) throws(BodyFault) in try RecordBody.validateShape(of: bytes, layout: body.layout) }
       } catch { throw damaged(record, error) }
     }
-    let root = store.roots[Roots.schema]
+    let root = changes.roots[Roots.schema]
     let reader = view.reader
     let declaration = ByteBuffer(capacity: 256)
     let isMissing = try body.withBytes { (bytes) throws(DatabaseError) in
-      try view.mapped { () throws(PageFault) in
+      try view.asDatabaseError { () throws(PageFault) in
         try SchemaTree.appendMissing(of: bytes, body.layout, reader, root, to: declaration)
       }
     }
@@ -30,7 +30,7 @@ extension WriteContext {
       try refuseFields(of: record, declaration.view, root)
       try write(declaration)
     }
-    body.withBytes { database.writer.shapes.insert(KnownShapes.shape(of: $0, body.layout)) }
+    body.withBytes { database.writerState.shapes.insert(KnownShapes.shape(of: $0, body.layout)) }
   }
 
   /// Writes the declaration of a schema's types, as far as they are new: all of it, or nothing when a part is refused.
@@ -45,11 +45,11 @@ extension WriteContext {
       if let fault = NameRules.faultOfType(type.name, isNew: false) { throw fault }
       let declaration = ByteBuffer(capacity: 256)
       var isMissing = false
-      let root = store.roots[Roots.schema]
+      let root = changes.roots[Roots.schema]
       let reader = view.reader
       try type.name.withKeyView { (name) throws(DatabaseError) in
         SchemaTree.beginDeclaration(declaration, type: name)
-        isMissing = try view.mapped { () throws(PageFault) in
+        isMissing = try view.asDatabaseError { () throws(PageFault) in
           try SchemaTree.kinds(of: nil, type: name, reader, root, key) == nil
         }
         // A key may be named several times; what all of it comes to is what is looked at.
@@ -67,7 +67,7 @@ extension WriteContext {
             bits = bits.union(KindBits(kind, isEncrypted: field.isEncrypted))
           }
           try field.key.withKeyView { (fieldKey) throws(DatabaseError) in
-            let known = try view.mapped { () throws(PageFault) in
+            let known = try view.asDatabaseError { () throws(PageFault) in
               try SchemaTree.kinds(of: fieldKey, type: name, reader, root, key)
             }
             let before = named[field.key].map { $0.union(known ?? KindBits(rawValue: 0)) } ?? known
@@ -85,8 +85,8 @@ extension WriteContext {
 
   private func write(_ declaration: ByteBuffer) throws(DatabaseError) {
     try start()
-    let operation = store.beginOperation()
-    store.payload.append(declaration.view)
+    let operation = changes.beginOperation()
+    changes.payload.append(declaration.view)
     try end(operation, OperationKind.declareFields)
     hasDeclared = true
   }
@@ -104,7 +104,7 @@ extension WriteContext {
     let type = record.type
     let reader = view.reader
     let key = ByteBuffer(capacity: 512)
-    let isTypeKnown = try view.mapped { () throws(PageFault) in
+    let isTypeKnown = try view.asDatabaseError { () throws(PageFault) in
       try type.withKeyView { (name) throws(PageFault) in
         try SchemaTree.kinds(of: nil, type: name, reader, root, key) != nil
       }
@@ -115,7 +115,7 @@ extension WriteContext {
           .invalidArguments, "The record type is not in the schema, which is locked.", facts: .init(recordType: type))
       }
       for field in fields {
-        let known = try view.mapped { () throws(PageFault) in
+        let known = try view.asDatabaseError { () throws(PageFault) in
           try type.withKeyView { (name) throws(PageFault) in
             try field.key.withKeyView { (fieldKey) throws(PageFault) in
               try SchemaTree.kinds(of: fieldKey, type: name, reader, root, key)

@@ -22,11 +22,11 @@ extension WriteContext {
         facts: .init(zone: zone.id, size: key.count, limit: TreeLimits.maximumKeyByteCount - 8))
     }
     try start()
-    let operation = store.beginOperation()
-    store.payload.append(uint64: database.options.random())
-    store.payload.append(uint32: capabilities)
-    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    store.payload.append(key)
+    let operation = changes.beginOperation()
+    changes.payload.append(uint64: database.options.random())
+    changes.payload.append(uint32: capabilities)
+    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    changes.payload.append(key)
     try end(operation, OperationKind.saveZone)
     recorder?.addSaved(zone.id, isNew: existing == nil)
   }
@@ -45,11 +45,11 @@ extension WriteContext {
       deletion = ZoneDeletion(reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone))
     }
     try start()
-    let operation = store.beginOperation()
+    let operation = changes.beginOperation()
     let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0
-    store.payload.append(UInt8(number))
-    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    store.payload.append(id.key)
+    changes.payload.append(UInt8(number))
+    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    changes.payload.append(id.key)
     try end(operation, OperationKind.deleteZone)
     if let deletion { recorder?.addDeleted(id, deletion) }
   }
@@ -63,35 +63,35 @@ extension WriteContext {
     }
     // Before anything of it is copied.
     let wholeByteCount = (value?.count ?? 0).adding(2 + byteCount)
-    guard wholeByteCount <= store.maximumPayloadByteCount else {
+    guard wholeByteCount <= changes.maximumPayloadByteCount else {
       throw DatabaseError(
         .limitExceeded, "The metadata are too large.",
-        facts: .init(key: key, size: wholeByteCount, limit: store.maximumPayloadByteCount))
+        facts: .init(key: key, size: wholeByteCount, limit: changes.maximumPayloadByteCount))
     }
     if value == nil, try view.metadata(forKey: key) == nil { return }
     try start()
-    let operation = store.beginOperation()
+    let operation = changes.beginOperation()
     if let value {
-      store.payload.append(uint16: UInt16(byteCount))
-      store.payload.append(utf8: key)
-      store.payload.append([UInt8](value))
+      changes.payload.append(uint16: UInt16(byteCount))
+      changes.payload.append(utf8: key)
+      changes.payload.append([UInt8](value))
       try end(operation, OperationKind.setMetadata)
     } else {
-      store.payload.append(utf8: key)
+      changes.payload.append(utf8: key)
       try end(operation, OperationKind.deleteMetadata)
     }
   }
 
   func raiseHorizon(_ sequence: UInt64) throws(DatabaseError) {
     try requireOpen()
-    guard sequence < store.sequence else {
+    guard sequence < changes.sequence else {
       throw DatabaseError(
         .invalidArguments, "Only commits of the past can be forgotten.", facts: .init(sequence: sequence))
     }
     if sequence <= (try view.horizon()) { return }
     try start()
-    let operation = store.beginOperation()
-    store.payload.append(uint64: sequence)
+    let operation = changes.beginOperation()
+    changes.payload.append(uint64: sequence)
     try end(operation, OperationKind.raiseHorizon)
   }
 }

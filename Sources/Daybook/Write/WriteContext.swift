@@ -11,7 +11,8 @@ import DaybookEngine
 /// are written just before the first operation that changes anything.
 final class WriteContext {
   let database: Database
-  let store: StoreTransaction
+  /// The transaction of the engine.
+  let changes: StoreTransaction
   let origin: Origin?
   /// The database as this transaction has it.
   let view: ReadView
@@ -43,23 +44,23 @@ final class WriteContext {
   /// Records were replaced or deleted, or may yet go back, whose assets nobody may name any more after it.
   @safe @exclusivity(unchecked) var mayDropAssets = false
 
-  init(_ database: Database, _ store: StoreTransaction, origin: Origin?) {
+  init(_ database: Database, _ changes: StoreTransaction, origin: Origin?) {
     self.database = database
-    self.store = store
+    self.changes = changes
     self.origin = origin
-    view = ReadView(database: database, store: store.store, source: .transaction(store, store.store.records))
+    view = ReadView(database: database, store: changes.store, source: .transaction(changes, changes.store.records))
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
-    let known = database.writer.lineage
-    lineage = known.sequence < store.sequence ? known.value : 0
+    let known = database.writerState.lineage
+    lineage = known.sequence < changes.sequence ? known.value : 0
     drawsLineage = lineage == 0
     recorder = database.hub.recorder()
   }
 
-  var applier: RecordApplier { store.store.records }
+  var applier: RecordApplier { changes.store.records }
 
-  /// Throws when the closure has returned: the store's transaction is somebody else's by then.
+  /// Throws when the closure has returned: the engine's transaction is another one by then.
   @inline(__always)
   func requireOpen() throws(DatabaseError) {
     if isEnded { throw DatabaseError(.invalidArguments, "A transaction ends with its closure.") }
@@ -73,28 +74,28 @@ final class WriteContext {
   func start() throws(DatabaseError) {
     if hasStarted { return }
     hasStarted = true
-    var operation = store.beginOperation()
-    store.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    if let origin { store.payload.append(utf8: origin.rawValue) }
+    var operation = changes.beginOperation()
+    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    if let origin { changes.payload.append(utf8: origin.rawValue) }
     try end(operation, OperationKind.commitInfo)
-    preambleCount = store.ordinal
+    preambleCount = changes.ordinal
     guard drawsLineage, !isMutant("forget-lineage") else { return }
     // Zero stands for "no commit yet".
     lineage = database.options.random() | 1
-    operation = store.beginOperation()
-    store.payload.append(uint64: lineage)
+    operation = changes.beginOperation()
+    changes.payload.append(uint64: lineage)
     try end(operation, OperationKind.lineage)
-    preambleCount = store.ordinal
+    preambleCount = changes.ordinal
   }
 
   /// Whether there is anything to commit: a save that was refused may have left the preamble alone. A transaction that
   /// failed has to say so.
-  var hasChanges: Bool { hasStarted && (store.ordinal > preambleCount || store.failure != nil) }
+  var hasChanges: Bool { hasStarted && (changes.ordinal > preambleCount || changes.failure != nil) }
 
   @discardableResult
   func end(_ operation: Int, _ kind: UInt8) throws(DatabaseError) -> Place {
-    if OperationKind.addsData(kind) { store.declareAddition() }
-    do { return try store.endOperation(operation, kind: kind) } catch { throw failure(error) }
+    if OperationKind.addsData(kind) { changes.declareAddition() }
+    do { return try changes.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }
 
   // MARK: savepoints
@@ -102,10 +103,10 @@ final class WriteContext {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     try requireOpen()
     let savepoint: StoreTransaction.Savepoint
-    do { savepoint = try store.savepoint() } catch { throw failure(error) }
+    do { savepoint = try changes.savepoint() } catch { throw failure(error) }
     let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
     do { return try body() } catch {
-      do { try store.rollBack(to: savepoint) } catch { throw failure(error) }
+      do { try changes.rollBack(to: savepoint) } catch { throw failure(error) }
       if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted
       pending.rollBack(to: before.pending)
@@ -125,5 +126,5 @@ extension WriteContext {
   }
 
   /// The transaction goes back, or a part of it.
-  func resetShapes() { if hasDeclared { database.writer.shapes.removeAll() } }
+  func resetShapes() { if hasDeclared { database.writerState.shapes.removeAll() } }
 }

@@ -18,7 +18,7 @@
       try database.reading { (view) throws(DatabaseError) -> [String]? in
         let trees = try view.existingZone(zone)
         guard trees.has(.byFirstLetter) else { return nil }
-        return try view.mapped { () throws(PageFault) in
+        return try view.asDatabaseError { () throws(PageFault) in
           var found: [String] = []
           let key = ByteBuffer(capacity: 256)
           var cursor = view.reader.cursor(in: trees[.byFirstLetter])

@@ -93,9 +93,9 @@ struct ForgedBodyTests {
       // A transaction that wrote nothing is not committed.
       try transaction.setMetadata(Data([1]), forKey: "forged")
       let applier = database.store.records
-      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.store) }
+      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.changes) }
       var trees = try #require(applier.openZone)
-      try change(&trees, context.store)
+      try change(&trees, context.changes)
       applier.setOpenZone(trees)
     }
   }
@@ -125,8 +125,8 @@ struct ForgedBodyTests {
     try database.write { transaction in
       let context = transaction.context
       try context.start()
-      let operation = context.store.beginOperation()
-      context.store.payload.append(bytes)
+      let operation = context.changes.beginOperation()
+      context.changes.payload.append(bytes)
       try context.end(operation, OperationKind.saveRecord)
     }
     let forged = try #require(stored(in: try database.record(saved.id)))

@@ -48,9 +48,9 @@ struct ForgedTreeTests {
       // A transaction that wrote nothing is not committed.
       try transaction.setMetadata(Data([1]), forKey: "forged")
       let applier = database.store.records
-      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.store) }
+      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.changes) }
       var trees = try #require(applier.openZone)
-      try change(&trees, context.store)
+      try change(&trees, context.changes)
       applier.setOpenZone(trees)
     }
   }

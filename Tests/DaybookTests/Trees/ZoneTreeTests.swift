@@ -12,7 +12,7 @@ struct ZoneTreeTests {
   /// Gives a zone's cell so many roots, behind the applier's back.
   static func forge(_ database: Database, _ zone: Zone.ID, rootCount: Int) throws {
     try database.write { transaction in
-      let changes = transaction.context.store
+      let changes = transaction.context.changes
       // A transaction that wrote nothing is not committed.
       try transaction.setMetadata(Data([1]), forKey: "forged")
       let applier = database.store.records
@@ -79,7 +79,7 @@ struct ZoneTreeTests {
     _ database: Database, _ zone: Zone.ID, _ body: (inout ZoneTrees, StoreTransaction) throws(LogFault) -> Void
   ) throws {
     try database.write { transaction in
-      let changes = transaction.context.store
+      let changes = transaction.context.changes
       try transaction.setMetadata(Data([1]), forKey: "forged")
       let applier = database.store.records
       try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, changes) }

@@ -3,7 +3,7 @@ import DaybookEngine
 /// What a database remembers between write transactions. Belongs to the holder of the turn.
 ///
 /// Always true: `lineage` is set once this open has committed; a transaction that goes back leaves nothing here.
-final class Writer: @unchecked Sendable {
+final class WriterState: @unchecked Sendable {
   /// The lineage of this open and the commit that wrote it down. A commit that failed left its sequence to the next
   /// one, which draws again.
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
@@ -38,7 +38,7 @@ final class Writer: @unchecked Sendable {
 
   /// Whether others have written since the last transaction here.
   @inline(__always)
-  var mustAdopt: Bool { others != .nothing }
+  var mustChooseLineage: Bool { others != .nothing }
 
   /// Decides about the lineage after others have written, before the next transaction:
   ///
@@ -48,7 +48,7 @@ final class Writer: @unchecked Sendable {
   ///
   /// Opened again means that a recovery discarded or rewrote frames, or that another file has the name. That one may be an
   /// older copy, whose next commit would have the number and the lineage of a commit that was lost.
-  func adopt(_ transaction: StoreTransaction) throws(LogFault) {
+  func chooseLineage(_ transaction: StoreTransaction) throws(LogFault) {
     // What stood in the schema may have gone with a commit that a recovery threw away.
     shapes.removeAll()
     if others == .reopened {
