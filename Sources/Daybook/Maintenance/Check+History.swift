@@ -29,10 +29,12 @@ extension ReadView {
     let payload = Operation.payload(operation)
     let identity: BodyIdentity?
     let linkOffset: Int
-    switch Operation.kind(operation) {
-    case OperationKind.saveRecord: (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)
-    case OperationKind.deleteRecord: (identity, linkOffset) = (.tombstone(payload), Tombstone.previousOffset)
-    default: return nil
+    if Operation.isOf(.saveRecord, operation) {
+      (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)
+    } else if Operation.isOf(.deleteRecord, operation) {
+      (identity, linkOffset) = (.tombstone(payload), Tombstone.previousOffset)
+    } else {
+      return nil
     }
     guard let identity, UTF8Order.equal(identity.name, name),
       zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) })

@@ -255,7 +255,7 @@ private struct RecordChecker {
       return
     }
     let payload = Operation.payload(operation)
-    guard Operation.kind(operation) == OperationKind.saveRecord, let identity = BodyIdentity.body(payload) else {
+    guard Operation.isOf(.saveRecord, operation), let identity = BodyIdentity.body(payload) else {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
       return
     }

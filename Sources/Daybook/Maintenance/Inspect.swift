@@ -60,15 +60,18 @@ extension Database {
           offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
           byteCount: header.next - header.offset, durableThrough: header.durableThrough, isImage: header.isImage)
         try operations.forEach { kind, payload in
+          // Of a later version's kinds nothing is counted.
+          guard let kind = OperationKind(rawValue: kind) else { return }
           switch kind {
-          case OperationKind.commitInfo where payload.count >= 8:
+          case .commitInfo:
+            guard payload.count >= 8 else { return }
             info.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: payload.uint64(at: 0)))
             if payload.count > 8 { info.origin = UTF8Order.string(payload.dropFirst(8), isValid: false) }
-          case OperationKind.saveRecord: info.savedCount += 1
-          case OperationKind.deleteRecord: info.deletedCount += 1
-          case OperationKind.saveZone, OperationKind.deleteZone: info.zoneOperationCount += 1
-          case OperationKind.setMetadata, OperationKind.deleteMetadata: info.metadataOperationCount += 1
-          default: break
+          case .saveRecord: info.savedCount += 1
+          case .deleteRecord: info.deletedCount += 1
+          case .saveZone, .deleteZone: info.zoneOperationCount += 1
+          case .setMetadata, .deleteMetadata: info.metadataOperationCount += 1
+          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields: break
           }
         }
         return try body(info)

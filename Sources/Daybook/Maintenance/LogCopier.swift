@@ -36,7 +36,9 @@ struct LogCopier {
     transaction.isCopy = true
     do throws(StoreError) {
       for index in 0..<commit.count {
-        let (kind, payload) = try commit.operation(index)
+        let (number, payload) = try commit.operation(index)
+        let kind: OperationKind
+        do { kind = try OperationKind(number: number) } catch { throw .log(error) }
         guard try copy(payload, kind, transaction) else { throw .log(.inconsistent) }
       }
     } catch {
@@ -52,8 +54,8 @@ struct LogCopier {
     do throws(StoreError) {
       for index in 0..<commit.count {
         let (kind, payload) = try commit.operation(index)
-        if kind == OperationKind.imageZone { try writer.flush() }
-        if kind == OperationKind.imageStamps { try writer.pause() }
+        if kind == OperationKind.imageZone.rawValue { try writer.flush() }
+        if kind == OperationKind.imageStamps.rawValue { try writer.pause() }
         try writer.append(payload, kind: kind)
       }
       try writer.flush()
@@ -71,13 +73,14 @@ struct LogCopier {
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
       for index in 0..<commit.count {
-        guard let operation = commit.operation(index) else {
+        // An operation of a later version's kind makes no more sense here than a damaged one.
+        guard let operation = commit.operation(index), let kind = OperationKind(rawValue: Operation.kind(operation)) else {
           report.skippedOperationCount += 1
           continue
         }
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
-        if commit.isImage, Operation.kind(operation) == OperationKind.deleteRecord { continue }
-        let isCopied = try copy(Operation.payload(operation), Operation.kind(operation), transaction)
+        if commit.isImage, kind == .deleteRecord { continue }
+        let isCopied = try copy(Operation.payload(operation), kind, transaction)
         if !isCopied { report.skippedOperationCount += 1 }
       }
     } catch {
@@ -90,48 +93,47 @@ struct LogCopier {
 
   /// Copies one operation; false when it makes no sense.
   private mutating func copy(
-    _ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction
+    _ bytes: ByteView, _ kind: OperationKind, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {
     switch kind {
-    case OperationKind.saveRecord: return try copyRecord(bytes, transaction)
-    case OperationKind.deleteRecord: return try copyTombstone(bytes, transaction)
-    case OperationKind.saveZone: return try copyZone(bytes, transaction)
-    case OperationKind.deleteZone: return try copyZoneDeletion(bytes, transaction)
-    case OperationKind.setMetadata, OperationKind.deleteMetadata: return try copyMetadata(bytes, kind, transaction)
-    case OperationKind.commitInfo, OperationKind.lineage, OperationKind.raiseHorizon:
+    case .saveRecord: return try copyRecord(bytes, transaction)
+    case .deleteRecord: return try copyTombstone(bytes, transaction)
+    case .saveZone: return try copyZone(bytes, transaction)
+    case .deleteZone: return try copyZoneDeletion(bytes, transaction)
+    case .setMetadata, .deleteMetadata: return try copyMetadata(bytes, kind, transaction)
+    case .commitInfo, .lineage, .raiseHorizon:
       // Of the old file's history: what was salvaged has one of its own.
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
-    case OperationKind.declareFields: return try copyDeclaration(bytes, transaction)
-    case OperationKind.imageStamps where purpose == .salvage: return true
-    case OperationKind.imageZone where purpose == .salvage: return try copyImageZone(bytes, transaction)
-    default: return false
+    case .declareFields: return try copyDeclaration(bytes, transaction)
+    case .imageStamps: return purpose == .salvage
+    case .imageZone: return purpose == .salvage ? try copyImageZone(bytes, transaction) : false
     }
   }
 
   // MARK: operations
 
-  private func append(_ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction) throws(StoreError) {
+  private func append(_ bytes: ByteView, _ kind: OperationKind, _ transaction: StoreTransaction) throws(StoreError) {
     let start = transaction.beginOperation()
     transaction.payload.append(bytes)
-    if OperationKind.addsData(kind) { transaction.addsData = true }
+    if kind.addsData { transaction.addsData = true }
     try transaction.endOperation(start, kind: kind)
   }
 
   /// Date and origin of the commit, first as in every commit; the first one of the file also draws its lineage.
   private mutating func copyInfo(of commit: SalvageReader.Commit, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)
-    if commit.count > 0, let info = commit.operation(0), Operation.kind(info) == OperationKind.commitInfo, info.count >= 24 {
+    if commit.count > 0, let info = commit.operation(0), Operation.isOf(.commitInfo, info), info.count >= 24 {
       payload.append(Operation.payload(info))
     } else {
       payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     }
-    try append(payload.view, OperationKind.commitInfo, transaction)
+    try append(payload.view, .commitInfo, transaction)
     if hasLineage { return }
     hasLineage = true
     payload.truncate(to: 0)
     payload.append(uint64: options.random() | 1)
-    try append(payload.view, OperationKind.lineage, transaction)
+    try append(payload.view, .lineage, transaction)
   }
 
   private func zone(_ key: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> ZoneTrees? {
@@ -176,7 +178,7 @@ struct LogCopier {
     payload.truncate(to: 0)
     payload.append(bytes)
     link(to: previous, at: RecordBody.previousOffset)
-    try append(payload.view, OperationKind.saveRecord, transaction)
+    try append(payload.view, .saveRecord, transaction)
     return true
   }
 
@@ -189,13 +191,13 @@ struct LogCopier {
     payload.truncate(to: 0)
     payload.append(bytes)
     link(to: previous, at: Tombstone.previousOffset)
-    try append(payload.view, OperationKind.deleteRecord, transaction)
+    try append(payload.view, .deleteRecord, transaction)
     return true
   }
 
   private func copyZone(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard bytes.count > 20, (try? Zone.ID(key: bytes.dropFirst(20))) != nil else { return false }
-    try append(bytes, OperationKind.saveZone, transaction)
+    try append(bytes, .saveZone, transaction)
     return true
   }
 
@@ -207,31 +209,29 @@ struct LogCopier {
     payload.append(bytes.prefix(12))
     payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     payload.append(bytes.dropFirst(24))
-    try append(payload.view, OperationKind.saveZone, transaction)
+    try append(payload.view, .saveZone, transaction)
     return true
   }
 
   private func copyZoneDeletion(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard bytes.count > 9, try zone(bytes.dropFirst(9), transaction) != nil else { return false }
-    try append(bytes, OperationKind.deleteZone, transaction)
+    try append(bytes, .deleteZone, transaction)
     return true
   }
 
   private func copyMetadata(
-    _ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction
+    _ bytes: ByteView, _ kind: OperationKind, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {
     let limit = TreeLimits.maximumKeyByteCount
-    let isSound =
-      kind == OperationKind.deleteMetadata
-      ? bytes.count <= limit
-      : bytes.count >= 2 && Int(bytes.uint16(at: 0)) <= min(limit, bytes.count - 2)
+    let key = kind == .setMetadata ? MetadataPayload.parts(bytes)?.key : bytes
+    let isSound = key.map { $0.count <= limit } ?? false
     if isSound { try append(bytes, kind, transaction) }
     return isSound
   }
 
   private func copyDeclaration(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     do throws(LogFault) { try SchemaTree.forEachField(of: bytes) { (_, _, _) in } } catch { return false }
-    try append(bytes, OperationKind.declareFields, transaction)
+    try append(bytes, .declareFields, transaction)
     return true
   }
 
@@ -249,7 +249,7 @@ struct LogCopier {
           of: bytes, body.layout, transaction.reader, transaction.roots[Roots.schema], to: payload)
       }
     } catch { throw .page(error) }
-    if isMissing { try append(payload.view, OperationKind.declareFields, transaction) }
+    if isMissing { try append(payload.view, .declareFields, transaction) }
     shapes.insert(shape)
   }
 
@@ -259,7 +259,7 @@ struct LogCopier {
     payload.append(uint32: UInt32(truncatingIfNeeded: Zone(id).capabilities.rawValue))
     payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)
     payload.append(key)
-    try append(payload.view, OperationKind.saveZone, transaction)
+    try append(payload.view, .saveZone, transaction)
     if remadeZones.insert(id).inserted { report.remadeZones.append(id) }
   }
 
@@ -273,7 +273,7 @@ struct LogCopier {
       previousByteCount: previous.byteCount)
     let start = transaction.beginOperation()
     tombstone.append(to: transaction.payload)
-    try transaction.endOperation(start, kind: OperationKind.deleteRecord)
+    try transaction.endOperation(start, kind: .deleteRecord)
   }
 
   private func isOfType(

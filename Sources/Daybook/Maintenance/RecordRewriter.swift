@@ -88,14 +88,14 @@ struct RecordRewriter: Rewriter {
     mutating func writeInfo(date: Date) throws(StoreError) {
       payload.truncate(to: 0)
       payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-      try writer.append(payload.view, kind: OperationKind.commitInfo)
+      try writer.append(payload.view, kind: .commitInfo)
     }
 
     mutating func writeSettings() throws(StoreError) {
       try forEach(in: pin.root(Roots.settings)) { (cursor) throws(StoreError) in
         // The horizon is the only setting.
         guard cursor.value.count == 8 else { throw .log(.inconsistent) }
-        try writer.append(cursor.value, kind: OperationKind.raiseHorizon)
+        try writer.append(cursor.value, kind: .raiseHorizon)
       }
       var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
       var isValid: Bool
@@ -105,10 +105,10 @@ struct RecordRewriter: Rewriter {
         let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
         let bytes = try copyOperation(at: place)
         cursor.key(into: name)
-        guard Operation.kind(bytes) == OperationKind.setMetadata,
+        guard Operation.isOf(.setMetadata, bytes),
           let parts = MetadataPayload.parts(Operation.payload(bytes)), UTF8Order.equal(parts.key, name.view)
         else { throw .operation(offset: place.offset) }
-        try writer.append(Operation.payload(bytes), kind: OperationKind.setMetadata)
+        try writer.append(Operation.payload(bytes), kind: .setMetadata)
         try writer.pause()
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
@@ -122,8 +122,8 @@ struct RecordRewriter: Rewriter {
         stamps.truncate(to: 0)
         stamps.append(uint64: key.view.bigEndianUInt64(at: 0))
         stamps.append(uint32: 0)
-        try writer.append(stamps.view, kind: OperationKind.imageStamps)
-        try writer.append(cursor.value, kind: OperationKind.lineage)
+        try writer.append(stamps.view, kind: .imageStamps)
+        try writer.append(cursor.value, kind: .lineage)
       }
     }
 
@@ -141,7 +141,7 @@ struct RecordRewriter: Rewriter {
         if field.count > 0 {
           SchemaTree.append(field, KindBits(rawValue: cursor.value.uint32(at: 0)), to: payload)
         }
-        try writer.append(payload.view, kind: OperationKind.declareFields)
+        try writer.append(payload.view, kind: .declareFields)
       }
     }
 
@@ -167,7 +167,7 @@ struct RecordRewriter: Rewriter {
       payload.append(uint16: 0)
       payload.append(uint64: trees.lastSequence)
       zoneKey.withView { payload.append($0) }
-      try writer.append(payload.view, kind: OperationKind.imageZone)
+      try writer.append(payload.view, kind: .imageZone)
       try writer.pause()
       try zoneKey.withView { (zoneKey) throws(StoreError) in
         try writeRecords(trees, zoneKey)
@@ -184,11 +184,11 @@ struct RecordRewriter: Rewriter {
         cursor.touchAhead(placeAt: 0)
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
         cursor.key(into: name)
-        try add(entry.place, entry.sequence, entry.ordinal, OperationKind.saveRecord, zoneKey)
+        try add(entry.place, entry.sequence, entry.ordinal, .saveRecord, zoneKey)
         done += 1
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
-      try writeGroup(OperationKind.saveRecord, zoneKey)
+      try writeGroup(.saveRecord, zoneKey)
     }
 
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
@@ -206,16 +206,16 @@ struct RecordRewriter: Rewriter {
         guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
         if !isMutant("compact-tombstones-away") {
           cursor.key(into: name)
-          try add(entry.place, tombstone.sequence, tombstone.ordinal, OperationKind.deleteRecord, zoneKey)
+          try add(entry.place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
         }
         do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
-      try writeGroup(OperationKind.deleteRecord, zoneKey)
+      try writeGroup(.deleteRecord, zoneKey)
     }
 
     /// Takes the place that `name` leads to.
     private mutating func add(
-      _ place: Place, _ sequence: UInt64, _ ordinal: UInt32, _ kind: UInt8, _ zoneKey: ByteView
+      _ place: Place, _ sequence: UInt64, _ ordinal: UInt32, _ kind: OperationKind, _ zoneKey: ByteView
     ) throws(StoreError) {
       if group.isEmpty {
         stamps.truncate(to: 0)
@@ -230,17 +230,17 @@ struct RecordRewriter: Rewriter {
       if group.count == RecordRewriter.groupCount { try writeGroup(kind, zoneKey) }
     }
 
-    private mutating func writeGroup(_ kind: UInt8, _ zoneKey: ByteView) throws(StoreError) {
+    private mutating func writeGroup(_ kind: OperationKind, _ zoneKey: ByteView) throws(StoreError) {
       if group.isEmpty { return }
-      try writer.append(stamps.view, kind: OperationKind.imageStamps)
-      let isRecord = kind == OperationKind.saveRecord
+      try writer.append(stamps.view, kind: .imageStamps)
+      let isRecord = kind == .saveRecord
       let linkOffset = isRecord ? RecordBody.previousOffset : Tombstone.previousOffset
       var nameStart = 0
       for (place, nameEnd) in zip(group, nameEnds) {
         let bytes = try copyOperation(at: place)
         let payload = Operation.payload(bytes)
         // Long enough for the link, too, which lies in front of the identity.
-        guard Operation.kind(bytes) == kind,
+        guard Operation.isOf(kind, bytes),
           let identity = isRecord ? BodyIdentity.body(payload) : BodyIdentity.tombstone(payload),
           identity.isOf(names.view.slice(nameStart..<nameEnd), zone: zoneKey)
         else { throw .operation(offset: place.offset) }

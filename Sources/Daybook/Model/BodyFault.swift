@@ -4,8 +4,10 @@ package enum BodyFault: Error, Hashable, Sendable {
   case truncated
   /// More bytes than announced.
   case trailingBytes
-  /// A version or flag that this code does not know.
+  /// A version, or a flag of a tombstone, that this code does not know.
   case unknownVersion
+  /// Flags that contradict one another, or the fields.
+  case badFlags
   /// A length that contradicts another.
   case badLength
   case badZoneKey

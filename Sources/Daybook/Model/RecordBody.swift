@@ -5,7 +5,7 @@ import DaybookEngine
 ///     offset  size  field (numbers are little-endian)
 ///          0     1  version = 1
 ///          1     1  flags: 1 parent, 2 creator, 4 modifier, 8 modifier is the creator, 16 device, 32 tag is a text,
-///                   128 a plain field holds references
+///                   64 a field has an asset in a file, 128 a plain field has references
 ///          2     2  byte count of the zone key; 0xFFFF = the default zone, no bytes
 ///          4     1  byte count of the type
 ///          5     1  byte count of the name
@@ -70,6 +70,7 @@ import DaybookEngine
   static let defaultZoneMark: UInt16 = 0xFFFF
   static let tableStride = 6
 
+  /// All eight bits are taken: another flag needs another version of the body.
   enum Flags {
     static let parent: UInt8 = 1
     static let creator: UInt8 = 2
@@ -77,11 +78,10 @@ import DaybookEngine
     static let modifierIsCreator: UInt8 = 8
     static let device: UInt8 = 16
     static let tagText: UInt8 = 32
-    /// A field names an asset whose content is not in the body: who counts those looks here first.
+    /// A field refers to an asset whose content is not in the body: who counts those looks here first.
     static let assets: UInt8 = 64
     /// A plain field is a reference or a list of them; an empty list counts.
     static let references: UInt8 = 128
-    static let all: UInt8 = 255
     /// Those that tell of fields: a body without any has none of them.
     static let ofFields: UInt8 = assets | references
     /// Those that announce a text with a 2-byte count.
@@ -226,7 +226,7 @@ extension RecordBody {
     // The layout has 32 bits for it.
     guard view.count <= Int(Int32.max) else { throw .badLength }
     let flags = view[1]
-    guard view[0] == version, flags & ~Flags.all == 0 else { throw .unknownVersion }
+    guard view[0] == version else { throw .unknownVersion }
     let typeStart = fixedByteCount &+ zoneKeyByteCount(of: view)
     let typeCount = Int(view[4])
     let nameCount = Int(view[5])
@@ -289,7 +289,7 @@ extension RecordBody {
     guard NameRules.faultOfRecordName(name) == nil else { throw .badName }
     let flags = view[1]
     if flags & Flags.modifierIsCreator != 0, flags & Flags.creator == 0 || flags & Flags.modifier != 0 {
-      throw .unknownVersion
+      throw .badFlags
     }
     let optionals = Optionals(of: view, layout: layout)
     for text in [optionals.tagText, optionals.creator, optionals.modifier, optionals.device] {
@@ -321,8 +321,8 @@ extension RecordBody {
         throw .badValue
       }
     }
-    guard hasReferences == (flags & Flags.references != 0) else { throw .unknownVersion }
-    guard namesAssets == (flags & Flags.assets != 0) else { throw .unknownVersion }
+    guard hasReferences == (flags & Flags.references != 0) else { throw .badFlags }
+    guard namesAssets == (flags & Flags.assets != 0) else { throw .badFlags }
   }
 
   /// Checks what the schema learns from a body: its type and its keys.

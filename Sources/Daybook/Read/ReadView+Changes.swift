@@ -254,7 +254,7 @@ extension ReadView {
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
     let operation = try operation(at: place)
-    guard Operation.kind(operation) == OperationKind.deleteRecord,
+    guard Operation.isOf(.deleteRecord, operation),
       let tombstone = try? Tombstone(Operation.payload(operation))
     else { throw failure(.operation(offset: place.offset)) }
     return tombstone
@@ -338,8 +338,7 @@ extension ReadView {
     while place.byteCount > 0 {
       let operation = try operation(at: place)
       let previous: Place
-      switch Operation.kind(operation) {
-      case OperationKind.saveRecord:
+      if Operation.isOf(.saveRecord, operation) {
         let record = Record(body: try body(of: id, at: place))
         guard let metadata = record.metadata else { throw failure(.operation(offset: place.offset)) }
         versions.append(
@@ -347,7 +346,8 @@ extension ReadView {
             content: .saved(record), date: metadata.modificationDate, changeTag: metadata.changeTag,
             sequence: sequence))
         previous = record.body.previousPlace
-      case OperationKind.deleteRecord:
+      } else {
+        // Throws when it is none.
         let tombstone = try tombstone(at: place)
         guard tombstone.id == id else { throw misplaced(place, id.zone, id.name) }
         versions.append(
@@ -355,8 +355,6 @@ extension ReadView {
             content: .deleted(.init(id: tombstone.id, type: tombstone.type)), date: tombstone.date,
             changeTag: ChangeTag.text(tombstone.tag), sequence: sequence))
         previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
-      default:
-        throw failure(.operation(offset: place.offset))
       }
       // Links lead towards the beginning of the log, and versions do not overlap: a walk reads no more than the file.
       guard previous.byteCount == 0 || previous.ends(before: place) else {
@@ -374,7 +372,7 @@ extension ReadView {
     var steps = 0
     while place.byteCount > 0, steps < 10_000 {
       let previous: Place
-      if Operation.kind(try operation(at: place)) == OperationKind.deleteRecord {
+      if Operation.isOf(.deleteRecord, try operation(at: place)) {
         let tombstone = try tombstone(at: place)
         guard tombstone.id == body.id else { throw misplaced(place, body.zoneID, body.name) }
         previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
@@ -401,6 +399,6 @@ extension Place {
 extension RecordBody {
   /// Where the version before this one is; a length of zero when there is none.
   var previousPlace: Place {
-    withBytes { Place(offset: $0.uint64(at: 30), byteCount: $0.uint32(at: 38)) }
+    withBytes { Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8)) }
   }
 }

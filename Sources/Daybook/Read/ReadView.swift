@@ -184,7 +184,7 @@ public struct ReadView {
     case .transaction(let transaction, _):
       do throws(StoreError) {
         let operation = try transaction.operation(at: place)
-        guard Operation.kind(operation) == OperationKind.saveRecord else { throw .operation(offset: place.offset) }
+        guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
         do { return try RecordBody(trusted: Operation.payload(operation), services: services) } catch {
           throw .operation(offset: place.offset)
         }
@@ -346,7 +346,7 @@ public struct ReadView {
     let operation = try operation(at: place)
     // A forged tree may lead to another key's value, or to a record.
     let payload = Operation.payload(operation)
-    guard Operation.kind(operation) == OperationKind.setMetadata,
+    guard Operation.isOf(.setMetadata, operation),
       let value = MetadataPayload.value(payload, ofKey: key)
     else { throw failure(.operation(offset: place.offset)) }
     return Data(value.array)

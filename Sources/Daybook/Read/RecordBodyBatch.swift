@@ -39,7 +39,7 @@ import DaybookEngine
     let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } + offset
     unsafe try store.copyOperation(at: place, end: end, to: target)
     let operation = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
-    guard Operation.kind(operation) == OperationKind.saveRecord else { throw .operation(offset: place.offset) }
+    guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
     let layout: RecordBody.Layout
     do { layout = try RecordBody.layout(of: Operation.payload(operation)) } catch {
       throw .operation(offset: place.offset)

@@ -67,8 +67,7 @@ final class GatheredRecords {
   /// False when it is nothing to gather: `apply` says what is wrong with it, if anything is.
   func append(_ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32) -> Bool {
     let body = Operation.payload(operation)
-    let kind = Operation.kind(operation)
-    let isSave = kind == OperationKind.saveRecord
+    let isSave = Operation.isOf(.saveRecord, operation)
     guard let identity = isSave ? BodyIdentity.body(body) : BodyIdentity.tombstone(body),
       ordinal < RecordEntry.ordinalLimit
     else { return false }
@@ -81,7 +80,7 @@ final class GatheredRecords {
       }
     }
     run.append(
-      kind: kind, key: identity.name, rest: identity.type, group: number(of: identity.zoneKey), mark: mark, place: place,
+      kind: Operation.kind(operation), key: identity.name, rest: identity.type, group: number(of: identity.zoneKey), mark: mark, place: place,
       sequence: sequence, ordinal: ordinal, noting: GatheredRecords.byteCountPerRecord)
     return true
   }

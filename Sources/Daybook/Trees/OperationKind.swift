@@ -1,33 +1,89 @@
-/// Kinds of operations in the log.
-enum OperationKind {
+import DaybookEngine
+
+/// The kinds of operations in the log, with everything that depends on the kind alone. FORMAT.md §4 has the layouts.
+///
+/// No switch over them has a `default`: whoever adds a kind is asked by the compiler what applies, replays, copies and counts it.
+/// Numbers are never used twice; 12 and 13 are free, and 255 is the engine's.
+enum OperationKind: UInt8, CaseIterable {
   /// {f64 date, origin}: the first operation of every commit.
-  static let commitInfo: UInt8 = 1
+  case commitInfo = 1
   /// {u64 lineage}
-  static let lineage: UInt8 = 2
+  case lineage = 2
   /// {u64 epoch, u32 capabilities, f64 date, zone key}
-  static let saveZone: UInt8 = 3
+  case saveZone = 3
   /// {u8 reason, f64 date, zone key}
-  static let deleteZone: UInt8 = 4
+  case deleteZone = 4
   /// A `RecordBody`.
-  static let saveRecord: UInt8 = 5
+  case saveRecord = 5
   /// A `Tombstone`.
-  static let deleteRecord: UInt8 = 6
-  /// {u16 key length, key, value}
-  static let setMetadata: UInt8 = 7
+  case deleteRecord = 6
+  /// {u16 key length, key, value}: a `MetadataPayload`.
+  case setMetadata = 7
   /// {key}
-  static let deleteMetadata: UInt8 = 8
-  /// {u64 sequence}: tombstones at or below it are forgotten, and tokens below it expire.
-  static let raiseHorizon: UInt8 = 9
+  case deleteMetadata = 8
+  /// {u64 sequence}: tombstones at or below it are dropped, and tokens below it expire.
+  case raiseHorizon = 9
   /// n × {u64 sequence, u32 ordinal}: the next n operations stand for those of older commits. Only in an image.
-  static let imageStamps: UInt8 = 10
+  case imageStamps = 10
   /// {u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, zone key}: a zone as it was.
-  static let imageZone: UInt8 = 11
+  /// Only in an image.
+  case imageZone = 11
   /// {u8 type length, type, then {u8 key length, key, u32 kinds} each}: kinds of fields that are new.
-  static let declareFields: UInt8 = 14
+  case declareFields = 14
+
+  /// What a replay in the order of names does with it.
+  enum Replay {
+    /// Waits for others of its zone and is applied with them, in the order of names.
+    case gathered
+    /// Is applied where it stands, while gathered operations go on waiting: it changes nothing that records read or change.
+    case atOnce
+    /// Gathered operations are applied first.
+    case barrier
+  }
+
+  /// The kind of an operation out of a file.
+  /// - Throws: `unknownOperation` for one that a later version of the library wrote. Everything that has to understand an
+  ///   operation goes through here; what only shows or skips operations asks `init(rawValue:)`.
+  @inline(__always)
+  init(of operation: ByteView) throws(LogFault) { try self.init(number: Operation.kind(operation)) }
+
+  @inline(__always)
+  init(number: UInt8) throws(LogFault) {
+    guard let kind = OperationKind(rawValue: number) else { throw .unknownOperation(kind: number) }
+    self = kind
+  }
 
   /// Whether a transaction with such an operation must leave the reserve to those that only delete.
   @inline(__always)
-  static func addsData(_ kind: UInt8) -> Bool {
-    kind == saveRecord || kind == saveZone || kind == setMetadata || kind == declareFields
+  var addsData: Bool {
+    switch self {
+    case .saveZone, .saveRecord, .setMetadata, .declareFields: true
+    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone: false
+    }
   }
+
+  @inline(__always)
+  var replay: Replay {
+    switch self {
+    case .saveRecord, .deleteRecord: .gathered
+    case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields: .atOnce
+    case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone: .barrier
+    }
+  }
+}
+
+extension Operation {
+  @inline(__always)
+  static func isOf(_ kind: OperationKind, _ operation: ByteView) -> Bool { self.kind(operation) == kind.rawValue }
+}
+
+extension StoreTransaction {
+  @discardableResult @inline(__always)
+  func endOperation(_ start: Int, kind: OperationKind) throws(StoreError) -> Place {
+    try endOperation(start, kind: kind.rawValue)
+  }
+}
+
+extension ImageWriter {
+  func append(_ payload: ByteView, kind: OperationKind) throws(StoreError) { try append(payload, kind: kind.rawValue) }
 }

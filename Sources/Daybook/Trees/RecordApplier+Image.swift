@@ -209,7 +209,7 @@ final class ImageApplier {
 extension RecordApplier {
   /// Applies an operation for which a stamp is waiting.
   func applyStamped(
-    _ kind: UInt8, _ payload: ByteView, _ place: Place, _ changes: StoreTransaction
+    _ kind: OperationKind, _ payload: ByteView, _ place: Place, _ changes: StoreTransaction
   ) throws(LogFault) {
     let stamp = image.nextStamp()
     let entry = RecordEntry(place: place, sequence: stamp.sequence, ordinal: stamp.ordinal)
@@ -217,10 +217,12 @@ extension RecordApplier {
     // An image stands for commits of the past.
     guard stamp.sequence <= changes.sequence else { throw .inconsistent }
     switch kind {
-    case OperationKind.saveRecord: try saveRecord(image: payload, entry, changes)
-    case OperationKind.deleteRecord: try deleteRecord(image: payload, entry, changes)
-    case OperationKind.lineage: try saveLineage(payload, stamp.sequence, changes)
-    default: throw .inconsistent
+    case .saveRecord: try saveRecord(image: payload, entry, changes)
+    case .deleteRecord: try deleteRecord(image: payload, entry, changes)
+    case .lineage: try saveLineage(payload, stamp.sequence, changes)
+    case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
+      .declareFields:
+      throw .inconsistent
     }
   }
 

@@ -12,12 +12,18 @@ extension RecordEntry {
   }
 }
 
+extension ReplayRun.Gathered {
+  /// Only saves and deletions of records are gathered.
+  var isSave: Bool { kind == OperationKind.saveRecord.rawValue }
+}
+
 extension RecordApplier {
   func replay(
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
-    switch Operation.kind(operation) {
-    case OperationKind.saveRecord, OperationKind.deleteRecord:
+    let kind = try OperationKind(of: operation)
+    switch kind.replay {
+    case .gathered:
       // What an image holds stands in the order of names as it is.
       if !image.hasStamps, sequence != gathered.stampedSequence,
         gathered.append(operation, place: place, sequence: sequence, ordinal: ordinal)
@@ -25,12 +31,10 @@ extension RecordApplier {
         if gathered.run.byteCount >= changes.replayByteCount { try applyGathered(changes) }
         return
       }
-    case OperationKind.commitInfo, OperationKind.lineage, OperationKind.setMetadata, OperationKind.deleteMetadata,
-      OperationKind.declareFields:
-      // They change nothing that records read or change.
+    case .atOnce:
       return try apply(operation, place: place, sequence: sequence, ordinal: ordinal, to: changes)
-    case OperationKind.imageStamps: gathered.stampedSequence = sequence
-    default: break
+    case .barrier:
+      if kind == .imageStamps { gathered.stampedSequence = sequence }
     }
     if gathered.run.count > 0 { try applyGathered(changes) }
     try apply(operation, place: place, sequence: sequence, ordinal: ordinal, to: changes)
@@ -90,7 +94,7 @@ extension RecordApplier {
         if !isGathered { try gatherFormer(stored.sequence, stored.ordinal, isTombstone: false) }
       }
       addLiveBytes(Int(operation.byteCount), to: &zone, changes)
-      if operation.kind == OperationKind.saveRecord {
+      if operation.isSave {
         let contents = gathered.contents(of: operation)
         let contributes = zone.takes(contents?.trees ?? ZoneTreeSet())
         if stored == nil {
@@ -128,7 +132,7 @@ extension RecordApplier {
     of last: ReplayRun.Gathered, _ name: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) -> RecordEntry? {
     old.truncate(to: 0)
-    if last.kind == OperationKind.saveRecord {
+    if last.isSave {
       value.truncate(to: 0)
       RecordEntry(last, contributes: zone.takes(gathered.contents(of: last)?.trees ?? ZoneTreeSet())).append(to: value)
       if try changes.put(name, value.view, in: &zone.byName, old: old) { return nil }
@@ -232,7 +236,7 @@ extension RecordApplier {
       guard gathered.isLast[position] else { continue }
       let operation = run.operation(position)
       try changeJournal(
-        RecordEntry(operation, contributes: false), isDeleted: operation.kind == OperationKind.deleteRecord, &zone, changes)
+        RecordEntry(operation, contributes: false), isDeleted: !operation.isSave, &zone, changes)
     }
   }
 }

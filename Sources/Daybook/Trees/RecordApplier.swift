@@ -132,49 +132,47 @@ final class RecordApplier: Applier, @unchecked Sendable {
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
     let payload = Operation.payload(operation)
-    let kind = Operation.kind(operation)
+    let kind = try OperationKind(of: operation)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
     // The image is over: what comes next expects its change journal.
-    if image.hasJournal, kind != OperationKind.imageStamps { try image.putJournal(changes, self) }
+    if image.hasJournal, kind != .imageStamps { try image.putJournal(changes, self) }
     switch kind {
-    case OperationKind.saveRecord:
+    case .saveRecord:
       try saveRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
-    case OperationKind.deleteRecord:
+    case .deleteRecord:
       try deleteRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
-    case OperationKind.imageStamps:
+    case .imageStamps:
       guard image.take(stamps: payload) else { throw .operation }
-    case OperationKind.imageZone:
+    case .imageZone:
       try saveZone(image: payload, changes)
-    case OperationKind.commitInfo:
+    case .commitInfo:
       guard payload.count >= 8 else { throw .operation }
-    case OperationKind.lineage:
+    case .lineage:
       try saveLineage(payload, sequence, changes)
-    case OperationKind.saveZone:
+    case .saveZone:
       try saveZone(payload, sequence, changes)
-    case OperationKind.deleteZone:
+    case .deleteZone:
       try deleteZone(payload, sequence, changes)
-    case OperationKind.setMetadata:
-      guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else { throw .operation }
+    case .setMetadata:
+      guard let metadata = MetadataPayload.parts(payload), metadata.key.count <= TreeLimits.maximumKeyByteCount else {
+        throw .operation
+      }
       value.truncate(to: 0)
       value.append(uint64: place.offset)
       value.append(uint32: place.byteCount)
-      let metadataKey = payload.slice(2..<2 + Int(payload.uint16(at: 0)))
-      guard metadataKey.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
       old.truncate(to: 0)
-      try changes.put(metadataKey, value.view, in: &changes.roots[Roots.metadata], old: old)
+      try changes.put(metadata.key, value.view, in: &changes.roots[Roots.metadata], old: old)
       changes.liveByteCount &+= Int(place.byteCount) &- oldPlaceByteCount
-    case OperationKind.deleteMetadata:
+    case .deleteMetadata:
       guard payload.count <= TreeLimits.maximumKeyByteCount else { throw .operation }
       old.truncate(to: 0)
       try changes.remove(payload, from: &changes.roots[Roots.metadata], old: old)
       changes.liveByteCount &-= oldPlaceByteCount
-    case OperationKind.raiseHorizon:
+    case .raiseHorizon:
       guard payload.count == 8 else { throw .operation }
       try raiseHorizon(payload, changes)
-    case OperationKind.declareFields:
+    case .declareFields:
       try SchemaTree.apply(payload, key, changes)
-    default:
-      throw .unknownOperation(kind: kind)
     }
   }
 

@@ -96,7 +96,7 @@ extension WriteContext {
         }
       }
     }
-    try end(operation, OperationKind.saveRecord)
+    try end(operation, .saveRecord)
   }
 
   /// Puts the merged body behind what is written; the operation is not sealed yet. After an error nothing of it is left.
@@ -223,7 +223,7 @@ extension WriteContext {
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
     let operation = changes.beginOperation()
     tombstone.append(to: changes.payload)
-    try end(operation, OperationKind.deleteRecord)
+    try end(operation, .deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try queueDeletionChecks(of: id) }
   }

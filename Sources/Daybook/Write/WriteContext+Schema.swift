@@ -87,7 +87,7 @@ extension WriteContext {
     try start()
     let operation = changes.beginOperation()
     changes.payload.append(declaration.view)
-    try end(operation, OperationKind.declareFields)
+    try end(operation, .declareFields)
     hasDeclared = true
   }
 

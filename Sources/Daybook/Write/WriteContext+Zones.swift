@@ -27,7 +27,7 @@ extension WriteContext {
     changes.payload.append(uint32: capabilities)
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(key)
-    try end(operation, OperationKind.saveZone)
+    try end(operation, .saveZone)
     recorder?.addSaved(zone.id, isNew: existing == nil)
   }
 
@@ -50,7 +50,7 @@ extension WriteContext {
     changes.payload.append(UInt8(number))
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(id.key)
-    try end(operation, OperationKind.deleteZone)
+    try end(operation, .deleteZone)
     if let deletion { recorder?.addDeleted(id, deletion) }
   }
 
@@ -75,10 +75,10 @@ extension WriteContext {
       changes.payload.append(uint16: UInt16(byteCount))
       changes.payload.append(utf8: key)
       changes.payload.append([UInt8](value))
-      try end(operation, OperationKind.setMetadata)
+      try end(operation, .setMetadata)
     } else {
       changes.payload.append(utf8: key)
-      try end(operation, OperationKind.deleteMetadata)
+      try end(operation, .deleteMetadata)
     }
   }
 
@@ -92,6 +92,6 @@ extension WriteContext {
     try start()
     let operation = changes.beginOperation()
     changes.payload.append(uint64: sequence)
-    try end(operation, OperationKind.raiseHorizon)
+    try end(operation, .raiseHorizon)
   }
 }

@@ -131,10 +131,10 @@ struct CutFileTests {
         try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
           guard Int(place.offset) + Int(place.byteCount) <= length else { return false }
           let payload = Operation.payload(try log.operation(at: place))
-          if kind == OperationKind.saveRecord, let body = try? RecordBody(copying: payload) {
+          if kind == OperationKind.saveRecord.rawValue, let body = try? RecordBody(copying: payload) {
             let record = Record(body: body)
             found[record.id] = record.values
-          } else if kind == OperationKind.deleteRecord, let tombstone = try? Tombstone(payload) {
+          } else if kind == OperationKind.deleteRecord.rawValue, let tombstone = try? Tombstone(payload) {
             found[tombstone.id] = nil
           }
           return true

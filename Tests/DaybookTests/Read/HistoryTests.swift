@@ -115,13 +115,13 @@ struct HistoryTests {
       transaction.payload.append(payload)
       try transaction.endOperation(operation, kind: kind)
     }
-    try write(OperationKind.commitInfo, [UInt8](repeating: 0, count: 8))
+    try write(OperationKind.commitInfo.rawValue, [UInt8](repeating: 0, count: 8))
     // The link leads to bytes that begin before this operation and end inside it.
     let link = ByteBuffer(capacity: 16)
     link.append(uint64: transaction.logEnd - 8)
     link.append(uint32: 100)
     bytes.replaceSubrange(RecordBody.previousOffset..<RecordBody.previousOffset + 12, with: link.view.array)
-    try write(OperationKind.saveRecord, bytes)
+    try write(OperationKind.saveRecord.rawValue, bytes)
     try database.store.wait(database.store.commit(transaction))
     #expect(try database.record(record.id) != nil)
     #expect(failure { try database.history(of: record.id) }?.code == .corrupted)

@@ -22,7 +22,7 @@ struct ForgedBodyTests {
     let buffer = ByteBuffer(capacity: body.count + 16)
     buffer.append(uint64: 0)
     buffer.append(uint32: UInt32(body.count))
-    buffer.append(uint32: UInt32(OperationKind.saveRecord))
+    buffer.append(uint32: UInt32(OperationKind.saveRecord.rawValue))
     buffer.append(body)
     return buffer.view.array
   }
@@ -127,7 +127,7 @@ struct ForgedBodyTests {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(bytes)
-      try context.end(operation, OperationKind.saveRecord)
+      try context.end(operation, .saveRecord)
     }
     let forged = try #require(stored(in: try database.record(saved.id)))
     #expect(forged.sha256 != nil && forged.sha256 != honest)

@@ -22,7 +22,7 @@ struct ForgedRecordTests {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(bytes)
-      try context.end(operation, OperationKind.saveRecord)
+      try context.end(operation, .saveRecord)
     }
     return saved.id
   }

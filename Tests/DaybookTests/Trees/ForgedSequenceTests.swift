@@ -149,7 +149,7 @@ struct ForgedSequenceTests {
         while operation < end {
           let next = operation + Operation.headerByteCount + Int(Self.number(sound, operation + 8) & 0xFFFF_FFFF)
           let kind = sound[operation + 12]
-          if [OperationKind.imageStamps, OperationKind.imageZone, OperationKind.raiseHorizon].contains(kind) {
+          if [OperationKind.imageStamps, .imageZone, .raiseHorizon].contains(OperationKind(rawValue: kind)) {
             places += stride(from: operation + Operation.headerByteCount, to: min(next, operation + 64) - 7, by: 4)
           }
           operation = next

@@ -186,7 +186,7 @@ struct ReplayTests {
       let bit = Int.random(in: 0..<max(1, commits[commit][index].payload.count * 8), using: &generator)
       if bit / 8 < commits[commit][index].payload.count { commits[commit][index].payload[bit / 8] ^= UInt8(1 << (bit % 8)) }
     case 5: commits[commit][index].kind = UInt8([5, 6, 10, 11, 3, 200].randomElement(using: &generator) ?? 5)
-    case 6: commits[commit].insert((OperationKind.imageStamps, [UInt8](repeating: 1, count: 12)), at: index)
+    case 6: commits[commit].insert((OperationKind.imageStamps.rawValue, [UInt8](repeating: 1, count: 12)), at: index)
     default: (commits[commit][index], commits[other][second]) = (commits[other][second], commits[commit][index])
     }
   }
@@ -226,13 +226,13 @@ struct ReplayTests {
     disk.stop()
     var commits = try ReplayComparison.operations(of: disk.bytes(of: "test.daybook") ?? [])
     let last = try #require(commits.last)
-    let saved = try #require(last.first { $0.kind == OperationKind.saveRecord })
+    let saved = try #require(last.first { $0.kind == OperationKind.saveRecord.rawValue })
     // The size is the value's last eight bytes, and the asset's the last value.
     for size in [41, 40, 43, 40, 39] as [UInt8] {
       var payload = saved.payload
       #expect(payload[payload.count - 8] == 40 && payload.suffix(7).allSatisfy { $0 == 0 })
       payload[payload.count - 8] = size
-      commits.append([(OperationKind.saveRecord, payload)])
+      commits.append([(OperationKind.saveRecord.rawValue, payload)])
     }
     // The order of a dictionary is another one each time.
     for _ in 0..<10 {

@@ -63,7 +63,7 @@ struct SchemaTests {
       defer { database.store.endRead(pin) }
       try database.store.forEachCommit(through: pin) { _ in
       } _: { (commit) throws(StoreError) in
-        for index in 0..<commit.count where try commit.operation(index).kind == OperationKind.declareFields { count += 1 }
+        for index in 0..<commit.count where try commit.operation(index).kind == OperationKind.declareFields.rawValue { count += 1 }
       }
       return count
     }

@@ -183,7 +183,7 @@ struct UnsealedValueTests {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(bytes)
-      try context.end(operation, OperationKind.saveRecord)
+      try context.end(operation, .saveRecord)
     }
     let read = try #require(try database.record(Self.id))
     #expect(read.keys == ["pin"] && read["pin"] == nil as Record.Value?)
