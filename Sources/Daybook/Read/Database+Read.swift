@@ -70,8 +70,8 @@ extension Database: RecordReader {
     try reading { (view) throws(DatabaseError) in try view.record(id) }
   }
 
-  /// Pins the newest version. For the reads of ``RecordReader`` alone.
-  @inline(__always)
+  /// Pins the newest version.
+  @_spi(Daybook) @inline(__always)
   public func beginReading() throws(DatabaseError) -> ReadView {
     do throws(StoreError) {
       let (store, pin) = try stores.beginRead()
@@ -79,8 +79,8 @@ extension Database: RecordReader {
     } catch { throw DatabaseError(error, path: path) }
   }
 
-  /// Lets go of it.
-  @inline(__always)
+  /// Releases the pin.
+  @_spi(Daybook) @inline(__always)
   public func endReading(_ view: ReadView) {
     if case .pin(let pin) = view.source { view.store.endRead(pin) }
   }

@@ -5,11 +5,11 @@
 #endif
 import DaybookEngine
 
-/// One version of the database, as everything that reads looks at it: a snapshot's, or a transaction's own. Opaque to
+/// One version of the database, as everything that reads looks at it: a snapshot's, or a transaction's own. Hidden from
 /// applications: what a ``RecordReader`` reads through.
 ///
 /// Valid as long as the pin or the transaction that it was made from. All it hands out is copied.
-public struct ReadView {
+@_spi(Daybook) public struct ReadView {
   enum Source {
     case pin(Store.Pin)
     case transaction(StoreTransaction, RecordApplier)

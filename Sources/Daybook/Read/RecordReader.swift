@@ -17,7 +17,7 @@ import DaybookEngine
 /// ```
 ///
 /// Through a ``Database`` each call shows the newest version at that moment, all of one call the same; two calls may show
-/// two. The three types of this library are all that conform.
+/// two. The three types of this library are all that conform: what a type would need for that is not public.
 public protocol RecordReader: ~Copyable {
   // A requirement, though it is the same everywhere: called from another module, a method of the extension below is generic,
   // and this is the call that has to be fast.
@@ -25,11 +25,12 @@ public protocol RecordReader: ~Copyable {
   /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
   func record(_ id: Record.ID) throws(DatabaseError) -> Record?
 
-  /// Begins a read of one version. For the reads of this protocol alone.
-  func beginReading() throws(DatabaseError) -> ReadView
+  // Public as everything that a public protocol requires, and hidden: no application sees these two, so none can leave a version
+  // pinned, and no type of another module can conform.
+  /// Begins a read of one version. `endReading` has to follow.
+  @_spi(Daybook) func beginReading() throws(DatabaseError) -> ReadView
 
-  /// Ends it.
-  func endReading(_ view: ReadView)
+  @_spi(Daybook) func endReading(_ view: ReadView)
 }
 
 extension RecordReader where Self: ~Copyable {

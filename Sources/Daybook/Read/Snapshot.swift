@@ -28,8 +28,8 @@ extension Snapshot: RecordReader {
     try reading { (view) throws(DatabaseError) in try view.record(id) }
   }
 
-  /// Keeps the version while it is read. For the reads of ``RecordReader`` alone.
-  @inline(__always)
+  /// Keeps the version from being revoked while it is read.
+  @_spi(Daybook) @inline(__always)
   public func beginReading() throws(DatabaseError) -> ReadView {
     do throws(StoreError) {
       return ReadView(database: database, store: store, source: .pin(try store.resume(pin)))
@@ -37,6 +37,6 @@ extension Snapshot: RecordReader {
   }
 
   /// From here on it may be revoked.
-  @inline(__always)
+  @_spi(Daybook) @inline(__always)
   public func endReading(_ view: ReadView) { store.endRead(through: pin) }
 }

@@ -95,14 +95,14 @@ extension Transaction: RecordReader {
     return try context.view.record(id)
   }
 
-  /// The database as this transaction has it. For the reads of ``RecordReader`` alone.
-  @inline(__always)
+  /// The database as this transaction has it.
+  @_spi(Daybook) @inline(__always)
   public func beginReading() throws(DatabaseError) -> ReadView {
     try context.requireOpen()
     return context.view
   }
 
-  /// There is nothing to give back.
-  @inline(__always)
+  /// Nothing to release.
+  @_spi(Daybook) @inline(__always)
   public func endReading(_ view: ReadView) {}
 }
