@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // When a content goes: after the last name, the last snapshot and the grace time; and never while somebody is about to

@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // Power fails at every call of the disk while records with assets are saved, replaced, deleted and collected: no record

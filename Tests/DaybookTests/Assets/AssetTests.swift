@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // Contents of assets in files of their own: kept once, counted, read back verified, and what they promise when files go.

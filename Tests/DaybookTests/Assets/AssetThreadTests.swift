@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // Writers, readers and a collector at one time, with threads of their own.

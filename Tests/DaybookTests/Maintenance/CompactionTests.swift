@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 @testable import DaybookTesting
 

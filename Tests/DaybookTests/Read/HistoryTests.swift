@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // The versions of a record that the file still links, newest first; deletions are versions too.

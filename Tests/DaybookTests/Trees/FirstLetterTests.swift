@@ -3,7 +3,7 @@
   import Foundation
   import Testing
 
-  @testable import Daybook
+  @_spi(Daybook) @testable import Daybook
   @testable import DaybookEngine
 
   // The toy index: what it holds, and what becomes of zones that a version without it has written. That it holds everywhere what the

@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 
 /// What references do: who points at a record, parents and targets that must exist, limits, circles. Cascades are in
 /// CascadeTests.

@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 /// What a database knows of its record types: learned with each save, listed, given to others, held to where it is locked.
@@ -63,7 +63,9 @@ struct SchemaTests {
       defer { database.store.endRead(pin) }
       try database.store.forEachCommit(through: pin) { _ in
       } _: { (commit) throws(StoreError) in
-        for index in 0..<commit.count where try commit.operation(index).kind == OperationKind.declareFields.rawValue { count += 1 }
+        for index in 0..<commit.count where try commit.operation(index).kind == OperationKind.declareFields.rawValue {
+          count += 1
+        }
       }
       return count
     }
