@@ -21,17 +21,32 @@ struct TakeBackTests {
     try KeyValueTransaction(transaction).put(name.view, value.view)
   }
 
+  /// A commit, and a transaction with two parts in the log, the first of them durable: another thread's sync has taken it along, and
+  /// the second says so.
+  private static func writerWithParts(
+    on disk: SimulatedDisk
+  ) throws -> (writer: KeyValueStore, transaction: StoreTransaction) {
+    let writer = try KeyValueStore("a", disk: disk, options: options(partByteCount: 4096))
+    try writer.write { transaction in try put(transaction.transaction, "c", 600_000) }
+    let transaction = try writer.stores.beginTransaction()
+    try put(transaction, "part 1", 600_000)
+    try writer.stores.sync()
+    try put(transaction, "part 2", 5000)
+    return (writer, transaction)
+  }
+
+  private static var bufferedReader: StoreOptions {
+    var options = options(partByteCount: 4096).readOnly
+    options.access = .buffered
+    options.pageCacheByteCount = 256 << 10
+    return options
+  }
+
   @Test("a reader opens beside a writer whose parts go back at any moment of that")
   func readerBeside() throws {
     for moment in 1..<60 {
       let disk = SimulatedDisk(seed: 3)
-      let writer = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
-      try writer.write { transaction in try Self.put(transaction.transaction, "c", 600_000) }
-      let transaction = try writer.stores.beginTransaction()
-      try Self.put(transaction, "part 1", 600_000)
-      // Another thread's sync takes the part along, and the next part says so.
-      try writer.stores.sync()
-      try Self.put(transaction, "part 2", 5000)
+      let (writer, _) = try Self.writerWithParts(on: disk)
       let hooked = ReadDisk(disk)
       let readCount = Locked(0)
       let hasEnded = Locked(false)
@@ -51,9 +66,7 @@ struct TakeBackTests {
           if count == moment { giveBack() }
         }
       }
-      var options = Self.options(partByteCount: 4096).readOnly
-      options.access = .buffered
-      options.pageCacheByteCount = 256 << 10
+      let options = Self.bufferedReader
       let reader = try KeyValueStore("a", disk: hooked, options: options)
       #expect(try reader.value("c")?.count == 600_000)
       let wasReached = hasEnded.withLock { $0 }
@@ -74,9 +87,7 @@ struct TakeBackTests {
     try Self.put(transaction, "part 1", 5000)
     try writer.stores.sync()
     try Self.put(transaction, "part 2", 5000)
-    var options = Self.options(partByteCount: 4096).readOnly
-    options.access = .buffered
-    options.pageCacheByteCount = 256 << 10
+    let options = Self.bufferedReader
     let reader = try KeyValueStore("a", disk: disk, options: options)
     #expect(try reader.value("c") == [1])
     disk.limit(toByteCount: 0)
@@ -97,13 +108,7 @@ struct TakeBackTests {
   func numberGivenAgain() throws {
     for moment in 1..<60 {
       let disk = SimulatedDisk(seed: 3)
-      let writer = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
-      try writer.write { transaction in try Self.put(transaction.transaction, "c", 600_000) }
-      let transaction = try writer.stores.beginTransaction()
-      try Self.put(transaction, "part 1", 600_000)
-      // Another thread's sync takes the part along, and the next part says so.
-      try writer.stores.sync()
-      try Self.put(transaction, "part 2", 5000)
+      let (writer, transaction) = try Self.writerWithParts(on: disk)
       let hooked = ReadDisk(disk)
       let state = Locked((readCount: 0, hasEnded: false))
       let goOn: @Sendable () -> Void = {
@@ -126,9 +131,7 @@ struct TakeBackTests {
           if isNow { goOn() }
         }
       }
-      var options = Self.options(partByteCount: 4096).readOnly
-      options.access = .buffered
-      options.pageCacheByteCount = 256 << 10
+      let options = Self.bufferedReader
       let reader = try KeyValueStore("a", disk: hooked, options: options)
       #expect(try reader.value("c")?.count == 600_000)
       #expect(try reader.value("d") == nil, "shown after read \(moment)")

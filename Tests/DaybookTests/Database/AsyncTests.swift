@@ -101,29 +101,15 @@ struct AsyncTests {
   func readsGoFirst() async throws {
     let database = try Database.scratch()
     try await database.write { try $0.save(.fresh("a")) }
-    let mayEnd = Monitor()
-    let state = Locked((hasTurn: false, isDone: false))
-    let blocker = Thread {
-      _ = try? database.write { transaction in
-        try transaction.save(.fresh("slow"))
-        state.withLock { $0.hasTurn = true }
-        mayEnd.lock()
-        while !state.withLock({ $0.isDone }) { mayEnd.wait() }
-        mayEnd.unlock()
-      }
-    }
-    blocker.start()
-    while !state.withLock({ $0.hasTurn }) { await Task.yield() }
+    let held = HeldTransaction(database)
+    while !held.hasTurn { await Task.yield() }
     let writers = (0..<50).map { number in Task { try await database.write { try $0.save(.fresh("r\(number)")) } } }
     // All of them return while the first writer has the turn, so none of them waited for it.
     for _ in 0..<20 {
       let count = try await database.read { try $0.recordCount(in: .default) }
       #expect(count == 1)
     }
-    mayEnd.withLock {
-      state.withLock { $0.isDone = true }
-      mayEnd.broadcast()
-    }
+    held.end()
     for writer in writers { _ = try await writer.value }
     let count = try await database.read { try $0.recordCount(in: .default) }
     #expect(count == 52)
@@ -199,28 +185,14 @@ struct AsyncTests {
   func preparesBesideTransaction() async throws {
     let database = try Database.scratch { $0.inlineAssetByteCount = 0 }
     try await database.write { try $0.save(.fresh("a")) }
-    let mayEnd = Monitor()
-    let state = Locked((hasTurn: false, isDone: false))
-    let blocker = Thread {
-      _ = try? database.write { transaction in
-        try transaction.save(.fresh("slow"))
-        state.withLock { $0.hasTurn = true }
-        mayEnd.lock()
-        while !state.withLock({ $0.isDone }) { mayEnd.wait() }
-        mayEnd.unlock()
-      }
-    }
-    blocker.start()
+    let held = HeldTransaction(database)
     // Whatever waits for the transaction ends with it, and too late.
     let timer = Thread {
       Thread.sleep(forTimeInterval: 20)
-      mayEnd.withLock {
-        state.withLock { $0.isDone = true }
-        mayEnd.broadcast()
-      }
+      held.end()
     }
     timer.start()
-    while !state.withLock({ $0.hasTurn }) { await Task.yield() }
+    while !held.hasTurn { await Task.yield() }
     let clock = ContinuousClock()
     let time = try await clock.measure {
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -235,11 +207,8 @@ struct AsyncTests {
         try await group.waitForAll()
       }
     }
-    #expect(!state.withLock { $0.isDone }, "somebody waited for the transaction: \(time)")
-    mayEnd.withLock {
-      state.withLock { $0.isDone = true }
-      mayEnd.broadcast()
-    }
+    #expect(!held.isDone, "somebody waited for the transaction: \(time)")
+    held.end()
     let count = try await database.write { try $0.recordCount(in: .default) }
     #expect(count == 2)
   }
@@ -302,6 +271,35 @@ struct AsyncTests {
     let missing = try Zone.ID("Missing")
     await #expect(throws: DatabaseError.self) {
       for try await _ in database.changePages(in: missing, since: nil) {}
+    }
+  }
+}
+
+/// A transaction that saves a record and keeps the turn until it is told to end.
+private final class HeldTransaction: Sendable {
+  private let mayEnd = Monitor()
+  private let state = Locked((hasTurn: false, isDone: false))
+
+  init(_ database: Database) {
+    let thread = Thread { [self] in
+      _ = try? database.write { transaction in
+        try transaction.save(.fresh("slow"))
+        state.withLock { $0.hasTurn = true }
+        mayEnd.lock()
+        while !isDone { mayEnd.wait() }
+        mayEnd.unlock()
+      }
+    }
+    thread.start()
+  }
+
+  var hasTurn: Bool { state.withLock { $0.hasTurn } }
+  var isDone: Bool { state.withLock { $0.isDone } }
+
+  func end() {
+    mayEnd.withLock {
+      state.withLock { $0.isDone = true }
+      mayEnd.broadcast()
     }
   }
 }

@@ -9,8 +9,6 @@ import Testing
 @Suite("Handing a file over")
 struct HandOverTests {
   private static let path = "a.daybook"
-  private static let counter = try! Record.ID("counter")
-
   private static func open(
     _ disk: any Disk, seed: UInt64 = 1, _ change: (inout Database.Options) -> Void = { $0.lock = .perTransaction }
   ) throws -> Database {
@@ -18,16 +16,6 @@ struct HandOverTests {
     change(&options)
     return try Database.open(at: path, options: options, disk: disk)
   }
-
-  private static func increment(_ database: Database) throws {
-    try database.write { transaction in
-      var record = try transaction.record(counter) ?? Record(type: "Counter", id: counter)
-      record["n"] = (record["n"] ?? 0) + 1
-      try transaction.save(record)
-    }
-  }
-
-  private static func count(_ database: Database) throws -> Int? { try database.record(counter)?["n"] }
 
   /// Dies between a commit's frame and its sync, as a kill does it; the lock is gone with it.
   private static func dieCommitting(_ database: Database) throws {
@@ -43,7 +31,7 @@ struct HandOverTests {
   private static func expectKept(_ number: Int, on disk: SimulatedDisk) throws {
     for (seed, policy) in [(4, CrashPolicy.none), (5, .all), (6, .random)] {
       let found = try open(disk.crashed(seed: UInt64(seed), policy: policy), seed: 9)
-      #expect(try (count(found) ?? 0) >= number)
+      #expect(try (found.count() ?? 0) >= number)
       #expect(try found.check(.deep).isClean)
       try found.close()
     }
@@ -56,14 +44,14 @@ struct HandOverTests {
       let a = try Self.open(disk) { if !isResumed { $0.lock = .perTransaction } }
       if isResumed { try a.suspend() }
       let b = try Self.open(disk, seed: 2)
-      if !isResumed { try Self.increment(a) }
-      try Self.increment(b)
+      if !isResumed { try a.increment() }
+      try b.increment()
       try Self.dieCommitting(b)
       disk.inject(SimulatedFault([.sync], call: 1))
       if isResumed {
         #expect(throws: DatabaseError.self) { try a.resume() }
       } else {
-        #expect(throws: DatabaseError.self) { try Self.increment(a) }
+        #expect(throws: DatabaseError.self) { try a.increment() }
       }
       // Whoever sees it sees it for good.
       if try a.metadata(forKey: "died") != nil {
@@ -73,8 +61,8 @@ struct HandOverTests {
       if isResumed { try a.resume() }
       var acknowledged = 0
       do {
-        try Self.increment(a)
-        acknowledged = try Self.count(a) ?? 0
+        try a.increment()
+        acknowledged = try a.count() ?? 0
       } catch {}
       try Self.expectKept(acknowledged, on: disk)
     }
@@ -84,15 +72,15 @@ struct HandOverTests {
   func failedSyncOfAnother(refreshes: Bool) throws {
     let disk = SimulatedDisk(seed: 1)
     let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
-    try Self.increment(a)
-    try Self.increment(b)
+    try a.increment()
+    try b.increment()
     disk.inject(SimulatedFault([.sync], call: 1))
     #expect(throws: DatabaseError.self) {
       try b.write { try $0.setMetadata(Data(repeating: 1, count: 5000), forKey: "unknown") }
     }
     if refreshes { for _ in 0..<2 { try a.refresh() } }
-    for _ in 0..<2 { try Self.increment(a) }
-    #expect(try Self.count(a) == 4)
+    for _ in 0..<2 { try a.increment() }
+    #expect(try a.count() == 4)
     try Self.expectKept(4, on: disk)
   }
 
@@ -100,12 +88,12 @@ struct HandOverTests {
   func readerAlone() throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Self.open(disk) { _ in }
-    try Self.increment(a)
+    try a.increment()
     disk.inject(SimulatedFault([.sync], call: 1))
-    #expect(throws: DatabaseError.self) { try Self.increment(a) }
+    #expect(throws: DatabaseError.self) { try a.increment() }
     try? a.close()
     let reader = try Self.open(disk, seed: 2) { $0.isReadOnly = true }
-    #expect(try Self.count(reader) == 2)
+    #expect(try reader.count() == 2)
     try Self.expectKept(2, on: disk)
   }
 
@@ -113,28 +101,28 @@ struct HandOverTests {
   func compactionBehindOthers(suspends: Bool) throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Self.open(disk) { if !suspends { $0.lock = .perTransaction } }
-    try Self.increment(a)
+    try a.increment()
     if suspends { try a.suspend() }
     let b = try Self.open(disk, seed: 2)
-    try Self.increment(b)
+    try b.increment()
     if suspends {
       try b.close()
       try a.resume()
     } else {
-      try Self.increment(a)
-      try Self.increment(b)
-      try Self.increment(a)
+      try a.increment()
+      try b.increment()
+      try a.increment()
     }
     var isFirst = true
-    let before = try Self.count(a) ?? 0
+    let before = try a.count() ?? 0
     try a.compact { _, _ in
       if isFirst {
         isFirst = false
-        do { try Self.increment(a) } catch { Issue.record("\(error)") }
+        do { try a.increment() } catch { Issue.record("\(error)") }
       }
       return true
     }
-    #expect(try Self.count(a) == before + 1)
+    #expect(try a.count() == before + 1)
     #expect(try a.check(.deep).isClean)
     try a.close()
   }
@@ -146,7 +134,7 @@ struct HandOverTests {
     for _ in 0..<3 {
       for database in [b, a] {
         try database.refresh()
-        try Self.increment(database)
+        try database.increment()
         let store = try database.stores.beginHolding()
         try store.checkpoint()
         database.stores.endHolding(store)
@@ -154,7 +142,7 @@ struct HandOverTests {
     }
     let found = try Self.open(disk.killed(), seed: 3)
     #expect(found.lastRecovery.basis == .newestCheckpoint)
-    #expect(try Self.count(found) == 6)
+    #expect(try found.count() == 6)
     #expect(try found.check(.deep).isClean)
   }
 
@@ -190,21 +178,21 @@ struct HandOverTests {
   func resumesAgain() throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Self.open(disk) { $0.lockTimeout = .zero }
-    try Self.increment(a)
+    try a.increment()
     try a.suspend()
     let b = try Self.open(disk, seed: 2) { _ in }
     try b.compact()
-    try Self.increment(b)
+    try b.increment()
     #expect(throws: DatabaseError.self) { try a.resume() }
-    #expect(throws: DatabaseError.self) { try Self.increment(a) }
+    #expect(throws: DatabaseError.self) { try a.increment() }
     try b.close()
     // The name leads to another file by now; opening that fails once.
     disk.inject(SimulatedFault([.open], call: 1))
     #expect(throws: DatabaseError.self) { try a.resume() }
-    #expect(throws: DatabaseError.self) { try Self.increment(a) }
+    #expect(throws: DatabaseError.self) { try a.increment() }
     try a.resume()
-    try Self.increment(a)
-    #expect(try Self.count(a) == 3)
+    try a.increment()
+    #expect(try a.count() == 3)
     try a.close()
   }
 
@@ -215,19 +203,19 @@ struct HandOverTests {
       $0.lock = .perTransaction
       $0.access = .buffered
     }
-    try Self.increment(a)
+    try a.increment()
     try a.suspend()
     let b = try Self.open(disk, seed: 2)
-    try Self.increment(b)
+    try b.increment()
     disk.inject(SimulatedFault([.read], call: 1))
     #expect(failure { try a.resume() }?.code == .ioFailed)
     // Writes went on, and a compaction was told that somebody had stopped it.
     #expect(failure { try a.compact() }?.code == .locked)
-    #expect(failure { try Self.increment(a) }?.code == .locked)
+    #expect(failure { try a.increment() }?.code == .locked)
     try a.resume()
     try a.compact()
-    try Self.increment(a)
-    #expect(try Self.count(a) == 3)
+    try a.increment()
+    #expect(try a.count() == 3)
     try a.close()
   }
 
@@ -238,13 +226,13 @@ struct HandOverTests {
       $0.lock = .perTransaction
       $0.access = .buffered
     }
-    try Self.increment(a)
+    try a.increment()
     let b = try Self.open(disk, seed: 2)
-    try Self.increment(b)
+    try b.increment()
     disk.inject(SimulatedFault([.read], call: 1))
     #expect(failure { try a.resume() }?.code == .ioFailed)
-    try Self.increment(a)
-    #expect(try Self.count(a) == 3)
+    try a.increment()
+    #expect(try a.count() == 3)
     try a.close()
   }
 
@@ -252,11 +240,11 @@ struct HandOverTests {
   func missed() async throws {
     let disk = SimulatedDisk(seed: 1)
     let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
-    try Self.increment(a)
+    try a.increment()
     var notices = a.commits().makeAsyncIterator()
-    try Self.increment(b)
+    try b.increment()
     try Self.dieCommitting(b)
-    try Self.increment(a)
+    try a.increment()
     guard case .missed(let from, let to) = await notices.next() else {
       Issue.record("no notice of the others' commits")
       return

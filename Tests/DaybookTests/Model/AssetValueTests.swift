@@ -41,14 +41,20 @@ struct AssetValueTests {
     try database.expectClean()
   }
 
+  /// A record with an asset made from a file, and the file.
+  private func withPicture(in folder: TemporaryFolder) throws -> (record: Record, url: URL) {
+    let url = URL(filePath: folder.file("picture.bin"))
+    try content.write(to: url)
+    var record = try Record.fresh("a")
+    record["image"] = try Asset(fileURL: url)
+    return (record, url)
+  }
+
   @Test("an asset from a file is read once, at save; afterwards the file may go")
   func fromFile() throws {
     let folder = try TemporaryFolder()
-    let url = URL(filePath: folder.file("picture.bin"))
-    try content.write(to: url)
     let database = try Database.scratch()
-    var record = try Record.fresh("a")
-    record["image"] = try Asset(fileURL: url)
+    let (record, url) = try withPicture(in: folder)
     let saved = try database.write { try $0.save(record) }
     try FileManager.default.removeItem(at: url)
     for version in [saved, try #require(try database.record(record.id))] {
@@ -189,11 +195,8 @@ struct AssetValueTests {
   @Test("a file that changed since the asset was made is refused", arguments: ["longer", "touched", "a directory"])
   func modifiedFile(way: String) throws {
     let folder = try TemporaryFolder()
-    let url = URL(filePath: folder.file("picture.bin"))
-    try content.write(to: url)
     let database = try Database.scratch()
-    var record = try Record.fresh("a")
-    record["image"] = try Asset(fileURL: url)
+    let (record, url) = try withPicture(in: folder)
     switch way {
     case "longer":
       try (content + [1]).write(to: url)

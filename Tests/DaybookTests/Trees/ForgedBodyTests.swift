@@ -46,7 +46,7 @@ struct ForgedBodyTests {
     try database.put("outer", ["blob": .bytes(Data(inner))])
     let zone = Zone.ID.default
     var places: [Place] = []
-    try forge(database, zone) { trees, changes in
+    try database.forge(zone) { trees, changes in
       let entry = try Array("outer".utf8).withView { key in
         try #require(try changes.value(key, in: trees.byName).flatMap { RecordEntry($0) })
       }
@@ -84,22 +84,6 @@ struct ForgedBodyTests {
     try? database.close()
   }
 
-  /// Changes the trees of a zone behind the applier's back.
-  private func forge(
-    _ database: Database, _ zone: Zone.ID, _ change: (inout ZoneTrees, StoreTransaction) throws -> Void
-  ) throws {
-    try database.write { transaction in
-      let context = transaction.context
-      // A transaction that wrote nothing is not committed.
-      try transaction.setMetadata(Data([1]), forKey: "forged")
-      let applier = database.store.records
-      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.changes) }
-      var trees = try #require(applier.openZone)
-      try change(&trees, context.changes)
-      applier.setOpenZone(trees)
-    }
-  }
-
   // MARK: contents and their SHA-256
 
   @Test(
@@ -122,13 +106,7 @@ struct ForgedBodyTests {
     let digest = SHA256.digest(of: "small")
     let start = try #require((0..<bytes.count - 32).first { Array(bytes[$0..<$0 + 32]) == digest })
     bytes[start] ^= 1
-    try database.write { transaction in
-      let context = transaction.context
-      try context.start()
-      let operation = context.changes.beginOperation()
-      context.changes.payload.append(bytes)
-      try context.end(operation, .saveRecord)
-    }
+    try database.save(forgedBody: bytes)
     let forged = try #require(stored(in: try database.record(saved.id)))
     #expect(forged.sha256 != nil && forged.sha256 != honest)
     #expect(failure { try forged.content() }?.code == .assetFileModified)

@@ -17,13 +17,7 @@ struct ForgedRecordTests {
     #expect(bytes[row + 1] == 1 && bytes[row + 6] == UInt8(ascii: "k"))
     bytes[row + 1] = UInt8(key.count)
     bytes.replaceSubrange(row + 6...row + 6, with: key)
-    try database.write { transaction in
-      let context = transaction.context
-      try context.start()
-      let operation = context.changes.beginOperation()
-      context.changes.payload.append(bytes)
-      try context.end(operation, .saveRecord)
-    }
+    try database.save(forgedBody: bytes)
     return saved.id
   }
 

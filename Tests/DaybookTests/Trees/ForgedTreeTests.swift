@@ -39,22 +39,6 @@ struct ForgedTreeTests {
     return (database, zones)
   }
 
-  /// Changes the trees of a zone behind the applier's back.
-  private static func forge(
-    _ database: Database, _ zone: Zone.ID, _ change: (inout ZoneTrees, StoreTransaction) throws -> Void
-  ) throws {
-    try database.write { transaction in
-      let context = transaction.context
-      // A transaction that wrote nothing is not committed.
-      try transaction.setMetadata(Data([1]), forKey: "forged")
-      let applier = database.store.records
-      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.changes) }
-      var trees = try #require(applier.openZone)
-      try change(&trees, context.changes)
-      applier.setOpenZone(trees)
-    }
-  }
-
   private static func value(_ key: [UInt8], in root: TreeRoot, _ changes: StoreTransaction) throws -> [UInt8] {
     try key.withView { (key) throws in try #require(try changes.value(key, in: root)).array }
   }
@@ -85,7 +69,7 @@ struct ForgedTreeTests {
     let id = try Record.ID(Self.alice, in: zone)
     let before = try #require(try database.record(id))
     let old = try #require(try database.history(of: id).last?.record)
-    try Self.forge(database, zone) { trees, changes in
+    try database.forge(zone) { trees, changes in
       let other = try Self.value(Array(Self.bob.utf8), in: trees.byName, changes)
       try Self.put(Array(Self.alice.utf8), other, in: &trees.byName, changes)
     }
@@ -119,10 +103,10 @@ struct ForgedTreeTests {
     for (own, other) in [(zones[0], zones[1]), (zones[1], zones[2]), (zones[2], zones[0])] {
       let name = Array(Self.alice.utf8)
       var entry: [UInt8] = []
-      try Self.forge(database, other) { trees, changes in entry = try Self.value(name, in: trees.byName, changes) }
+      try database.forge(other) { trees, changes in entry = try Self.value(name, in: trees.byName, changes) }
       let saved = entry
       let id = try Record.ID(Self.alice, in: own)
-      try Self.forge(database, own) { trees, changes in
+      try database.forge(own) { trees, changes in
         entry = try Self.value(name, in: trees.byName, changes)
         try Self.put(name, saved, in: &trees.byName, changes)
       }
@@ -130,7 +114,7 @@ struct ForgedTreeTests {
       Self.expectTold("page") { _ = try database.records(in: own) }
       Self.expectTold("compaction") { try database.compact() }
       let sound = entry
-      try Self.forge(database, own) { trees, changes in try Self.put(name, sound, in: &trees.byName, changes) }
+      try database.forge(own) { trees, changes in try Self.put(name, sound, in: &trees.byName, changes) }
       #expect(try database.record(id) != nil)
     }
     try database.expectClean()
@@ -156,10 +140,10 @@ struct ForgedTreeTests {
         return try Self.value(key, in: trees.changeJournal, changes)
       }
       var foreign: [UInt8] = []
-      try Self.forge(database, other) { trees, changes in foreign = try find(trees, changes) }
+      try database.forge(other) { trees, changes in foreign = try find(trees, changes) }
       let value = foreign
       var sound: [UInt8] = []
-      try Self.forge(database, own) { trees, changes in
+      try database.forge(own) { trees, changes in
         sound = try find(trees, changes)
         try Self.put(key, value, in: &trees.changeJournal, changes)
       }
@@ -171,7 +155,7 @@ struct ForgedTreeTests {
         Self.expectTold("compaction") { try database.compact() }
       }
       let entry = sound
-      try Self.forge(database, own) { trees, changes in try Self.put(key, entry, in: &trees.changeJournal, changes) }
+      try database.forge(own) { trees, changes in try Self.put(key, entry, in: &trees.changeJournal, changes) }
     }
     try database.expectClean()
     try database.close()
@@ -180,7 +164,7 @@ struct ForgedTreeTests {
   @Test("a tombstone's place that holds another record's is told")
   func tombstone() throws {
     let (database, zones) = try Self.people()
-    try Self.forge(database, zones[0]) { trees, changes in
+    try database.forge(zones[0]) { trees, changes in
       let other = try Self.value(Array("dave".utf8), in: trees.tombstones, changes)
       try Self.put(Array("carol".utf8), other, in: &trees.tombstones, changes)
     }
@@ -192,7 +176,7 @@ struct ForgedTreeTests {
   @Test("a record that stands among those of another type is told")
   func byType() throws {
     let (database, zones) = try Self.people()
-    try Self.forge(database, zones[0]) { trees, changes in
+    try database.forge(zones[0]) { trees, changes in
       try Self.put(Array("Robot\0\(Self.bob)".utf8), [], in: &trees.byType, changes)
     }
     Self.expectTold("page of a type") { _ = try database.records(in: zones[0], ofType: "Robot") }
@@ -204,12 +188,12 @@ struct ForgedTreeTests {
   func metadata() throws {
     let (database, zones) = try Self.people()
     var place: [UInt8] = []
-    try Self.forge(database, zones[1]) { trees, changes in
+    try database.forge(zones[1]) { trees, changes in
       place = Array(try Self.value(Array(Self.alice.utf8), in: trees.byName, changes).prefix(Place.encodedByteCount))
     }
     let record = place
     for forged in [nil, record] {
-      try Self.forge(database, zones[1]) { _, changes in
+      try database.forge(zones[1]) { _, changes in
         let root = changes.roots[Roots.metadata]
         let value = try forged ?? Self.value(Array(Self.bob.utf8), in: root, changes)
         try Self.put(Array(Self.alice.utf8), value, in: &changes.roots[Roots.metadata], changes)

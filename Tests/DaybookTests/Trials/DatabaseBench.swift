@@ -136,6 +136,31 @@ final class TemporaryFolder: Sendable {
   func file(_ name: String) -> String { path + "/" + name }
 }
 
+/// All notices of a stream that ends.
+func collect(_ stream: AsyncStream<CommitNotice>) async -> [CommitNotice] {
+  var notices: [CommitNotice] = []
+  for await notice in stream { notices.append(notice) }
+  return notices
+}
+
+/// The synchronous calls of an asynchronous test.
+func now<R>(_ body: () throws -> R) rethrows -> R { try body() }
+
+/// A record that counts commits: what was acknowledged must be in it.
+extension Database {
+  private static let counter = try! Record.ID("counter")
+
+  func increment() throws {
+    try write { transaction in
+      var record = try transaction.record(Self.counter) ?? Record(type: "Counter", id: Self.counter)
+      record["n"] = (record["n"] ?? 0) + 1
+      try transaction.save(record)
+    }
+  }
+
+  func count() throws -> Int? { try record(Self.counter)?["n"] }
+}
+
 /// An error that a test throws on purpose.
 struct Intended: Error {}
 

@@ -13,15 +13,6 @@ struct CommitStreamTests {
     try database.write(origin: origin) { try $0.save(.fresh(name, in: zone), policy: .changedKeys) }
   }
 
-  private func collect(_ stream: AsyncStream<CommitNotice>) async -> [CommitNotice] {
-    var notices: [CommitNotice] = []
-    for await notice in stream { notices.append(notice) }
-    return notices
-  }
-
-  /// The synchronous calls of an asynchronous test.
-  private func now<R>(_ body: () throws -> R) rethrows -> R { try body() }
-
   @Test("every commit comes once, in order, with what it did, and the stream ends with the database")
   func order() async throws {
     let database = try Database.scratch()

@@ -14,15 +14,6 @@ struct OthersNoticeTests {
     try Database.open(on: disk, seed: seed) { $0.lock = lock }
   }
 
-  private func collect(_ stream: AsyncStream<CommitNotice>) async -> [CommitNotice] {
-    var notices: [CommitNotice] = []
-    for await notice in stream { notices.append(notice) }
-    return notices
-  }
-
-  /// The synchronous calls of an asynchronous test.
-  private func now<R>(_ body: () throws -> R) rethrows -> R { try body() }
-
   @Test("commits of others that are there when a resume returns are told then, not at the next write")
   func resume() async throws {
     let disk = SimulatedDisk(seed: 1)

@@ -178,13 +178,7 @@ struct UnsealedValueTests {
     var bytes = saved.body.withBytes { $0.array }
     let row = saved.body.layout.fieldsStart + 2
     bytes[row] &= ~FieldMark.encryptedFlag
-    try database.write { transaction in
-      let context = transaction.context
-      try context.start()
-      let operation = context.changes.beginOperation()
-      context.changes.payload.append(bytes)
-      try context.end(operation, .saveRecord)
-    }
+    try database.save(forgedBody: bytes)
     let read = try #require(try database.record(Self.id))
     #expect(read.keys == ["pin"] && read["pin"] == nil as Record.Value?)
     #expect(failure { try read.value(String.self, forKey: "pin") }?.code == .corrupted)
