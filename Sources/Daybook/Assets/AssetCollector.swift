@@ -79,7 +79,7 @@ extension Database {
           facts: .init(path: inventory.root?.path))
       }
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
-    } catch let error as DatabaseError { throw error } catch { throw DatabaseError(error as! DiskFailure) }
+    } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {
       // Before the suspension goes on, which waits for this: `resume` looks whether one is due.
       if options.hasBackgroundThread { library.collectionIsDue(inSeconds: 0) }

@@ -53,11 +53,7 @@ extension Database {
       if let data = assets[index].data { return try library.fileURL(of: data, digest) }
       return try library.fileURL(of: digest, byteCount: assets[index].byteCount)
     } catch {
-      throw error.adding { facts in
-        facts.zone = id.zone
-        facts.name = id.name
-        facts.key = key
-      }
+      throw error.adding(id, key: key)
     }
   }
 

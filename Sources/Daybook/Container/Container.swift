@@ -130,25 +130,21 @@ public final class Container: Sendable {
     guard !id.hasDefaultOwner else {
       throw DatabaseError(.invalidArguments, "A shared zone belongs to another user.", facts: .init(zone: id))
     }
-    do {
+    try DatabaseError.only {
       try sharedDatabase.write { transaction in
         transaction.context.mayShapeZones = true
         try transaction.save(Zone(id))
       }
-    } catch let error as DatabaseError {
-      throw error
-    } catch { throw DatabaseError(.internalError, cause: error) }
+    }
   }
 
   /// Gives up a zone that another user shared, with all that is known of it here.
   public func removeSharedZone(_ id: Zone.ID) throws(DatabaseError) {
-    do {
+    try DatabaseError.only {
       try sharedDatabase.write { transaction in
         transaction.context.mayShapeZones = true
         try transaction.deleteZone(id)
       }
-    } catch let error as DatabaseError {
-      throw error
-    } catch { throw DatabaseError(.internalError, cause: error) }
+    }
   }
 }

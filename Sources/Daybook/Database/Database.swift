@@ -99,7 +99,8 @@ public final class Database: Sendable {
           try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
         }
       writerState.openSequence = store.lastSequence
-      let database = Database(path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
+      let database = Database(
+        path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
       if born != nil { database.library.store.takeOverRoot() }
       return database
     } catch { throw DatabaseError(error, path: path) }

@@ -177,7 +177,7 @@ private struct RecordChecker {
     } catch let error as DatabaseError {
       try report.add(error)
     } catch let fault as PageFault where fault.failure != nil {
-      throw view.failure(StoreError(fault))
+      throw view.failure(fault)
     } catch { report.add("\(error)") }
   }
 
@@ -185,17 +185,15 @@ private struct RecordChecker {
     var result: [([UInt8], ZoneTrees)] = []
     var cursor = view.reader.cursor(in: view.root(Roots.catalog))
     let key = ByteBuffer(capacity: 256)
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       cursor.key(into: key)
       let cell = try cursor.catalogValue
-      if cell.rootCount > ZoneTree.count { throw view.failure(.log(ZoneTrees.fault(of: cell))) }
+      if cell.rootCount > ZoneTree.count { throw view.failure(ZoneTrees.fault(of: cell)) }
       if let trees = ZoneTrees(cell), (try? Zone.ID(key: key.view)) != nil {
         result.append((key.view.array, trees))
       } else {
         report.add("a zone of the catalog is malformed")
       }
-      isValid = try cursor.next()
     }
     return result
   }
@@ -225,8 +223,7 @@ private struct RecordChecker {
     let key = ByteBuffer(capacity: ChangeKey.byteCount)
     var contributions = ContributionCheck(of: trees, view.reader, zoneName: name)
     var cursor = view.reader.cursor(in: trees.byName)
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       cursor.key(into: recordName)
       report.recordCount += 1
       guard let entry = RecordEntry(cursor.value) else {
@@ -239,7 +236,6 @@ private struct RecordChecker {
         report.add("zone \(name): a record is not in the change journal where its entry says", at: entry.place.offset)
       }
       try checkBody(entry, zoneKey, recordName.view, name, &contributions, &report)
-      isValid = try cursor.next()
     }
     try contributions.finish(&report)
     try checkTombstones(zoneKey, trees, name, &report)
@@ -306,8 +302,7 @@ private struct RecordChecker {
     let recordName = ByteBuffer(capacity: 256)
     let key = ByteBuffer(capacity: 16)
     var cursor = view.reader.cursor(in: trees.tombstones)
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       cursor.key(into: recordName)
       guard let tombstone = TombstoneEntry(cursor.value) else {
         report.add("zone \(name): a tombstone is malformed")
@@ -328,7 +323,6 @@ private struct RecordChecker {
       if try view.reader.value(recordName.view, in: trees.byName) != nil {
         report.add("zone \(name): a record lives and is deleted at once")
       }
-      isValid = try cursor.next()
     }
   }
 }

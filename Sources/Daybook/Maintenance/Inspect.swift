@@ -139,10 +139,8 @@ extension ReadView {
   private func forEachValue(in root: TreeRoot, _ body: (ByteView) -> Void) throws(DatabaseError) {
     try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root)
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         body(cursor.value)
-        isValid = try cursor.next()
       }
     }
   }

@@ -65,15 +65,14 @@ struct RecordRewriter: Rewriter {
       self.progress = progress
     }
 
-    /// Visits the cells of a tree; `body` gets a cursor that stands on one.
+    /// Calls `body` with a cursor on each record of a tree.
     private func forEach(in root: TreeRoot, _ body: (inout Cursor) throws(StoreError) -> Void) throws(StoreError) {
       var cursor = pin.reader.cursor(in: root)
-      var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw StoreError(error) }
-      while isValid {
-        try body(&cursor)
-        do { isValid = try cursor.next() } catch { throw StoreError(error) }
-      }
+      while try next(&cursor) { try body(&cursor) }
+    }
+
+    private func next(_ cursor: inout Cursor) throws(StoreError) -> Bool {
+      do { return try cursor.next() } catch { throw StoreError(error) }
     }
 
     /// The operation that an entry of a tree leads to.
@@ -98,9 +97,7 @@ struct RecordRewriter: Rewriter {
         try writer.append(cursor.value, kind: .raiseHorizon)
       }
       var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
-      var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw StoreError(error) }
-      while isValid {
+      while try next(&cursor) {
         guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
         let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
         let bytes = try copyOperation(at: place)
@@ -110,7 +107,6 @@ struct RecordRewriter: Rewriter {
         else { throw .operation(offset: place.offset) }
         try writer.append(Operation.payload(bytes), kind: .setMetadata)
         try writer.pause()
-        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
     }
 
@@ -178,15 +174,12 @@ struct RecordRewriter: Rewriter {
 
     private mutating func writeRecords(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
       var cursor = pin.reader.cursor(in: trees.byName)
-      var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw StoreError(error) }
-      while isValid {
+      while try next(&cursor) {
         cursor.touchAhead(placeAt: 0)
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
         cursor.key(into: name)
         try add(entry.place, entry.sequence, entry.ordinal, .saveRecord, zoneKey)
         done += 1
-        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
       try writeGroup(.saveRecord, zoneKey)
     }
@@ -194,9 +187,7 @@ struct RecordRewriter: Rewriter {
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
       let key = ByteBuffer(capacity: ChangeKey.byteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
-      var isValid: Bool
-      do { isValid = try cursor.first() } catch { throw StoreError(error) }
-      while isValid {
+      while try next(&cursor) {
         guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
         ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
         let entry: ChangeEntry?
@@ -208,7 +199,6 @@ struct RecordRewriter: Rewriter {
           cursor.key(into: name)
           try add(entry.place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
         }
-        do { isValid = try cursor.next() } catch { throw StoreError(error) }
       }
       try writeGroup(.deleteRecord, zoneKey)
     }

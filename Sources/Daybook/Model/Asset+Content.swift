@@ -96,7 +96,7 @@ extension Asset {
     }
     var all = Data()
     do { try readContent { all.append($0) } } catch {
-      throw error as? DatabaseError ?? DatabaseError(.internalError, cause: error)
+      throw DatabaseError(untyped: error)
     }
     return all
   }

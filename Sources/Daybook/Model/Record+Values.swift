@@ -150,11 +150,7 @@ extension Record {
   ) throws(DatabaseError) {
     func stored(_ asset: Asset, _ key: String) throws(DatabaseError) -> Asset {
       do { return try replacement(asset) } catch {
-        throw error.adding { facts in
-          facts.zone = id.zone
-          facts.name = id.name
-          facts.key = key
-        }
+        throw error.adding(id, key: key)
       }
     }
     var edits = edits

@@ -18,14 +18,12 @@ extension ReadView {
       let key = ByteBuffer(capacity: AssetTree.Entry.keyByteCount)
       try asDatabaseError { () throws(PageFault) in
         var cursor = reader.cursor(in: trees.assets)
-        var isValid = try cursor.first()
-        while isValid {
+        while try cursor.next() {
           cursor.key(into: key)
           guard let entry = AssetTree.Entry(key: key.view, value: cursor.value) else {
             throw PageFault(offset: 0, reason: .value)
           }
           body(zone.id, AssetDigest(key.view.prefix(AssetDigest.byteCount)), entry)
-          isValid = try cursor.next()
         }
       }
     }

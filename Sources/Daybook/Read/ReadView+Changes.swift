@@ -86,12 +86,10 @@ extension ReadView {
   private func hasEnded(_ lineage: UInt64) throws(DatabaseError) -> Bool {
     try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root(.lineages))
-      var isValid = try cursor.first()
       var isFound = false
-      while isValid {
-        if cursor.value.count == 8 { isFound = isFound || cursor.value.uint64(at: 0) == lineage }
-        isValid = try cursor.next()
-        if isFound { return isValid }
+      while try cursor.next() {
+        if isFound { return true }
+        isFound = cursor.value.count == 8 && cursor.value.uint64(at: 0) == lineage
       }
       return false
     }
@@ -158,7 +156,8 @@ extension ReadView {
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
     result.saved.reserveCapacity(min(limit, Int(clamping: zone.changeJournal.count), 1024))
     var cursor = reader.cursor(in: zone.changeJournal)
-    var isValid = try asDatabaseError { () throws(PageFault) in try cursor.seek(key.view) }
+    try start(&cursor, at: key.view)
+    var isValid = try next(&cursor)
     var remaining = logEnd
     let isDefault = id.isDefault
     var places: [Place] = []
@@ -170,7 +169,7 @@ extension ReadView {
       if room == 0 {
         cursor.key(into: key)
         guard let (sequence, ordinal) = ChangeKey.parts(key.view) else {
-          throw failure(.page(PageFault(offset: 0, reason: .value)))
+          throw failure(PageFault(offset: 0, reason: .value))
         }
         result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
         result.moreComing = true
@@ -180,7 +179,7 @@ extension ReadView {
       while isValid, room > 0, places.count < ReadView.largestBatch, byteCount < RecordBodyBatch.usualByteCount {
         cursor.touchAhead(placeAt: 1)
         guard cursor.keyByteCount == ChangeKey.byteCount, let entry = ChangeEntry(cursor.value) else {
-          throw failure(.page(PageFault(offset: 0, reason: .value)))
+          throw failure(PageFault(offset: 0, reason: .value))
         }
         guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
         remaining -= UInt64(entry.place.byteCount)
@@ -193,7 +192,7 @@ extension ReadView {
           places.append(entry.place)
           byteCount += RecordBodyBatch.room(for: entry.place)
         }
-        isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
+        isValid = try next(&cursor)
       }
       let stray = try appendRecords(
         at: places, byteCount: byteCount, of: id, isDefault, desiredKeys: desiredKeys, to: &result.saved)
@@ -249,7 +248,8 @@ extension ReadView {
     let key = ByteBuffer(capacity: 16)
     ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
     return Int(
-      clamping: try asDatabaseError { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal) })
+      clamping: try asDatabaseError { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal)
+      })
   }
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
@@ -275,12 +275,12 @@ extension ReadView {
     key.append(uint64: start.byteSwapped)
     let catalog = try catalog()
     var cursor = reader.cursor(in: root(.zonesBySequence))
-    var isValid = try asDatabaseError { () throws(PageFault) in try cursor.seek(key.view) }
+    try self.start(&cursor, at: key.view)
     var lastSequence = start
-    while isValid {
+    while try next(&cursor) {
       cursor.key(into: key)
       guard key.count > 8, let id = try? Zone.ID(key: key.view.dropFirst(8)) else {
-        throw failure(.page(PageFault(offset: 0, reason: .value)))
+        throw failure(PageFault(offset: 0, reason: .value))
       }
       let sequence = key.view.bigEndianUInt64(at: 0)
       // A page ends between commits, so that zones changed by one commit stay together.
@@ -294,8 +294,8 @@ extension ReadView {
         let value = try asDatabaseError { () throws(PageFault) in
           try reader.catalogValue(key.view.dropFirst(8), in: catalog)
         }
-        guard let value else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
-        guard let zone = ZoneTrees(value) else { throw failure(.log(ZoneTrees.fault(of: value))) }
+        guard let value else { throw failure(PageFault(offset: 0, reason: .value)) }
+        guard let zone = ZoneTrees(value) else { throw failure(ZoneTrees.fault(of: value)) }
         if zone.isDeleted {
           let reasons = DatabaseChanges.DeletedZone.Reason.allCases
           result.deleted.append(.init(id: id, reason: reasons[min(Int(zone.deletionReason), reasons.count - 1)]))
@@ -303,7 +303,6 @@ extension ReadView {
           result.changed.append(id)
         }
       }
-      isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
     }
     return result
   }
@@ -399,6 +398,8 @@ extension Place {
 extension RecordBody {
   /// Where the version before this one is; a length of zero when there is none.
   var previousPlace: Place {
-    withBytes { Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8)) }
+    withBytes {
+      Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8))
+    }
   }
 }

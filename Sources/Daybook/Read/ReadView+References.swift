@@ -10,7 +10,7 @@ extension ReadView {
     var remaining = logEnd
     for source in try sources(of: id.name, kinds: ReferenceKind.all, in: zone, after: name, limit: limit) {
       guard let entry = try entry(source, in: zone), UInt64(entry.place.byteCount) <= remaining else {
-        throw failure(.page(PageFault(offset: 0, reason: .value)))
+        throw failure(PageFault(offset: 0, reason: .value))
       }
       remaining -= UInt64(entry.place.byteCount)
       records.append(Record(body: try body(of: Record.ID(unchecked: source, in: id.zone), at: entry.place)))
@@ -58,7 +58,7 @@ extension ReadView {
           }
         }
       }
-    } catch { throw failure(.page(error)) }
+    } catch { throw failure(error) }
     return names
   }
 
@@ -119,8 +119,7 @@ extension ReadView {
     var known: [UInt8] = []
     try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: zone.references)
-      var isValid = try cursor.first()
-      while isValid, found.count < limit {
+      while found.count < limit, try cursor.next() {
         key.truncate(to: 0)
         cursor.key(into: key)
         var end = 0
@@ -137,7 +136,6 @@ extension ReadView {
             found.append((source, name))
           }
         }
-        isValid = try cursor.next()
       }
     }
     return found

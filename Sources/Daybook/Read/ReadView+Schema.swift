@@ -7,8 +7,7 @@ extension ReadView {
     let key = ByteBuffer(capacity: 512)
     try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root(.schema))
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         key.truncate(to: 0)
         cursor.key(into: key)
         guard let end = key.view.firstIndex(of: 0), cursor.value.count == 4,
@@ -23,7 +22,6 @@ extension ReadView {
             schema.types[schema.types.count - 1].fields.append(.init(key: field, kinds: kinds, isEncrypted: isEncrypted))
           }
         }
-        isValid = try cursor.next()
       }
     }
     return schema

@@ -69,8 +69,23 @@ import DaybookEngine
 
   func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: path) }
 
+  func failure(_ error: LogFault) -> DatabaseError { failure(StoreError(error)) }
+  func failure(_ error: PageFault) -> DatabaseError { failure(StoreError(error)) }
+
   func asDatabaseError<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
-    do { return try body() } catch { throw failure(StoreError(error)) }
+    do { return try body() } catch { throw failure(error) }
+  }
+
+  /// Moves a cursor in front of the first record whose key is not below `key`; `next` goes on from there.
+  @inline(__always)
+  func start(_ cursor: inout Cursor, at key: ByteView) throws(DatabaseError) {
+    do { try cursor.start(at: key) } catch { throw failure(error) }
+  }
+
+  /// Moves a cursor to the next record; false after the last.
+  @inline(__always)
+  func next(_ cursor: inout Cursor) throws(DatabaseError) -> Bool {
+    do { return try cursor.next() } catch { throw failure(error) }
   }
 
   // MARK: zones
@@ -80,7 +95,7 @@ import DaybookEngine
   func zone(_ id: Zone.ID) throws(DatabaseError) -> ZoneTrees? {
     do throws(LogFault) {
       return try id.withKeyView { (key) throws(LogFault) in try zone(key: key) }
-    } catch { throw failure(StoreError(error)) }
+    } catch { throw failure(error) }
   }
 
   @inline(__always)
@@ -100,7 +115,7 @@ import DaybookEngine
 
   func existingZone(key: ByteView) throws(DatabaseError) -> ZoneTrees {
     let zone: ZoneTrees?
-    do { zone = try self.zone(key: key) } catch { throw failure(StoreError(error)) }
+    do { zone = try self.zone(key: key) } catch { throw failure(error) }
     if let zone { return zone }
     let id: Zone.ID
     do { id = try Zone.ID(key: key) } catch { throw DatabaseError(error) }
@@ -129,8 +144,7 @@ import DaybookEngine
     let key = ByteBuffer(capacity: 256)
     do throws(PageFault) {
       var cursor = reader.cursor(in: catalog)
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         cursor.key(into: key)
         let cell = try cursor.catalogValue
         if cell.rootCount > ZoneTree.count {
@@ -143,10 +157,9 @@ import DaybookEngine
           zones.append(zone)
           hasDefault = hasDefault || id.isDefault
         }
-        isValid = try cursor.next()
       }
-    } catch { throw failure(StoreError(error)) }
-    if let newer { throw failure(.log(newer)) }
+    } catch { throw failure(error) }
+    if let newer { throw failure(newer) }
     if !hasDefault {
       let position = zones.firstIndex { Zone.ID.default < $0.id } ?? zones.count
       zones.insert(Zone(.default), at: position)
@@ -168,7 +181,7 @@ import DaybookEngine
       guard let value = try reader.value(key, in: zone.byName) else { return nil }
       guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
       return entry
-    } catch { throw failure(StoreError(error)) }
+    } catch { throw failure(error) }
   }
 
   /// A record's body, copied out of the log; the copy is verified before anybody looks at it.
@@ -255,13 +268,11 @@ import DaybookEngine
     if let type { prefix = Array(type.utf8) + [0] }
     let start = prefix + (name.map { Array($0.utf8) + [0] } ?? [])
     var cursor = reader.cursor(in: root)
-    var isValid = try asDatabaseError { () throws(PageFault) in
-      try start.withView { (view) throws(PageFault) in try cursor.seek(view) }
-    }
+    try start.withView { (view) throws(DatabaseError) in try self.start(&cursor, at: view) }
     let key = ByteBuffer(capacity: 256)
     var remaining = logEnd
     let isDefault = id.isDefault
-    while isValid {
+    while try next(&cursor) {
       var place: Place?
       cursor.key(into: key)
       if type != nil {
@@ -274,7 +285,7 @@ import DaybookEngine
         cursor.touchAhead(placeAt: 0)
         place = RecordEntry(cursor.value)?.place
       }
-      guard let place else { throw failure(.page(PageFault(offset: 0, reason: .value))) }
+      guard let place else { throw failure(PageFault(offset: 0, reason: .value)) }
       guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
@@ -287,7 +298,6 @@ import DaybookEngine
         throw misplaced(place, id, UTF8Order.string(key.view.dropFirst(prefix.count), isValid: false))
       }
       if try !visit(Record(body: body)) { return }
-      isValid = try asDatabaseError { () throws(PageFault) in try cursor.next() }
     }
   }
 
@@ -298,8 +308,7 @@ import DaybookEngine
     let key = ByteBuffer(capacity: 256)
     do throws(PageFault) {
       var cursor = reader.cursor(in: zone.byType)
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         cursor.key(into: key)
         var end = 0
         while end < key.count, key.view[end] != 0 { end += 1 }
@@ -314,9 +323,9 @@ import DaybookEngine
           }
         }
         result.append((type, count))
-        isValid = try upper.withView { (high) throws(PageFault) in try cursor.seek(high) }
+        try upper.withView { (high) throws(PageFault) in try cursor.start(at: high) }
       }
-    } catch { throw failure(StoreError(error)) }
+    } catch { throw failure(error) }
     return result
   }
 

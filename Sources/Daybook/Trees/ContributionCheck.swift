@@ -80,8 +80,7 @@ struct ContributionCheck {
     if sums.isEmpty, trees[tree].count == 0 { return }
     var rest = sums
     var cursor = reader.cursor(in: trees[tree])
-    var isValid = try cursor.first()
-    while isValid {
+    while try cursor.next() {
       cursor.key(into: key)
       let expected = rest.removeValue(forKey: key.view.array) ?? 0
       if let sum = ZoneTree.sum(cursor.value) {
@@ -91,7 +90,6 @@ struct ContributionCheck {
       } else {
         report.add("zone \(zoneName), \(tree.name): the sum of \(shown(key.view)) is malformed")
       }
-      isValid = try cursor.next()
     }
     for (key, expected) in rest.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = key.withView { shown($0) }

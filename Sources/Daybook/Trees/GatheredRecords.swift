@@ -80,7 +80,8 @@ final class GatheredRecords {
       }
     }
     run.append(
-      kind: Operation.kind(operation), key: identity.name, rest: identity.type, group: number(of: identity.zoneKey), mark: mark, place: place,
+      kind: Operation.kind(operation), key: identity.name, rest: identity.type, group: number(of: identity.zoneKey), mark: mark,
+      place: place,
       sequence: sequence, ordinal: ordinal, noting: GatheredRecords.byteCountPerRecord)
     return true
   }

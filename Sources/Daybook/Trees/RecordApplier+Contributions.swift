@@ -78,8 +78,7 @@ extension RecordApplier {
       for tree in zone.trees where tree.basis == .entries {
         _ = former.begin(tree)
         var cursor = changes.reader.cursor(in: zone[tree])
-        var isValid = try cursor.first()
-        while isValid {
+        while try cursor.next() {
           cursor.key(into: key)
           if let source = tree.recordName(in: key.view), UTF8Order.equal(source, name),
             cursor.value.count <= ContributionList.maximumValueByteCount
@@ -88,7 +87,6 @@ extension RecordApplier {
             former.bytes.append(cursor.value)
             former.add(valueByteCount: cursor.value.count)
           }
-          isValid = try cursor.next()
         }
       }
     } catch { throw .page(error) }

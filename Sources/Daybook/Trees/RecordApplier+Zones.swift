@@ -72,15 +72,13 @@ extension RecordApplier {
     var found: [([UInt8], UInt64, UInt32)] = []
     do throws(PageFault) {
       var cursor = changes.reader.cursor(in: zone.tombstones)
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         if let tombstone = TombstoneEntry(cursor.value),
           tombstone.sequence <= horizon || isMutant("drop-tombstones-early")
         {
           cursor.key(into: key)
           found.append((key.view.array, tombstone.sequence, tombstone.ordinal))
         }
-        isValid = try cursor.next()
       }
     } catch { throw .page(error) }
     return found
@@ -90,11 +88,9 @@ extension RecordApplier {
     var keys: [[UInt8]] = []
     do throws(PageFault) {
       var cursor = changes.reader.cursor(in: changes.roots[Roots.catalog])
-      var isValid = try cursor.first()
-      while isValid {
+      while try cursor.next() {
         cursor.key(into: key)
         keys.append(key.view.array)
-        isValid = try cursor.next()
       }
     } catch { throw .page(error) }
     return keys

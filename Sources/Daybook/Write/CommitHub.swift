@@ -33,10 +33,10 @@ enum WatchNotice: Sendable {
 ///     save, delete ─► ChangeRecorder ─► commit: queued, within the turn ─► sync ─► publish ─► watchers
 ///         nil where nobody watches
 ///
-/// A commit is queued by its writer within the turn, so the queue is in the order of commits, and goes out when the engine
-/// says that its sequence has been published. Commits of others are told by the engine where it shows them. Nothing is told of a
-/// transaction that went back, for it is never queued; nor of a commit whose sync failed, for it is never published. A commit that
-/// began when nobody watched kept no changes: whoever watches when it becomes visible is told so.
+/// A commit is queued by its writer within the turn, so the queue is in the order of commits, and is delivered when the engine
+/// says that its sequence has been published. The engine reports the commits of other processes where it publishes them. A
+/// transaction that was rolled back is never queued; a commit whose sync failed is never published. A commit that began without
+/// watchers kept no changes: a watcher that came before it was published gets a notice that says so.
 final class CommitHub: Sendable {
   private struct Queued {
     let sequence: UInt64

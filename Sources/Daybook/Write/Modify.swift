@@ -19,15 +19,11 @@ extension Database {
   ) throws(DatabaseError) -> ModifyResult {
     try checkRequest(records, ids)
     let (records, unprepared, holds) = prepared(records)
-    do {
-      return try write(origin: origin) { transaction in
+    return try DatabaseError.only {
+      try write(origin: origin) { transaction in
         transaction.context.preparedHolds = holds
         return try modify(transaction.context, records, ids, policy, atomically, unprepared)
       }
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      throw DatabaseError(.internalError, cause: error)
     }
   }
 
@@ -104,11 +100,7 @@ extension Database {
   public func modifyZones(
     saving zones: [Zone] = [], deleting ids: [Zone.ID] = [], origin: Origin? = nil
   ) throws(DatabaseError) -> ModifyZonesResult {
-    do {
-      return try write(origin: origin) { try modifyZones($0, zones, ids) }
-    } catch let error as DatabaseError {
-      throw error
-    } catch { throw DatabaseError(.internalError, cause: error) }
+    try DatabaseError.only { try write(origin: origin) { try modifyZones($0, zones, ids) } }
   }
 
   func modifyZones(

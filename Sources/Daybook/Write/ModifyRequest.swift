@@ -82,9 +82,7 @@ struct ModifyRequest {
           fail(fault.item, fault.error)
           excluded.insert(fault.item)
         }
-      } catch let error as DatabaseError {
-        throw error
-      } catch { throw DatabaseError(.internalError, cause: error) }
+      } catch { throw DatabaseError(untyped: error) }
       if isDone { return }
       if isAtomic { return spoil(items) }
     }

@@ -90,10 +90,7 @@ extension WriteContext {
         }
       } catch {
         changes.cancelOperation(operation)
-        throw error.adding { facts in
-          facts.zone = saved.id.zone
-          facts.name = saved.id.name
-        }
+        throw error.adding(saved.id)
       }
     }
     try end(operation, .saveRecord)

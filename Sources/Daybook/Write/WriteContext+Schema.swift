@@ -100,7 +100,7 @@ extension WriteContext {
       try SchemaTree.forEachField(of: declaration) { (_, field, kinds) in
         if let field, let key = UTF8Order.string(field, isValid: false) { fields.append((key, kinds)) }
       }
-    } catch { throw failure(.log(error)) }
+    } catch { throw failure(error) }
     let type = record.type
     let reader = view.reader
     let key = ByteBuffer(capacity: 512)
@@ -138,10 +138,7 @@ extension WriteContext {
         }
       }
     } catch {
-      throw error.adding { facts in
-        facts.zone = record.id.zone
-        facts.name = record.id.name
-      }
+      throw error.adding(record.id)
     }
   }
 

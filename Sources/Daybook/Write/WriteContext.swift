@@ -68,7 +68,9 @@ final class WriteContext {
 
   var limits: Limits { database.options.limits }
 
-  func failure(_ error: StoreError) -> DatabaseError { DatabaseError(error, path: database.path) }
+  func failure(_ error: StoreError) -> DatabaseError { view.failure(error) }
+  func failure(_ error: LogFault) -> DatabaseError { view.failure(error) }
+  func failure(_ error: PageFault) -> DatabaseError { view.failure(error) }
 
   /// Writes commit info and lineage before the first change.
   func start() throws(DatabaseError) {
@@ -120,9 +122,7 @@ final class WriteContext {
 extension WriteContext {
   /// A savepoint around work of the database's own: when it throws, nothing of it is left.
   func undoing<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-    do { return try savepoint { try body() } } catch let error as DatabaseError {
-      throw error
-    } catch { throw DatabaseError(.internalError, cause: error) }
+    try DatabaseError.only { try savepoint { try body() } }
   }
 
   /// The transaction goes back, or a part of it.
