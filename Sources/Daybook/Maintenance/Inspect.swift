@@ -93,10 +93,11 @@ extension Database {
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
       let store = view.store
       var result: [TreeInfo] = []
+      var visited: Set<UInt64> = []
       func add(_ name: String, _ zone: Zone.ID?, _ root: TreeRoot) throws(DatabaseError) {
         guard root.reference != 0 else { return }
         do throws(StoreError) {
-          result.append(TreeInfo(name: name, zone: zone, count: root.count, levels: try store.levels(of: root, pin)))
+          result.append(TreeInfo(name: name, zone: zone, count: root.count, levels: try store.levels(of: root, pin, visited: &visited)))
         } catch { throw DatabaseError(error, path: path) }
       }
       try add("catalog", nil, view.root(Roots.catalog))

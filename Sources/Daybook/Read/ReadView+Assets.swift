@@ -12,7 +12,11 @@ extension [AssetDigest: AssetTree.Entry] {
 
 extension ReadView {
   /// Calls `body` with every content that live records name, zone by zone.
+  /// - Throws: `corrupted` where zones have more entries than the log has bytes for: in a forged file many zones may share one
+  ///   large tree.
   func forEachAsset(_ body: (Zone.ID, AssetDigest, AssetTree.Entry) -> Void) throws(DatabaseError) {
+    // Each entry is there because a body in the log has the digest.
+    var remaining = logEnd / UInt64(AssetDigest.byteCount)
     for zone in try zones() {
       guard let trees = try self.zone(zone.id), trees.assets.count > 0 else { continue }
       let key = ByteBuffer(capacity: AssetTree.Entry.keyByteCount)
@@ -20,9 +24,10 @@ extension ReadView {
         var cursor = reader.cursor(in: trees.assets)
         while try cursor.next() {
           cursor.key(into: key)
-          guard let entry = AssetTree.Entry(key: key.view, value: cursor.value) else {
-            throw PageFault(offset: 0, reason: .value)
-          }
+          guard remaining > 0 || isMutant("walk-shared-trees"),
+            let entry = AssetTree.Entry(key: key.view, value: cursor.value)
+          else { throw PageFault(offset: 0, reason: .value) }
+          remaining -= min(remaining, 1)
           body(zone.id, AssetDigest(key.view.prefix(AssetDigest.byteCount)), entry)
         }
       }

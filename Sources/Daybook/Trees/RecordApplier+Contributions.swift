@@ -65,32 +65,8 @@ extension RecordApplier {
     } catch {
       // It rotted after a later version was committed. The trees know, too, if not as fast: one lost body, or an
       // entry that was forged to lead to another record's, should not keep a file from opening. Sums stay what they are.
-      return try searchFormer(of: name, zone, changes)
+      return try formerSearch.collect(name, of: gathered.run, zone, changes, to: former)
     }
-  }
-
-  /// The entries of one record, by a walk over all.
-  private func searchFormer(
-    of name: ByteView, _ zone: ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) -> Range<Int> {
-    let first = former.count
-    do throws(PageFault) {
-      for tree in zone.trees where tree.basis == .entries {
-        _ = former.begin(tree)
-        var cursor = changes.reader.cursor(in: zone[tree])
-        while try cursor.next() {
-          cursor.key(into: key)
-          if let source = tree.recordName(in: key.view), UTF8Order.equal(source, name),
-            cursor.value.count <= ContributionList.maximumValueByteCount
-          {
-            former.bytes.append(key.view)
-            former.bytes.append(cursor.value)
-            former.add(valueByteCount: cursor.value.count)
-          }
-        }
-      }
-    } catch { throw .page(error) }
-    return first..<former.count
   }
 
   /// Adds to one sum. One that comes to nothing goes.

@@ -43,6 +43,7 @@ extension RecordApplier {
   /// Applies what has been gathered, zone by zone.
   func applyGathered(_ changes: StoreTransaction) throws(LogFault) {
     try image.putJournal(changes, self)
+    formerSearch.reset()
     let zoneKeys = gathered.zoneKeys
     gathered.prepare()
     for zone in zoneKeys.indices.sorted(by: { zoneKeys[$0].lexicographicallyPrecedes(zoneKeys[$1]) }) {
@@ -51,6 +52,7 @@ extension RecordApplier {
       }
     }
     gathered.removeAll(keepingCapacity: true)
+    formerSearch.begin(0..<0)
   }
 
   private func applyGathered(
@@ -59,6 +61,7 @@ extension RecordApplier {
     try open(zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     let run = gathered.run
+    formerSearch.begin(ranks)
     var rank = ranks.lowerBound
     while rank < ranks.upperBound {
       let end = run.endOfKey(atRank: rank, in: ranks)

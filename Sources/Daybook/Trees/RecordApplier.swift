@@ -26,6 +26,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   /// What the version contributes that is being applied, and what the one before did.
   let coming = ContributionList()
   let former = ContributionList()
+  let formerSearch = FormerSearch()
 
   /// How many trees zones have that have fewer than the list, by their keys, where zones are made as another file has them.
   private let treeCounts: [[UInt8]: Int]
@@ -104,6 +105,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     isOpenZoneChanged = false
     image.reset()
     gathered.removeAll()
+    formerSearch.reset()
   }
 
   /// Moves the zone to `sequence` in the order of last changes.

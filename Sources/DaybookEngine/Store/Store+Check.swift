@@ -86,7 +86,8 @@ extension Store {
       if root.count != 0 { result.findings.append(.init(offset: nil, message: "\(name) is empty but counts records")) }
       return
     }
-    let before = result
+    // Numbers only: a copy of the result would be a copy of all pages visited so far, for each tree.
+    let (pagesBefore, nestedBefore) = (result.pageCount, result.nestedPageCount)
     let found = checkPage(
       root.reference, level: nil, lower: nil, upper: nil, end: end, name: name, depth: 0, isInCatalog: isInCatalog,
       into: &result)
@@ -94,7 +95,7 @@ extension Store {
       result.findings.append(
         .init(offset: nil, message: "\(name) holds \(found) records, its root says \(root.count)"))
     }
-    let own = result.pageCount - before.pageCount - (result.nestedPageCount - before.nestedPageCount)
+    let own = result.pageCount - pagesBefore - (result.nestedPageCount - nestedBefore)
     if isInCatalog { result.nestedPageCount += own }
     if found != nil, UInt64(own) != root.pageCount {
       result.findings.append(.init(offset: nil, message: "\(name) has \(own) pages, its root says \(root.pageCount)"))

@@ -78,9 +78,10 @@ extension Store {
   }
 
   /// Pages, fill and cells of a tree, root level first. Trees inside a catalog are not followed.
-  package func levels(of root: TreeRoot, _ pin: Pin) throws(StoreError) -> [LevelCount] {
+  /// - Parameter visited: the pages of all trees that were counted before. No two trees have a page in common, except in a
+  ///   forged file, where many may share a large one.
+  package func levels(of root: TreeRoot, _ pin: Pin, visited: inout Set<UInt64>) throws(StoreError) -> [LevelCount] {
     var levels: [Int: LevelCount] = [:]
-    var visited: Set<UInt64> = []
     let copies = source.isBuffered ? PageCopies() : nil
     do { try count(root.reference, pin.end, depth: 0, copies, into: &levels, &visited) } catch { throw StoreError(error) }
     return levels.values.sorted { $0.level > $1.level }
@@ -91,7 +92,7 @@ extension Store {
     _ visited: inout Set<UInt64>
   ) throws(PageFault) {
     if reference == 0 { return }
-    // A tree that reaches a page twice is forged, and following all its paths could take forever.
+    // Trees that reach a page twice are forged, and following all their paths could take forever.
     if depth >= TreeLimits.maximumDepth || !visited.insert(reference).inserted {
       throw PageFault(offset: reference, reason: .depth)
     }

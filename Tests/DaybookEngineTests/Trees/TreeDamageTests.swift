@@ -393,6 +393,7 @@ struct SharedPageTests {
       while isValid { isValid = try cursor.previous() }
     }
     #expect(!(try store.store.check(pin).isClean))
-    #expect(throws: StoreError.self) { try store.store.levels(of: pin.root(0), pin) }
+    var visited: Set<UInt64> = []
+    #expect(throws: StoreError.self) { try store.store.levels(of: pin.root(0), pin, visited: &visited) }
   }
 }
