@@ -78,6 +78,7 @@
   package internal(set) var losses = Losses()
   package var byteCount: UInt64 { log.end }
 
+  /// - Parameter path: resolved; a link that has taken the last name since then is not followed.
   /// - Throws: `.locked` while a writer has the file; `.header` when neither the first page nor any checkpoint names the
   ///   file's salt.
   package convenience init(_ path: String, disk: any Disk) throws(StoreError) {
@@ -87,7 +88,7 @@
   /// - Parameter holeStepByteCount: how much is searched before the file is asked for its holes.
   init(_ path: String, disk: any Disk, holeStepByteCount: Int) throws(StoreError) {
     do {
-      file = try disk.open(path, .readOnly)
+      file = try Store.openFile(path, .readOnly, disk: disk)
       guard try file.tryLock(.readers, .shared), try file.tryLock(.writer, .shared) else {
         file.close()
         throw StoreError.locked(path: path)

@@ -26,7 +26,7 @@ extension Store {
 
   /// Opens the file itself: links were followed when the path was resolved, and one that has the name since then leads somewhere
   /// else.
-  private static func openFile(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskFailure) -> any DiskFile {
+  static func openFile(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskFailure) -> any DiskFile {
     let folder: any DiskFolder
     do { folder = try disk.folder(holding: path) } catch {
       // In a sandbox the right to a file need not be one to its folder.

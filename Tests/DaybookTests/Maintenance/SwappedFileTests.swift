@@ -223,10 +223,14 @@ struct SwappedFileTests {
     defer { withExtendedLifetime(folder) {} }
     let (path, stranger) = try make(in: folder, .empty)
     let disk = HookedDisk()
-    let isDone = Locked(false)
+    let openedCount = Locked(0)
     disk.before { operation, found throws(DiskFailure) in
-      guard operation != .open || found != path, !isDone.withLock({ $0 }) else { return }
-      isDone.withLock { $0 = true }
+      // The call after the one that opens it.
+      let count = openedCount.withLock { count in
+        if operation == .open, found == path { count = max(count, 1) } else if count > 0 { count += 1 }
+        return count
+      }
+      guard count == 2 else { return }
       try? FileManager.default.moveItem(atPath: path, toPath: path + ".moved")
       try? FileManager.default.moveItem(atPath: stranger, toPath: path)
     }
