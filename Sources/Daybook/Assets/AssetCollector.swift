@@ -71,9 +71,7 @@ extension Database {
     let report: AssetCollection
     do {
       let inventory = try store.inventory()
-      if inventory.isOfAnother, let root = inventory.root, !named.isEmpty, named.isSubset(of: inventory.digests) {
-        try store.takeOver(root)
-      } else if inventory.isOfAnother {
+      if try inventory.isOfAnother && !store.takeOver(inventory, keeping: named) {
         throw DatabaseError(
           .badDatabase, "The folder of assets belongs to another database: nothing of it is removed.",
           facts: .init(path: inventory.root?.path))

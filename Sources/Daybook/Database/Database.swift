@@ -101,7 +101,7 @@ public final class Database: Sendable {
       writerState.openSequence = store.lastSequence
       let database = Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
-      if born != nil { database.library.store.takeOverRoot() }
+      if born != nil { database.library.store.joinRoot() }
       return database
     } catch { throw DatabaseError(error, path: path) }
   }

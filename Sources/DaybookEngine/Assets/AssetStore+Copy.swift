@@ -170,6 +170,12 @@ extension AssetStore {
     name == stagingName || name.utf8.count == 2 && name.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
   }
 
+  /// Whether the directory of contents, or a folder in it, may hold an entry.
+  static func isOwn(_ entry: DirectoryEntry, in folder: String) -> Bool {
+    if entry.isDirectory { return isOwnFolder(entry.name) && !isOwnFolder(folder) }
+    return isOwnFolder(folder) ? isOwnFile(entry.name, in: folder) : isOwnFile(entry.name)
+  }
+
   private static func isOwnFile(_ name: String) -> Bool {
     name.hasPrefix(temporaryPrefix) || name.hasPrefix(AssetHolder.prefix) || name == noteName || name == noteName + ".new"
   }

@@ -309,23 +309,42 @@ package final class AssetStore: Sendable {
     return found != mark
   }
 
-  /// A new database takes over what lies under the name of its directory. What fails here a collection tells of.
-  package func takeOverRoot() {
-    guard let mark, let root = try? root(), (try? isOfAnother(root)) == true, (try? requireKeeper(root)) != nil else { return }
-    try? AssetStore.setMark(mark, on: root)
+  /// The same for a database that was made, or was without contents, while another one's directory had the name of its own. What
+  /// it has put there since says nothing about whose the other contents are.
+  static let guestName = "user.daybook.guest"
+
+  /// A new database marks itself as a guest of another one's directory: that database may have been moved without it.
+  package func joinRoot() {
+    guard let root = try? root(), (try? isOfAnother(root)) == true else { return }
+    markGuest(of: root)
   }
 
-  /// A collection takes over a directory that is marked as another's, where all contents are that this database has: a file that was
-  /// put back, or saved by a salvage, has another one's mark there.
-  package func takeOver(_ root: any DiskFolder) throws(DiskFailure) {
-    guard let mark else { return }
+  /// A mark that cannot be set leaves what was before: the directory is another's.
+  private func markGuest(of root: any DiskFolder) {
+    guard let mark, (try? root.attributes().extended[AssetStore.guestName]) != mark else { return }
+    try? AssetStore.setMark(mark, as: AssetStore.guestName, on: root)
+  }
+
+  /// Takes over a directory that is marked as another's, if all contents that this database has are there: a file that was put
+  /// back, or saved by a salvage, has another one's mark there. A guest takes it over only if nothing else is there.
+  /// - Returns: whether the directory is this database's now.
+  package func takeOver(_ inventory: Inventory, keeping named: Set<AssetDigest>) throws(DiskFailure) -> Bool {
+    guard let mark, let root = inventory.root else { return false }
+    if named.isEmpty {
+      markGuest(of: root)
+      return false
+    }
+    guard named.isSubset(of: inventory.digests) else { return false }
+    let isGuest = try root.attributes().extended[AssetStore.guestName] == mark && !isMutant("guest-takes-all")
+    if isGuest, !named.isSuperset(of: inventory.digests) { return false }
     try requireKeeper(root)
     try AssetStore.setMark(mark, on: root)
+    return true
   }
 
-  static func setMark(_ mark: [UInt8], on root: any DiskFolder) throws(DiskFailure) {
+  static func setMark(_ mark: [UInt8], as name: String = markName, on root: any DiskFolder) throws(DiskFailure) {
     var attributes = try root.attributes()
-    attributes.extended[markName] = mark
+    attributes.extended[name] = mark
     try root.setAttributes(attributes)
   }
 
@@ -354,7 +373,29 @@ package final class AssetStore: Sendable {
     let attributes = try attributes()
     let owners = FileOwners.ofKeepers(of: attributes)
     try AssetStore.requireKeeper(folder, owners, atMost: attributes?.ofDirectory.mode)
+    if let attributes { try finishMaking(folder, like: attributes.ofDirectory) }
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
+  }
+
+  /// Gives a directory its rights whose maker could not: another process has put something into it at once, so that it was not
+  /// known any more for the one that was made, or the maker has died. Others who may read the database need them.
+  ///
+  /// Such a directory is of this user alone, has no mark yet, and holds what a database puts there. Whoever may rename here could
+  /// give its name to another directory, but to no other with these properties, except an older database's.
+  private func finishMaking(_ folder: any DiskFolder, like wanted: FileAttributes) throws(DiskFailure) {
+    guard let mark, !isMutant("leave-made-folder-private") else { return }
+    let found = try folder.attributes()
+    guard found.mode & 0o777 == 0o700, wanted.mode & 0o777 != 0o700, found.extended[AssetStore.markName] == nil,
+      (try? folder.requireOwner(among: .ofUser(andOf: nil))) != nil
+    else { return }
+    let entries = try folder.entries()
+    guard !entries.isEmpty, entries.allSatisfy({ AssetStore.isOwn($0, in: lastName(of: folder.path)) }) else { return }
+    try AssetStore.setMark(mark, on: folder)
+    // Where marks are not kept, nobody knows whether the directory had one.
+    guard try folder.attributes().extended[AssetStore.markName] == mark else { return }
+    var wanted = wanted
+    wanted.extended[AssetStore.markName] = mark
+    try folder.setAttributes(wanted)
   }
 
   /// The same where rights and owners are known.
@@ -388,7 +429,7 @@ package final class AssetStore: Sendable {
       }
       do throws(DiskFailure) {
         var wanted = attributes?.ofDirectory
-        if path == directory, let mark { wanted?.extended[AssetStore.markName] = mark }
+        if let mark { wanted?.extended[AssetStore.markName] = mark }
         let folder = try holder.makeFolder(name, like: wanted)
         let owners = FileOwners.ofKeepers(of: attributes)
         // Someone who may write here may have replaced it.
@@ -397,7 +438,7 @@ package final class AssetStore: Sendable {
         return folder
       } catch {
         // Another process may have found it at once, and have put something into it: then it is not empty, and is looked at
-        // like any that was there before. Its rights stay those of its maker alone.
+        // like any that was there before, and gets its rights then.
         attempts -= 1
         guard error.kind == .exists || error.kind == .notRegular, attempts > 0 else { throw error }
       }

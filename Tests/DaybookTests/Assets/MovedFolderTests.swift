@@ -43,7 +43,7 @@ struct MovedFolderTests {
     try b.close()
   }
 
-  @Test("copies, and databases that are made anew, collect in their own folders, and in those that they find")
+  @Test("copies collect in their own folders, and in those of databases that they take the place of")
   func ownFolders() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
@@ -61,10 +61,94 @@ struct MovedFolderTests {
       let copy = try Database.withFiles(at: folder.file(name))
       #expect(try copy.collectAssets(grace: .zero).keptCount == 1)
       try copy.close()
-      try FileManager.default.removeItem(atPath: folder.file(name))
-      let again = try Database.withFiles(at: folder.file(name))
-      #expect(try again.collectAssets(grace: .zero).removedCount == 1)
-      try again.close()
+    }
+  }
+
+  @Test("a database that was moved without its folder finds all contents in it, whatever the one that took its name has done")
+  func movedWithoutFolder() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    guard try Self.keepsMarks(folder) else { return }
+    let old = try Database.withFiles(at: folder.file("a"))
+    try old.put("one", asset: Asset(data: AssetBench.content(1)))
+    try old.close()
+    try FileManager.default.moveItem(atPath: folder.file("a"), toPath: folder.file("b"))
+    // The application makes a new one, uses it, and opens it again.
+    let new = try Database.withFiles(at: folder.file("a"))
+    #expect(failure { try new.collectAssets(grace: .zero) }?.code == .badDatabase)
+    try new.put("two", asset: Asset(data: AssetBench.content(2)))
+    try new.put("three", asset: Asset(data: AssetBench.content(3)))
+    #expect(failure { try new.collectAssets(grace: .zero) }?.code == .badDatabase)
+    try new.close()
+    let again = try Database.withFiles(at: folder.file("a"))
+    #expect(failure { try again.collectAssets(grace: .zero) }?.code == .badDatabase)
+    #expect(try again.files().count == 3)
+    try again.expectClean()
+    try again.close()
+    // Somebody puts that right.
+    try FileManager.default.copyItem(atPath: folder.file("a.assets"), toPath: folder.file("b.assets"))
+    let found = try Database.withFiles(at: folder.file("b"))
+    try found.expectClean()
+    #expect(try found.collectAssets(grace: .zero).keptCount == 1)
+    try found.expectClean()
+    try found.close()
+  }
+
+  @Test("a new database beside a folder of contents that are all its own, after some time, collects there")
+  func allOwn() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let old = try Database.withFiles(at: folder.file("a"))
+    try old.put("one", asset: Asset(data: AssetBench.content(1)))
+    try old.close()
+    try FileManager.default.removeItem(atPath: folder.file("a"))
+    let new = try Database.withFiles(at: folder.file("a"))
+    try new.put("same", asset: Asset(data: AssetBench.content(1)))
+    #expect(try new.collectAssets(grace: .zero).keptCount == 1)
+    try new.write { transaction in _ = try transaction.delete(Record.ID("same")) }
+    #expect(try new.collectAssets(grace: .zero).removedCount == 1)
+    try new.close()
+  }
+
+  @Test(
+    "a folder that was just made, and found by another process before it had its rights, can be read by all who read the database"
+  )
+  func foundAtOnce() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    guard try Self.keepsMarks(folder) else { return }
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.close()
+    func mode(_ name: String) throws -> UInt32 { try SystemDisk().attributes(of: path + name).mode & 0o777 }
+    let digest = AssetDigest([UInt8](AssetBench.content(1)).withView { SHA256.digest(of: $0) })
+    // Two folders as the other process has made them, each with something in it already.
+    for name in [".assets", ".assets/" + digest.folder] {
+      try FileManager.default.createDirectory(
+        atPath: path + name, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+    let other = digest.folder + String(repeating: "0", count: 62)
+    try Data([1]).write(to: URL(filePath: path + ".assets/" + digest.folder + "/" + other))
+    let again = try Database.withFiles(at: path)
+    try again.put("one", asset: Asset(data: AssetBench.content(1)))
+    let expected = try SystemDisk().attributes(of: path).ofDirectory.mode & 0o777
+    #expect(expected != 0o700)
+    #expect(try mode(".assets") == expected)
+    #expect(try mode(".assets/" + digest.folder) == expected)
+    #expect(try again.collectAssets(grace: .zero).keptCount == 1)
+    try again.close()
+    // Somebody closes it on purpose, or another folder gets the name: what has a mark, or a stranger in it, keeps its rights.
+    for hasStranger in [false, true] {
+      if hasStranger {
+        try FileManager.default.removeItem(atPath: path + ".assets")
+        try FileManager.default.createDirectory(atPath: path + ".assets", withIntermediateDirectories: false)
+        try Data([1]).write(to: URL(filePath: path + ".assets/secret"))
+      }
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path + ".assets")
+      let closed = try Database.withFiles(at: path)
+      try closed.put("two \(hasStranger)", asset: Asset(data: AssetBench.content(hasStranger ? 3 : 2)))
+      try closed.close()
+      #expect(try mode(".assets") == 0o700)
     }
   }
 }
