@@ -53,10 +53,11 @@ compact-nested-bodies            ForgedBody             a compaction copies bodi
 trust-inline-digest              ForgedBody             a content in its record may have any SHA-256
 copy-to-own-name                 OwnName                a backup takes a name that the next open clears
 copy-over-source                 OwnName                a backup to NAME removes a database that is called NAME.unfinished
-walk-shared-trees                SharedTree             zones that share a large tree are walked one by one
-search-each-lost-body            SharedTree             each lost body behind a checkpoint costs a walk over all references
+remove-whole-databases           Leftover               a whole database with the name of a leftover is removed
 guest-takes-all                  MovedFolder            a new database collects what a moved one has left in its folder
 leave-made-folder-private        MovedFolder            a folder that two processes make at once stays closed to others
+walk-shared-trees                SharedTree             zones that share a large tree are walked one by one
+search-each-lost-body            SharedTree             each lost body behind a checkpoint costs a walk over all references
 follow-late-links                NewDatabaseName        a link that takes a database's name after it was looked at is followed
 collect-anywhere                 MovedFolder            a collection empties another database's folder that has this one's name
 read-holes                       SparseFileTests        holes of a file are read, as long as it claims to be

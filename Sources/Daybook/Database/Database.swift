@@ -113,7 +113,7 @@ public final class Database: Sendable {
     do throws(DiskFailure) { if try disk.exists(path) { return nil } } catch { throw .disk(error) }
     do { return try Store.make(path, disk: disk, options: options) } catch {
       // Somebody else created it between the two lines: that one is as good as ours.
-      if case .disk(let failure) = error, failure.kind == .exists { return nil }
+      if case .disk(let failure) = error, failure.kind == .exists, failure.operation != .remove { return nil }
       throw error
     }
   }
@@ -162,10 +162,10 @@ public final class Database: Sendable {
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
-  public func close() throws(DatabaseError) { try close { _ in } }
+  public func close() throws(DatabaseError) { try close(lastly: nil) }
 
   /// - Parameter lastly: done while the file is still locked, see `Store.close`.
-  func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void) throws(DatabaseError) {
+  func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)?) throws(DatabaseError) {
     try checkCaller()
     hub.finish()
     compactor?.stop()

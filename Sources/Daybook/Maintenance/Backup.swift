@@ -10,8 +10,8 @@ extension Database {
   /// as the system lets them be given; the copy is never for more people than this database.
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when the whole copy is durable. Beside it nothing but
-  ///     leftovers of a backup may have the names with `.unfinished`; links and files of somebody else are left alone, and
-  ///     the backup is refused.
+  ///     leftovers of a backup may have the names with `.unfinished`; links, files of somebody else and whole databases are
+  ///     left alone, and the backup is refused.
   ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
   ///     file system. That costs no space; but what rots in one rots in both. Else they are copied.
   ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
@@ -103,7 +103,7 @@ extension Database {
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
-        try Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
+        try Store.removeUnlocked(temporary, .unclosedDatabase, disk: disk) { .ofUser(andOf: attributes) }
       } catch { throw .disk(error) }
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
@@ -122,7 +122,7 @@ extension Database {
     } catch {
       // Somebody else may have found it unlocked, and have it now, or have put another in its place.
       if (try? disk.folder(holding: temporary).identity(of: lastName(of: temporary))) == made.identity {
-        try? Store.removeUnlocked(temporary, disk: disk) { .ofUser(andOf: attributes) }
+        try? Store.removeUnlocked(temporary, .unclosedDatabase, disk: disk) { .ofUser(andOf: attributes) }
       }
       throw error
     }

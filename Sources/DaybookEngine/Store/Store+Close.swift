@@ -5,8 +5,9 @@ extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed. Errors are
   /// thrown after the file has been released; what was acknowledged is safe either way.
   /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable and the `closed`
-  ///   frame is written.
-  package func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
+  ///   frame is written. A copy gets its name there, and only then the length of a closed file, so that what a crash leaves
+  ///   under the other name is known for a leftover (`requireLeftover`). Its header says the least length anyway.
+  package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkProcess()
     closing.lock()
     defer { closing.unlock() }
@@ -17,6 +18,7 @@ extension Store {
     withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?
+    var lateLength: UInt64?
     // Between transactions everything is durable, and another process may have the file lock. From here on the lock is kept: a
     // commit of another thread may end in the meantime, and would release it.
     let mayWrite = !options.isReadOnly && lost == nil && keepFileLockToClose()
@@ -30,14 +32,20 @@ extension Store {
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
         try tellOfDamagedPage()
-        try writeClosed()
+        lateLength = try writeClosed(writesLength: lastly == nil)
       } catch { failure = error }
     } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastTruthNumber) {
       // At other levels, each commit that waited was told. Here none waited: this is the last chance to report that commits
       // which returned may be lost.
       do { try checkAlive() } catch { failure = error }
     }
-    do { try lastly(failure == nil) } catch { failure = failure ?? error }
+    if let lastly {
+      do {
+        try lastly(failure == nil)
+        // If it fails, the file has its least length all the same.
+        if failure == nil, lateLength != nil, writeClosedLength(lateLength) == nil { try? file.sync(.full) }
+      } catch { failure = failure ?? error }
+    }
     if versions.haveReaders {
       // A read is under way, and its memory must stay; the files are released with this object.
       file.unlock(.writer)
@@ -52,7 +60,8 @@ extension Store {
     if let failure { throw failure }
   }
 
-  private func writeClosed() throws(StoreError) {
+  /// - Returns: the length of the log, if it is known to be durable.
+  private func writeClosed(writesLength: Bool) throws(StoreError) -> UInt64? {
     try withTurnForBackground { (hold) throws(StoreError) in
       // Then the checkpoint frame is durable, too.
       try syncWritten()
@@ -60,7 +69,7 @@ extension Store {
       let frame = ByteBuffer(capacity: 256)
       frame.append(zeros: FrameHeader.byteCount)
       let closed = try log.append(.closed, frame, sequence: log.tail.sequence, keepsReserve: false, hold)
-      let failure = writeClosedLength(durableEnd)
+      let failure = writesLength ? writeClosedLength(durableEnd) : nil
       try log.sync(file)
       if let failure { throw .disk(failure) }
       do throws(DiskFailure) {
@@ -71,6 +80,7 @@ extension Store {
           if try file.byteCount() > end { try file.truncate(to: end) }
         }
       } catch { throw .disk(error) }
+      return durableEnd
     }
   }
 }

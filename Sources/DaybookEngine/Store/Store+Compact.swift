@@ -300,45 +300,4 @@ extension Store {
       if try folder.identity(of: name) == file.identity { try folder.remove(name) }
     }
   }
-
-  /// Removes the leftover of a compaction that died, unless a process is writing it right now.
-  /// - Parameter file: the database's file: everyone who may write to it may have begun a compaction.
-  static func removeLeftover(of path: String, _ file: any DiskFile, disk: any Disk) throws(DiskFailure) {
-    for suffix in ["", ".new"] {
-      try removeUnlocked(unfinishedPath(of: path) + suffix, disk: disk) { () throws(DiskFailure) in
-        .ofWriters(of: try file.attributes())
-      }
-    }
-  }
-
-  /// What has a name that a compaction needs, and is none of the leftovers that it removes; nil when nothing is in the way.
-  package func compactionObstacle() -> DiskFailure? {
-    do throws(DiskFailure) {
-      let folder = try disk.folder(holding: path)
-      for suffix in ["", ".new"] {
-        let name = lastName(of: Store.unfinishedPath(of: path)) + suffix
-        if try folder.identity(of: name) == nil { continue }
-        try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
-      }
-      return nil
-    } catch { return error.kind == .notFound ? nil : error }
-  }
-
-  /// Removes a file of ours that nobody has locked; one that is locked is `.exists`, one of somebody else `.foreign`.
-  /// - Parameter owners: asked when there is a file.
-  package static func removeUnlocked(
-    _ path: String, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
-  ) throws(DiskFailure) {
-    let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
-    let file: any DiskFile
-    do { file = try folder.open(name, .readWrite) } catch {
-      if error.kind == .notFound { return }
-      throw error
-    }
-    defer { file.close() }
-    guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity else {
-      throw DiskFailure(.create, path: path, kind: .exists, code: 17)
-    }
-    try folder.remove(name, ownedBy: owners())
-  }
 }

@@ -56,7 +56,7 @@ extension Store {
 
   /// Makes the temporary file and locks it. A leftover of a crash is not locked. It is removed rather than reused: the creation
   /// may have died between its two names, so the file may be a database that is in use under another name by now. `.foreign`
-  /// when what has the name belongs to another user.
+  /// when what has the name belongs to another user, `.exists` (of the operation `.remove`) when it is a whole database.
   private static func lockForCreating(
     _ temporary: String, in folder: any DiskFolder, path: String, disk: any Disk, options: StoreOptions,
     like attributes: FileAttributes?
@@ -83,6 +83,7 @@ extension Store {
         {
           if !isLeftover { return file }
           defer { file.close() }
+          try requireLeftover(file, .firstPage, at: path + ".new")
           try folder.remove(temporary, ownedBy: .ofUser(andOf: attributes))
           continue
         }

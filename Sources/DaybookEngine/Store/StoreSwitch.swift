@@ -191,7 +191,7 @@ import Synchronization
   }
 
   /// Closes the current store and ends all reads of older ones.
-  package func close(lastly: (_ isSound: Bool) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
+  package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }

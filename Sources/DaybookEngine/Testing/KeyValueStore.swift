@@ -15,7 +15,7 @@ package final class KeyValueStore: Sendable {
     var options = options
     if compactsItself { options.onCompactionDue = { signal.send() } }
     do { try KeyValueStore.createIfMissing(path, disk: disk, options: options) } catch .disk(let failure)
-      where failure.kind == .exists
+      where failure.kind == .exists && failure.operation != .remove
     {
       // Someone else was faster; that file is as good.
     }

@@ -1,0 +1,91 @@
+/// Leftovers: files that a creation, a compaction or a copy was making when its process died, under names that belong to
+/// another file. Those names are removed before the next one is made.
+///
+/// A database may have such a name, too: people call the file that is to replace NAME "NAME.new". So a file is removed only if
+/// it can be a leftover:
+///
+///     NAME.new                        a first page and nothing behind it: it gets its name before its first commit
+///     NAME.compacted, .unfinished     never closed: a compaction does not close the new file before it has its name, and a
+///                                     copy is given the length of a closed file only afterwards (`Store.close`)
+extension Store {
+  /// What a leftover of a kind can hold.
+  package enum LeftoverContent: Sendable {
+    case firstPage
+    case unclosedDatabase
+  }
+
+  /// The names, beside a database's own, whose leftovers a compaction removes.
+  static let compactionLeftovers: [(suffix: String, content: LeftoverContent)] = [
+    ("", .unclosedDatabase), (".new", .firstPage),
+  ]
+
+  /// Removes the leftover of a compaction that died, unless a process is writing it right now.
+  /// - Parameter file: the database's file: everyone who may write to it may have begun a compaction.
+  static func removeLeftover(of path: String, _ file: any DiskFile, disk: any Disk) throws(DiskFailure) {
+    for (suffix, content) in compactionLeftovers {
+      try removeUnlocked(unfinishedPath(of: path) + suffix, content, disk: disk) { () throws(DiskFailure) in
+        .ofWriters(of: try file.attributes())
+      }
+    }
+  }
+
+  /// What has a name that a compaction needs, and is none of the leftovers that it removes; nil when nothing is in the way.
+  package func compactionObstacle() -> DiskFailure? {
+    do throws(DiskFailure) {
+      let folder = try disk.folder(holding: path)
+      for (suffix, content) in Store.compactionLeftovers {
+        let name = lastName(of: Store.unfinishedPath(of: path)) + suffix
+        if try folder.identity(of: name) == nil { continue }
+        try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
+        let found = try folder.open(name, .readOnly)
+        defer { found.close() }
+        try Store.requireLeftover(found, content, at: folder.place(name))
+      }
+      return nil
+    } catch { return error.kind == .notFound ? nil : error }
+  }
+
+  /// Removes a leftover of ours that nobody has locked. A file that is locked, or that can be no leftover, is `.exists`; one of
+  /// somebody else is `.foreign`.
+  /// - Parameter owners: asked when there is a file.
+  package static func removeUnlocked(
+    _ path: String, _ content: LeftoverContent, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
+  ) throws(DiskFailure) {
+    let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
+    let file: any DiskFile
+    do { file = try folder.open(name, .readWrite) } catch {
+      if error.kind == .notFound { return }
+      throw error
+    }
+    defer { file.close() }
+    guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity else {
+      throw DiskFailure(.create, path: path, kind: .exists, code: 17)
+    }
+    try requireLeftover(file, content, at: path)
+    try folder.remove(name, ownedBy: owners())
+  }
+
+  /// Throws `.exists`, of the operation `.remove`, when a file is more than a leftover can be.
+  static func requireLeftover(_ file: any DiskFile, _ content: LeftoverContent, at path: String) throws(DiskFailure) {
+    if isMutant("remove-whole-databases") { return }
+    let isLeftover: Bool
+    switch content {
+    case .firstPage:
+      // A creation that died between its two names leaves a second name of a database that may be in use by now.
+      let byteCount = try file.byteCount()
+      isLeftover = try file.linkCount() > 1 ? true : byteCount <= FileHeader.byteCount
+    case .unclosedDatabase:
+      isLeftover = try !wasClosed(file)
+    }
+    if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
+  }
+
+  /// Whether a file is a database that was closed once.
+  private static func wasClosed(_ file: any DiskFile) throws(DiskFailure) -> Bool {
+    let page = ByteBuffer(capacity: FileHeader.byteCount)
+    // Safe: the buffer was made for this many bytes.
+    page.count = try unsafe file.read(into: page.base, count: FileHeader.byteCount, at: 0)
+    guard let header = try? FileHeader(page.view) else { return false }
+    return ClosedLength.read(page.view, salt: header.salt) != nil
+  }
+}
