@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 /// Zones that have one large tree in common, and many records whose former bodies are lost, as somebody may write them into a file:
@@ -31,9 +31,9 @@ struct SharedTreeTests {
       // A transaction that wrote nothing is not committed.
       try transaction.setMetadata(Data([1]), forKey: "forged")
       let applier = database.store.records
-      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.store) }
+      try zone.withKeyView { (key) throws(LogFault) in try applier.open(key, context.changes) }
       var trees = try #require(applier.openZone)
-      try change(&trees, context.store)
+      try change(&trees, context.changes)
       applier.setOpenZone(trees)
     }
   }
