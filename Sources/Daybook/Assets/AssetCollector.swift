@@ -51,8 +51,7 @@ extension Database {
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
     // Neither a compaction nor another process that takes turns may commit elsewhere meanwhile.
-    let held: Store
-    do { held = try stores.beginHolding() } catch { throw DatabaseError(error, path: path) }
+    let held = try engine(stores.beginHolding())
     defer { stores.endHolding(held) }
     let hasBegun: Bool
     do { hasBegun = try held.withTurn { () throws(DiskFailure) in store.beginCollection() } } catch {

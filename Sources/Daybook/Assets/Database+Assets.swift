@@ -16,7 +16,7 @@ extension Database {
   /// - Throws: `limitExceeded`, `assetFileNotFound`, `assetFileModified`, `assetNotAvailable`, `readOnly`, `diskFull`, `ioFailed`.
   /// - Complexity: O(size); the content is copied, synced and hashed. A small asset is read into memory instead.
   public func prepare(_ asset: Asset) throws(DatabaseError) -> Asset {
-    do { try stores.checkWritable() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.checkWritable())
     switch try ingest(asset, limit: limits.assetByteCount) {
     case .inline(let asset): return asset
     case .held(let hold):

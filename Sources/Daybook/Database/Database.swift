@@ -172,7 +172,7 @@ public final class Database: Sendable {
     library.store.close()
     // A container opens it anew from here on, also for those who ask while somebody still holds this one.
     defer { options.role?.databaseIsClosed() }
-    do { try stores.close(lastly: lastly) } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.close(lastly: lastly))
   }
 
   /// Gives back every lock, so that the system may freeze the process: an application that holds locks in a shared
@@ -187,13 +187,13 @@ public final class Database: Sendable {
     mayLag.store(true, ordering: .sequentiallyConsistent)
     // Also when a sync fails: locks are given back either way.
     defer { library.store.suspend() }
-    do { try stores.suspend() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.suspend())
   }
 
   /// Takes the locks again. What other processes have committed meanwhile is there when it returns.
   /// - Throws: `locked` when another process keeps the file; the database stays suspended.
   public func resume() throws(DatabaseError) {
-    do { try stores.resume() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.resume())
     library.store.resume()
     mayLag.store(options.mayLag, ordering: .sequentiallyConsistent)
     compactor?.goOn()
@@ -209,15 +209,21 @@ public final class Database: Sendable {
     return max(pin.sequence, hub.lastWritten)
   }
 
-  /// After `fork` a database belongs to the parent alone: in the child everything throws `closed`, and leaves the parent's
-  /// locks and log as they are. A child opens the file for itself. Within a transaction nobody may wait for its end.
+  /// Calls the engine, and throws its errors as this library's.
+  @inline(__always)
+  func engine<R>(_ work: @autoclosure () throws(StoreError) -> R) throws(DatabaseError) -> R {
+    do { return try work() } catch { throw DatabaseError(error, path: path) }
+  }
+
+  /// After `fork` a database belongs to the parent alone: in the child every call throws `closed`, and leaves the parent's
+  /// locks and log as they are. A child opens the file for itself. Within a transaction no call may wait for its end.
   func checkCaller() throws(DatabaseError) {
-    do { try stores.checkCaller() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.checkCaller())
   }
 
   /// Makes every commit so far durable, also at ``Options/Durability/relaxed``.
   public func sync() throws(DatabaseError) {
-    do { try stores.sync() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.sync())
   }
 
   /// The identity of this database: the same in every copy of the file.

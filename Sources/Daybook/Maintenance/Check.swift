@@ -108,7 +108,7 @@ extension Database {
     // The checkpoint belongs to this hold of the lock.
     options.lock = .whileOpen
     let database = try open(at: path, options: options, disk: disk)
-    do { try database.store.checkpoint() } catch { throw DatabaseError(error, path: path) }
+    try database.engine(database.store.checkpoint())
     let report = try database.check(.deep, progress: progress)
     try database.close()
     return report

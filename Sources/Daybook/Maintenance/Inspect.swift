@@ -9,7 +9,7 @@ import DaybookEngine
 extension Database {
   /// Pins what readers see, for looking at trees directly; give it back with `endRead`.
   package func pinned() throws(DatabaseError) -> (store: Store, pin: Store.Pin) {
-    do { return try stores.beginRead() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.beginRead())
   }
 
   /// One frame of the log.

@@ -17,6 +17,6 @@ extension Database {
   /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
-    do { return try stores.refresh() } catch { throw DatabaseError(error, path: path) }
+    try engine(stores.refresh())
   }
 }

@@ -50,8 +50,7 @@ extension Database {
     _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     if let role = options.role { try role.requireAccount() }
-    let transaction: StoreTransaction
-    do { transaction = try stores.beginTransaction() } catch { throw DatabaseError(error, path: path) }
+    let transaction = try engine(stores.beginTransaction())
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
     do throws(LogFault) {
