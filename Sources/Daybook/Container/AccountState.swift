@@ -1,9 +1,9 @@
 import DaybookEngine
 
-/// The status of the account, and who wants to hear of its changes.
+/// The status of the account, and the listeners to its changes.
 ///
-/// Changes wait in a line, and one thread at a time hands them out, so that everybody hears them in the order in which they
-/// happened. They are not handed out under the lock: whoever hears of one may ask for the status at once.
+/// Changes are queued, and one thread at a time delivers them, so that every listener gets them in the order in which they
+/// happened. They are not delivered under the lock: a listener may ask for the status at once.
 final class AccountState: Sendable {
   private typealias Listener = AsyncStream<AccountStatus>.Continuation
 
@@ -27,7 +27,7 @@ final class AccountState: Sendable {
 
   var status: AccountStatus { state.withLock { $0.status } }
 
-  /// Takes a new status; `deliver` tells the listeners.
+  /// Takes a new status; `deliver` calls the listeners.
   func change(to status: AccountStatus) {
     state.withLock { state in
       if state.status == status { return }

@@ -17,9 +17,9 @@ import DaybookEngine
 /// written; what is here can still be read.
 ///
 /// An application may open several containers, and one container several times: all who open it in one process share its
-/// databases, also with somebody who kept nothing but one of them. Of several processes one writes; the others open it with
-/// `Options.isReadOnly`, or take turns in opening it. A directory holds the containers of one user; somebody else needs
-/// another directory.
+/// databases, also with code that kept only one of them. Of several processes one writes; the others open it with
+/// `Options.isReadOnly`, or open it one after the other. A directory has the containers of one user; another user needs another
+/// directory.
 public final class Container: Sendable {
   /// The identifier: a name in reverse DNS.
   public let id: String
@@ -27,7 +27,7 @@ public final class Container: Sendable {
   public let directory: String
   /// The database of this user alone.
   public let privateDatabase: Database
-  /// The database of everybody.
+  /// The database that all users share.
   public let publicDatabase: Database
   /// The database of zones that others share with this user.
   public let sharedDatabase: Database
@@ -90,11 +90,10 @@ public final class Container: Sendable {
     }
   }
 
-  /// Closes the three databases, unless somebody else in this process has the container open: the last one closes. Closing
-  /// what one has closed does nothing.
+  /// Closes the three databases, unless the container is open elsewhere in this process: the last `close` closes. Does nothing
+  /// the second time.
   ///
-  /// Whoever lets go of a container without closing it may have kept one of its databases: then the databases close as others
-  /// do, each with its last reference.
+  /// If a container is released without `close`, each database closes with its last reference, as other databases do.
   public func close() throws(DatabaseError) {
     try ContainerRegistry.shared.checkCaller(shared)
     let isFirst = hasClosed.withLock { hasClosed in

@@ -13,8 +13,8 @@ import DaybookEngine
 /// replaced as a whole: written under another name, synced, renamed, the directory synced. Of two processes that create it
 /// at once one wins, and the other takes what is there.
 ///
-/// Whoever writes has the other name locked. A writer that was killed leaves it, without the lock: whoever opens the container to
-/// write removes such files, and nothing else.
+/// A writer has the other name locked. One that was killed leaves the name without the lock: the next open of the container for
+/// writing removes such files, and nothing else.
 struct ContainerAccount: Codable, Equatable {
   var version = 1
   var container: String
@@ -29,7 +29,7 @@ struct ContainerAccount: Codable, Equatable {
       defer { file.close() }
       let count = try file.byteCount()
       guard count > 0, count < 1 << 16 else { throw DiskFailure(.read, path: path, kind: .other, code: 0, byteCount: count) }
-      // Not mapped: whoever cuts the file short meanwhile would end this process.
+      // Not mapped: a process that cuts the file short meanwhile would end this one.
       let buffer = ByteBuffer(capacity: count)
       // Safe: the buffer was made for this many bytes.
       buffer.count = try unsafe file.read(into: buffer.base, count: count, at: 0)
@@ -40,7 +40,7 @@ struct ContainerAccount: Codable, Equatable {
       guard account.version == 1 else {
         throw DatabaseError(.formatTooNew, facts: .init(path: path, expected: "version 1", found: "version \(account.version)"))
       }
-      // It names a record, and stands in every one that is saved.
+      // It is a record's name, and is in every record that is saved.
       if let fault = NameRules.faultOfRecordName(account.userRecordName) { throw fault }
       return account
     } catch let error as DatabaseError where error.code == .formatTooNew {
@@ -50,7 +50,7 @@ struct ContainerAccount: Codable, Equatable {
     }
   }
 
-  /// The file, behind a link in the last place of its path, if there is one; nil when there is none.
+  /// The file, through a link in the last place of its path, if there is one; nil when there is none.
   private static func open(_ path: String, _ disk: any Disk) throws(DiskFailure) -> (any DiskFile)? {
     do throws(DiskFailure) {
       let resolved = try disk.resolve(path)
@@ -62,7 +62,7 @@ struct ContainerAccount: Codable, Equatable {
   }
 
   /// Writes the file.
-  /// - Parameter replaces: false leaves a file that somebody else has made meanwhile.
+  /// - Parameter replaces: false leaves a file that another process has made meanwhile.
   func write(_ path: String, replaces: Bool, disk: any Disk) throws(DatabaseError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
@@ -73,7 +73,7 @@ struct ContainerAccount: Codable, Equatable {
     do throws(DiskFailure) {
       let resolved = try disk.resolve(path)
       let (folder, name) = (try disk.folder(holding: resolved), lastName(of: resolved))
-      // Whoever may read the file that goes may read this one.
+      // For whom the replaced file was readable, this one is.
       var attributes: FileAttributes?
       if replaces, let present = try ContainerAccount.open(path, disk) {
         defer { present.close() }
@@ -110,7 +110,7 @@ extension ContainerAccount {
   private static func createTemporary(
     for name: String, in folder: any DiskFolder, like attributes: FileAttributes?
   ) throws(DiskFailure) -> (file: any DiskFile, name: String) {
-    // Once is enough, unless somebody locks each before we do.
+    // Once is enough, unless another process locks each before we do.
     for _ in 0..<100 {
       let name = "\(name).\(UUID().uuidString)\(suffix)"
       let file: any DiskFile

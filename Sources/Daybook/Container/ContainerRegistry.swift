@@ -5,17 +5,17 @@
 #endif
 import DaybookEngine
 
-/// The containers that are open in this process. While one is being opened or closed, others who want it wait; nobody waits
-/// for another one.
+/// The containers that are open in this process. While one is being opened or closed, other threads that open it wait; those
+/// that open another one do not.
 ///
-/// The order is: first a container, then the turns of its databases, which a close waits for. So within a transaction nobody waits
-/// for a container that is being closed; that is refused.
+/// The order is: first a container, then the turns of its databases, which a close waits for. So within a transaction opening a
+/// container that is being closed does not wait; it is refused.
 ///
-/// Always true: who has the last opening of a container is decided in the same step that keeps others from opening it. In two
+/// Always true: which opening of a container is the last is decided in the same step that keeps others from opening it. In two
 /// steps, the next one would find its files locked.
 final class ContainerRegistry: @unchecked Sendable {
   /// A child after `fork` begins with an empty one: what its parent has open is no use to it, and a lock of the parent's may
-  /// never be given back there.
+  /// never be released there.
   static var shared: ContainerRegistry {
     current.withLock { current in
       if current.process != processID() { current = (processID(), ContainerRegistry()) }
@@ -26,7 +26,7 @@ final class ContainerRegistry: @unchecked Sendable {
 
   private struct Entry {
     weak var container: OpenContainer?
-    /// Somebody opens or closes it.
+    /// A thread opens or closes it.
     var isBusy: Bool
     /// Closes it: waits for the transactions of its databases.
     var isClosing = false
@@ -62,7 +62,7 @@ final class ContainerRegistry: @unchecked Sendable {
     }
   }
 
-  /// Waits until nobody else is busy with a container, and is busy with it. Returns what is open of it.
+  /// Waits until no other thread is busy with a container, and marks it as busy. Returns what is open of it.
   /// - Throws: while the container is closed, within a transaction of one of its databases, for whose end the close waits.
   private func claim(_ key: String) throws(DatabaseError) -> OpenContainer? {
     // The container whose close the caller does not hold up.
@@ -74,7 +74,7 @@ final class ContainerRegistry: @unchecked Sendable {
         monitor.wait()
         continue
       }
-      // Outside of the monitor: whoever lets go of a database last closes it, which needs the monitor.
+      // Outside of the monitor: releasing the last reference of a database closes it, which needs the monitor.
       monitor.unlock()
       let answer = Result { () throws(DatabaseError) in try closing.checkCaller(monitor) }
       monitor.lock()
@@ -98,7 +98,8 @@ final class ContainerRegistry: @unchecked Sendable {
     if container.process == processID() { try container.checkCaller(monitor) }
   }
 
-  /// One opening less. With the last one the databases are closed; whoever wants them meanwhile waits, and opens them anew.
+  /// One opening less. With the last one the databases are closed; a thread that opens them meanwhile waits, and opens them
+  /// again.
   func close(_ container: OpenContainer) throws(DatabaseError) {
     guard container.process == processID() else {
       throw DatabaseError(
@@ -117,7 +118,7 @@ final class ContainerRegistry: @unchecked Sendable {
     try container.closeDatabases(monitor)
   }
 
-  /// An opening that nobody closed has gone.
+  /// An opening was released without having been closed.
   func lose(_ container: OpenContainer) {
     if container.process != processID() { return }
     monitor.withLock {

@@ -1,7 +1,7 @@
 /// What a database of a container knows of it: its scope, the user, whether there is an account. Shared by the three.
 package final class ContainerRole: DatabaseRole {
   package let scope: DatabaseScope
-  /// A database keeps its container: whoever opens it again finds this one.
+  /// A database keeps its container: the next open of it finds this one.
   private let container: OpenContainer
   /// Which opening of the scope this is.
   private let number: Int

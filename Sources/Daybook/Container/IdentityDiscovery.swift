@@ -37,9 +37,9 @@ public enum UserLookup: Hashable, Sendable {
 /// Finds other users. Address books and directories are the system's, so an application brings what it has;
 /// ``FileIdentityDiscovery`` reads a list from a file.
 public protocol IdentityDiscovery: Sendable {
-  /// The identities that are known, by what they were looked up with; whoever is unknown is left out.
+  /// The identities that are known, by what they were looked up with; unknown ones are left out.
   func identities(for lookups: [UserLookup]) async throws -> [UserLookup: UserIdentity]
-  /// Everybody who can be found.
+  /// All users who can be found.
   func allIdentities() async throws -> [UserIdentity]
 }
 
@@ -51,7 +51,7 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
   /// Identities from a file.
   public init(fileURL: URL) { self.fileURL = fileURL }
 
-  /// Everybody in the file, in its order.
+  /// All users in the file, in its order.
   /// - Throws: `ioFailed` when it cannot be read, `invalidArguments` when it is no such list.
   public func allIdentities() async throws -> [UserIdentity] {
     try await Self.queues.read { try read() }

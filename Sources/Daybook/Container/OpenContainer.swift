@@ -5,11 +5,11 @@ import DaybookEngine
 ///     Container ──► Database ──► ContainerRole ──► OpenContainer ┄┄► Database
 ///         └───────────────────────────────────────────┘    (weak)
 ///
-/// A container is one opening; it keeps its databases, and each database keeps this object. So whoever holds a database only
-/// is found by the next one who opens the container, and what nobody holds closes by itself.
+/// A container is one opening; it keeps its databases, and each database keeps this object. So the next
+/// open of the container finds a database that is referenced alone, and one without references closes by itself.
 ///
-/// Always true: a scope is in `openScopes` from before its file is opened until it has been closed, by whomever. The number
-/// tells openings apart: one that was closed may be held for long, and goes while the next one is open.
+/// Always true: a scope is in `openScopes` from before its file is opened until it has been closed, in whatever way. The number
+/// tells openings apart: one that was closed may be referenced for long, and be released while the next one is open.
 package final class OpenContainer: @unchecked Sendable {
   struct Databases {
     let `private`: Database
@@ -40,10 +40,10 @@ package final class OpenContainer: @unchecked Sendable {
   private var lastOpeningNumber = 0
   /// Openings that have not been closed or lost.
   var openingCount = 0
-  /// Somebody let go of a container without closing it, and may still have its databases.
+  /// A container was released without having been closed; its databases may still be referenced.
   var hasLostOpening = false
 
-  /// Reads who the user is, and decides it when nobody has been here before.
+  /// Reads who the user is, and decides it when the directory has no account file yet.
   init(
     _ id: String, in directory: String, key: String, options: Database.Options, disk: any Disk
   ) throws(DatabaseError) {
@@ -118,7 +118,7 @@ package final class OpenContainer: @unchecked Sendable {
     return (nil, lastOpeningNumber)
   }
 
-  /// A database has closed its file: somebody closed it, or nobody holds it any more.
+  /// A database has closed its file: by `close`, or with its last reference.
   func databaseIsClosed(_ scope: DatabaseScope, _ number: Int) {
     ContainerRegistry.shared.monitor.withLock {
       if openScopes[scope] == number { openScopes[scope] = nil }
@@ -136,7 +136,7 @@ package final class OpenContainer: @unchecked Sendable {
   func closeDatabases(_ monitor: Monitor) throws(DatabaseError) {
     account.finish()
     var first: DatabaseError?
-    // References are let go of outside the monitor: the last one closes the database, which tells the monitor.
+    // References are released outside the monitor: the last one closes the database, which takes the monitor.
     let open = monitor.withLock { DatabaseScope.allCases.compactMap { databases[$0]?.database } }
     for database in open {
       do throws(DatabaseError) { try database.close() } catch { first = first ?? error }

@@ -74,14 +74,14 @@ extension Database {
     try await queues.read { [self] in try records(in: zone, ofType: type, after: name, limit: limit) }
   }
 
-  /// The records that point at a record, by a field or as their parent, in the order of their names, each once.
+  /// The records that refer to a record, by a field or as their parent, in the order of their names, each once.
   public func referencing(
     _ id: Record.ID, after name: String? = nil, limit: Int = .max
   ) async throws -> [Record] {
     try await queues.read { [self] in try referencing(id, after: name, limit: limit) }
   }
 
-  /// How many records a zone holds, or how many of one type.
+  /// How many records a zone has, or how many of one type.
   public func recordCount(in zone: Zone.ID, ofType type: String? = nil) async throws -> Int {
     try await queues.read { [self] in try recordCount(in: zone, ofType: type) }
   }

@@ -9,7 +9,7 @@ import Synchronization
 /// A database of records in one file.
 ///
 /// One process writes at a time, many read. All methods may be called from any thread; reads never wait for writes, nor
-/// writes for reads. A database closes itself when the last reference goes away; `close()` tells of errors.
+/// writes for reads. A database closes itself with its last reference; `close()` throws what goes wrong then.
 ///
 /// ```swift
 /// let database = try Database.open(at: "movies.daybook")
@@ -28,6 +28,7 @@ public final class Database: Sendable {
   public let options: Options
   /// The store of the file: another one after a compaction.
   package let stores: StoreSwitch
+  /// The store at this moment. Costs the claim and release of a reader's slot: not for the path of a read.
   package var store: Store {
     @inline(__always) get { stores.store }
   }
@@ -36,16 +37,16 @@ public final class Database: Sendable {
   let library: AssetLibrary
   let services: RecordServices
   let queues = WorkQueues()
-  /// Others may have committed what is not shown here yet.
+  /// Other processes may have committed what is not published here yet.
   private let mayLag: Atomic<Bool>
   let compactor: Compactor?
 
   /// Opens the database at a path, and creates it when there is none.
   ///
-  /// A symbolic link is followed, also one that leads to nothing yet; files beside the database lie beside what it leads to.
+  /// A symbolic link is followed, also one that leads to nothing yet; files beside the database are beside its target.
   /// After a crash this recovers: a write that was not acknowledged is undone, everything acknowledged is there;
-  /// ``statistics()`` tells what was found. Opening takes about a millisecond after a clean close.
-  /// - Throws: `locked` when another process writes and does not let go in time, or this one has the file open already;
+  /// ``statistics()`` says what was found. Opening takes about a millisecond after a clean close.
+  /// - Throws: `locked` when another process writes and does not release the file in time, or this one has it open already;
   ///   `notADatabase`, `formatTooNew`, `corrupted`, `ioFailed`, `diskFull`.
   public static func open(at path: String, options: Options = .init()) throws(DatabaseError) -> Database {
     try open(at: path, options: options, disk: SystemDisk())
@@ -112,7 +113,7 @@ public final class Database: Sendable {
   ) throws(StoreError) -> (any DiskFile)? {
     do throws(DiskFailure) { if try disk.exists(path) { return nil } } catch { throw .disk(error) }
     do { return try Store.make(path, disk: disk, options: options) } catch {
-      // Somebody else created it between the two lines: that one is as good as ours.
+      // Another process created it between the two lines: then that one is opened.
       if case .disk(let failure) = error, failure.kind == .exists, failure.operation != .remove { return nil }
       throw error
     }
@@ -135,7 +136,7 @@ public final class Database: Sendable {
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writerState = writerState
-    // Given back by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
+    // Released by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
     library.store.takeRights { [stores] () throws(DiskFailure) in try stores.fileAttributes() }
     compactor =
       options.isReadOnly
@@ -143,7 +144,7 @@ public final class Database: Sendable {
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
         RecordRewriter(options: options, progress: nil)
       }
-    // What an earlier open has left behind is looked at once this one has lasted a while.
+    // Asset files that an earlier open has left are looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
       scheduleAssetCollection()
     }
@@ -155,7 +156,7 @@ public final class Database: Sendable {
     hub.finish()
     compactor?.stop()
     library.store.close()
-    // Errors of an unasked close have nobody to go to; what was acknowledged is safe either way.
+    // There is no caller to throw to; what was acknowledged is safe either way.
     try? stores.close()
     options.role?.databaseIsClosed()
   }
@@ -170,22 +171,22 @@ public final class Database: Sendable {
     hub.finish()
     compactor?.stop()
     library.store.close()
-    // A container opens it anew from here on, also for those who ask while somebody still holds this one.
+    // From here on the container reopens the file, even while this object is still referenced.
     defer { options.role?.databaseIsClosed() }
     try engine(stores.close(lastly: lastly))
   }
 
-  /// Gives back every lock, so that the system may freeze the process: an application that holds locks in a shared
+  /// Releases every lock, so that the system may freeze the process: an application that holds locks in a shared
   /// container while it is suspended is killed on some platforms.
   ///
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
-  /// until ``resume()``. A compaction under way is given up.
+  /// until ``resume()``. A compaction under way is stopped.
   public func suspend() throws(DatabaseError) {
     try checkCaller()
     compactor?.pause()
     library.mayCollect = false
     mayLag.store(true, ordering: .sequentiallyConsistent)
-    // Also when a sync fails: locks are given back either way.
+    // Also when a sync fails: locks are released either way.
     defer { library.store.suspend() }
     try engine(stores.suspend())
   }
@@ -201,7 +202,7 @@ public final class Database: Sendable {
     if library.mayBeDue { collectAssetsIfDue() }
   }
 
-  /// The last commit there is; nil where others may have made more than is shown here.
+  /// The newest commit; nil where another process may have committed since.
   var lastKnownCommit: UInt64? {
     guard !mayLag.load(ordering: .sequentiallyConsistent), let (store, pin) = try? stores.beginRead() else { return nil }
     defer { store.endRead(pin) }

@@ -45,9 +45,9 @@ extension Database {
       public init() {}
     }
 
-    /// When the file is made anew with only what lives in it.
+    /// When the file is rewritten without dead data.
     public struct Compaction: Sendable, Hashable {
-      /// In the background, when the file is larger than twice what lives in it and 64 MB.
+      /// In the background, when the file is larger than 64 MB and than twice its live data.
       public var isAutomatic = true
       /// How fast a compaction may write; nil for as fast as the disk.
       public var bytesPerSecond: Int?
@@ -59,13 +59,12 @@ extension Database {
     public enum Lock: String, Sendable, Codable, CaseIterable {
       /// From open to close: the fastest.
       case whileOpen
-      /// For each transaction, so that several processes write in turn. Each commit is synced before it is shown and the
-      /// lock is given back, at every durability; checkpoints are made within a transaction's hold, and nothing is
-      /// compacted unasked.
+      /// For each transaction, so that several processes write in turn. Each commit is synced before it is published and the
+      /// lock is released, at every durability; checkpoints are made within a transaction, and nothing is compacted unasked.
       ///
       /// Each transaction sees all that was committed before it. Reads outside of one take no lock and look for nothing:
       /// they show the others' commits from this database's next transaction on, an empty or failed one too, or from
-      /// ``Database/refresh(to:)`` on. ``Database/commits(excluding:)`` tells of them at the same moment.
+      /// ``Database/refresh(to:)`` on. ``Database/commits(excluding:)`` reports them at the same moment.
       case perTransaction
     }
 
@@ -78,8 +77,8 @@ extension Database {
     /// synced before they are shown. Without permission to write the file it is only synced.
     ///
     /// What another process acknowledged before is there when the open returns. Where that process has just committed, the open
-    /// waits some milliseconds for its word that the commit is durable, at most a quarter of a second: beside a process that
-    /// is stopped, or busy with one long transaction, the last commits come with ``Database/refresh(to:)``.
+    /// waits some milliseconds until that process has said that the commit is durable, at most a quarter of a second: beside a
+    /// process that is stopped, or busy with one long transaction, the last commits come with ``Database/refresh(to:)``.
     public var isReadOnly = false
     /// How the file is read. Unless said otherwise: mapped where the process has address space for it, and buffered where
     /// it has only a few gigabytes, as on iOS.
@@ -106,15 +105,15 @@ extension Database {
     public var dialect = Dialect.extended
     /// What happens to types, fields and kinds that are new: see ``Database/schema()``.
     public var schema = SchemaMode.justInTime
-    /// Assets of at most so many bytes lie in their record; larger ones in a file of their own, once for all records that
-    /// have the same content. 0 puts every asset into a file, also an empty one.
+    /// Assets of at most so many bytes are stored in their record; larger ones in a file of their own, once for all records
+    /// that have the same bytes. 0 puts every asset into a file, also an empty one.
     ///
-    /// A content in a record is written and read with it each time, so this is small by default: about a fifteenth of
+    /// An asset in a record is written and read with it each time, so this is small by default: about a fifteenth of
     /// what a record may have in its other values. It does not count towards `Limits.recordByteCount`. A change leaves
     /// alone what is stored.
     public var inlineAssetByteCount = 64 << 10
-    /// How long the file of an asset stays after a collection has first seen that no record names it: readers in other
-    /// processes may still look at a version in which one did.
+    /// How long the file of an asset stays after a collection has first found it unreferenced: readers in other processes may
+    /// still look at a version that refers to it.
     public var assetGrace = Duration.seconds(600)
     /// The user that saves are attributed to; nil leaves it out.
     public var userID: String?
@@ -125,13 +124,13 @@ extension Database {
     /// It is for values that are saved from now on; those that were stored without one are refused, see
     /// ``acceptsUnsealedValues``.
     public var cipher: (any FieldCipher)?
-    /// Encrypted values that were stored without a cipher are read, too, and sealed when their record is saved again. For a
+    /// Encrypted values that were stored without a cipher are read, too, and encrypted when their record is saved again. For a
     /// database that gets its ``cipher`` later, until every record was saved; older versions stay in the log as they were
     /// until a compaction.
     ///
-    /// Without it such a value reads as nil, asking for it throws `permissionFailure` with record and key, and a save of
-    /// other fields keeps it as it is: whoever can write the file, though without the key, could have put it there. That
-    /// includes what programs without the cipher save, like `daybook import`. Means nothing where there is no cipher.
+    /// Without it an unencrypted value reads as nil, `value(_:forKey:)` throws `permissionFailure` with record and key, and
+    /// saving other fields leaves it unchanged: anyone who can write the file could have put it there, without the key. That
+    /// includes what programs without the cipher save, like `daybook import`. No effect without a cipher.
     public var acceptsUnsealedValues = false
     /// The clock. Dates decorate records; nothing is ordered by them.
     public var now: @Sendable () -> Date = { Date() }
@@ -148,20 +147,20 @@ extension Database {
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
     package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
-    /// Replaced pages of so many bytes are worth looking who still needs them.
+    /// How many bytes of replaced pages gather before they are looked through for pages that no reader needs any more.
     package var reclaimByteCount = 1 << 20
     /// Memory for what a replay gathers to apply it in the order of names; 0 applies each operation at once.
     package var replayByteCount = 64 << 20
     /// Log since the last checkpoint that makes `close` write one.
     package var closeCheckpointByteCount = 32 << 10
-    /// Zeros kept behind the log, so that deletes find room on a full disk.
+    /// Zeros kept after the log, so that deletes find room on a full disk.
     package var reserveByteCount = 24 << 10
     /// Leaves the pages of the file aside when it is opened for writing.
     package var rebuildsTrees = false
     /// How many reads may run at a time, and how many snapshots there may be.
     package var readerLimit = 65_536
 
-    /// The defaults: every commit durable, nobody named.
+    /// The defaults: every commit durable, no user and no device.
     public init() {}
 
     /// With less memory no transaction could be made.
@@ -181,7 +180,7 @@ extension Database {
       options.access = access == .mapped ? .mapped : .buffered
       options.pageCacheByteCount = max(0, pageCacheByteCount)
       let (seconds, attoseconds) = lockTimeout.components
-      // A century is for ever, and its nanoseconds fit.
+      // More than a century is as good as no limit, and the nanoseconds of one fit.
       options.lockTimeoutNanoseconds =
         min(UInt64(clamping: seconds), 100 * 365 * 86_400) * 1_000_000_000 + UInt64(clamping: attoseconds / 1_000_000_000)
       options.minimumLogBudgetByteCount = max(0, checkpoint.minimumLogByteCount)

@@ -1,4 +1,4 @@
-/// What a database of a container knows of it. A database that stands alone has none.
+/// What a database of a container knows of it. A database that was opened by itself has none.
 package protocol DatabaseRole: AnyObject, Sendable {
   var scope: DatabaseScope { get }
   var userRecordName: String { get }

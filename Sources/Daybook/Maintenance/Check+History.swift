@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// The links from each version of a record to the one before it, followed by a deep check to their end.
 extension ReadView {
-  /// Where a chain of versions breaks: a place that holds something else, or another record's version.
+  /// Where a chain of versions breaks: a place with something else, or with another record's version.
   /// - Parameters:
   ///   - place: of the newest version or tombstone, which has been checked.
   ///   - name: the record's name.

@@ -32,7 +32,7 @@ extension Database {
     public var recordCount = 0
     /// Zones that exist.
     public var zoneCount = 0
-    /// Contents of assets in files of their own that records name.
+    /// Asset files that records refer to.
     public var assetCount = 0
     /// Everything that is wrong; empty when all is well.
     public var findings: [Finding] = []
@@ -95,7 +95,7 @@ extension Database {
     }
   }
 
-  /// Makes every tree anew from the log, writes them with a checkpoint, and checks the result in depth.
+  /// Rebuilds every tree from the log, writes them with a checkpoint, and checks the result in depth.
   ///
   /// For a file whose pages are damaged and whose log is not. Where commits are damaged nothing is written.
   /// - Throws: what `open` throws; `corrupted` when acknowledged commits are damaged.
@@ -151,7 +151,7 @@ extension Database {
   }
 }
 
-/// Checks that the trees of each zone tell the same story.
+/// Checks that the trees of each zone agree.
 private struct RecordChecker {
   let view: ReadView
   let depth: Database.CheckDepth

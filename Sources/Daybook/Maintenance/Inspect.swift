@@ -7,7 +7,7 @@ import DaybookEngine
 
 /// A look inside, for the tool: the frames of the log, the pages of the trees, what lives and what is dead.
 extension Database {
-  /// Pins what readers see, for looking at trees directly; give it back with `endRead`.
+  /// Pins what readers see, for looking at trees directly; release it with `endRead`.
   package func pinned() throws(DatabaseError) -> (store: Store, pin: Store.Pin) {
     try engine(stores.beginRead())
   }
@@ -20,7 +20,7 @@ extension Database {
     package var sequence: UInt64
     package var byteCount: UInt64
     package var durableThrough: UInt64
-    /// Stands for all commits up to its own.
+    /// Replaces all commits up to its own.
     package var isImage: Bool
     /// Of a commit: its date and origin, and what it did.
     package var date: Date?
@@ -60,7 +60,7 @@ extension Database {
           offset: header.offset, kind: header.kind.name, number: header.number, sequence: header.sequence,
           byteCount: header.next - header.offset, durableThrough: header.durableThrough, isImage: header.isImage)
         try operations.forEach { kind, payload in
-          // Of a later version's kinds nothing is counted.
+          // Kinds of a later version are not counted.
           guard let kind = OperationKind(rawValue: kind) else { return }
           switch kind {
           case .commitInfo:
@@ -116,7 +116,7 @@ extension Database {
 }
 
 extension ReadView {
-  /// Bytes of the operations that the trees name, counted one by one: what the store keeps count of.
+  /// Bytes of the operations that the trees refer to, counted one by one: what the store keeps count of.
   /// - Complexity: visits every record's entry, not its body.
   func countOperationBytes() throws(DatabaseError) -> Int {
     var total = 0

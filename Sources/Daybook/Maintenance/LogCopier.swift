@@ -9,7 +9,7 @@ import DaybookEngine
 /// it in the new file.
 ///
 /// A backup copies everything, so that sequences, lineages and tokens stay what they are, and anything that does not fit
-/// is damage. A salvage copies what still makes sense where commits are missing, into a database with a history of its own.
+/// is damage. A salvage copies what can still be applied where commits are missing, into a database with a history of its own.
 struct LogCopier {
   enum Purpose { case backup, salvage }
 
@@ -20,7 +20,7 @@ struct LogCopier {
   private var hasLineage = false
   private var shapes = KnownShapes()
   var report = Database.SalvageReport()
-  /// The same as in the report: there may be as many as a stranger's file has bytes for.
+  /// The same as in the report, as a set: a crafted file may have as many as it has bytes for.
   private var remadeZones: Set<Zone.ID> = []
 
   init(_ store: Store, options: Database.Options, _ purpose: Purpose) {
@@ -48,7 +48,7 @@ struct LogCopier {
     guard try store.commit(transaction).sequence == commit.sequence else { throw .log(.inconsistent) }
   }
 
-  /// An image may be larger than the memory of a transaction. It holds no links, and its applier checks it.
+  /// An image may be larger than the memory of a transaction. It has no links, and its applier checks it.
   private func copyImage(_ commit: CommitReader) throws(StoreError) {
     let writer = try ImageWriter(store, sequence: commit.sequence, pace: Pace(bytesPerSecond: nil) { true })
     do throws(StoreError) {
@@ -66,14 +66,14 @@ struct LogCopier {
     try writer.finish()
   }
 
-  /// Copies what makes sense of a commit of a damaged log.
+  /// Copies what can be applied of a commit of a damaged log.
   mutating func copy(_ commit: SalvageReader.Commit) throws(StoreError) {
     let transaction = try store.beginTransaction()
     transaction.isCopy = true
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
       for index in 0..<commit.count {
-        // An operation of a later version's kind makes no more sense here than a damaged one.
+        // An operation of a later version's kind is skipped like a damaged one.
         guard let operation = commit.operation(index), let kind = OperationKind(rawValue: Operation.kind(operation)) else {
           report.skippedOperationCount += 1
           continue
@@ -91,7 +91,7 @@ struct LogCopier {
     if commit.isWhole { report.commitCount += 1 }
   }
 
-  /// Copies one operation; false when it makes no sense.
+  /// Copies one operation; false when it cannot be applied.
   private mutating func copy(
     _ bytes: ByteView, _ kind: OperationKind, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {
@@ -201,7 +201,7 @@ struct LogCopier {
     return true
   }
 
-  /// A zone of an image becomes one that was saved; one that was deleted before is forgotten.
+  /// A zone of an image becomes one that was saved; one that was deleted before is left out.
   private func copyImageZone(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard bytes.count > 24, (try? Zone.ID(key: bytes.dropFirst(24))) != nil else { return false }
     if bytes[12] != 0 { return true }

@@ -5,7 +5,7 @@
 #endif
 import DaybookEngine
 
-/// Writes what lives in a database as one image: horizon, metadata, lineages, schema, then zone by zone the records and the
+/// Writes the live data of a database as one image: horizon, metadata, lineages, schema, then zone by zone the records and the
 /// tombstones in the order of their names.
 ///
 /// A record keeps the sequence and ordinal of the commit that made it, and loses the link to its older version, which stays
@@ -47,7 +47,7 @@ struct RecordRewriter: Rewriter {
     private let operation = ByteBuffer(capacity: 4096)
     private let stamps = ByteBuffer(capacity: 4096)
     private var group: [Place] = []
-    /// The names that lead to the places of the group, one behind the other, and where each ends.
+    /// The names of the records at the places of the group, one after the other, and where each ends.
     private let names = ByteBuffer(capacity: 4096)
     private var nameEnds: [Int] = []
     private let name = ByteBuffer(capacity: 512)
@@ -229,13 +229,13 @@ struct RecordRewriter: Rewriter {
       for (place, nameEnd) in zip(group, nameEnds) {
         let bytes = try copyOperation(at: place)
         let payload = Operation.payload(bytes)
-        // Long enough for the link, too, which lies in front of the identity.
+        // Long enough for the link, too, which is before the identity.
         guard Operation.isOf(kind, bytes),
           let identity = isRecord ? BodyIdentity.body(payload) : BodyIdentity.tombstone(payload),
           identity.isOf(names.view.slice(nameStart..<nameEnd), zone: zoneKey)
         else { throw .operation(offset: place.offset) }
         nameStart = nameEnd
-        // The older version stays behind.
+        // The older version stays in the old file.
         operation.set(uint64: 0, at: Operation.headerByteCount + linkOffset)
         operation.set(uint32: 0, at: Operation.headerByteCount + linkOffset + 8)
         try writer.append(Operation.payload(operation.view), kind: kind)

@@ -7,7 +7,7 @@ extension Database {
     public enum Basis: String, Sendable, Hashable, Codable { case newestCheckpoint, olderCheckpoint, log }
     /// The file had been closed: there was nothing to recover.
     public var wasClosed: Bool
-    /// The newest checkpoint, or what had to stand in for it.
+    /// The newest checkpoint, or what was used instead.
     public var basis: Basis
     /// Commits that were applied again.
     public var replayedCommitCount: Int
@@ -37,7 +37,7 @@ extension Database {
     public var nameCount: Int
     /// The last visible commit.
     public var lastSequence: UInt64
-    /// The log's end, without zeros prepared behind it.
+    /// The log's end, without zeros prepared after it.
     public var logByteCount: Int
     /// Pages of all trees.
     public var pageCount: Int
@@ -48,7 +48,7 @@ extension Database {
     public var recordCount: Int
     /// Zones, the default zone included.
     public var zoneCount: Int
-    /// Contents of assets that lie in files of their own, each counted once.
+    /// Asset files, each counted once.
     public var assetCount: Int
     /// Their bytes.
     public var assetByteCount: Int

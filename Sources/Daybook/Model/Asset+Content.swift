@@ -38,7 +38,7 @@ extension RecordBody {
 /// changed since the asset was made, or while it was read, is noticed and refused. What is opened is compared with what was
 /// looked at when the asset was made, too: the name may lead elsewhere for a moment between two looks.
 extension Asset {
-  /// The asset with its content in memory, for a record that holds it, and its SHA-256 computed from it.
+  /// The asset with its content in memory, for a record that stores it, and its SHA-256 computed from it.
   ///
   /// - Throws: `limitExceeded` when it has more bytes, `assetFileNotFound`, `assetFileModified`; `assetNotAvailable` when
   ///   only its SHA-256 is known, `invalidArguments` when that is not the content's.
@@ -86,7 +86,7 @@ extension Asset {
 
   /// All bytes of the content, read now and compared with the SHA-256 if there is one.
   ///
-  /// - Throws: `assetFileNotFound` when no file has it any more, `assetFileModified` when the file holds something else,
+  /// - Throws: `assetFileNotFound` when no file has it any more, `assetFileModified` when the file has other bytes,
   ///   `assetNotAvailable` when only the SHA-256 is known, `ioFailed`.
   /// - Complexity: O(size), in memory too; ``readContent(_:)`` takes little.
   public func content() throws(DatabaseError) -> Data {
@@ -123,8 +123,8 @@ extension Asset {
     }
   }
 
-  /// Whether content that lies in memory is what the SHA-256 says; true for others. A record that was not written by this library
-  /// may claim any.
+  /// Whether content that lies in memory is what the SHA-256 says; true for others. A record that was not written by this
+  /// library may claim any.
   var hasContentOfItsDigest: Bool {
     guard case .memory(let data) = storage.source, let digest, !isMutant("trust-inline-digest") else { return true }
     // Safe: the view is read before the closure returns.

@@ -11,11 +11,11 @@ import DaybookEngine
 /// ``Database/prepare(_:)-(Asset)`` is called; then the content is read once, and the asset has its ``sha256``. Name and
 /// attributes of the file are not kept. How large an asset may be is up to the database: ``Limits/assetByteCount``.
 ///
-/// Small contents lie in the record (``Database/Options/inlineAssetByteCount``); larger ones in a file of the database,
-/// once for all records that have the same.  ``content()`` reads either, ``readContent(_:)`` piece by piece; both say so
-/// when the bytes are not those that were saved. ``fileURL`` makes a file of it for others to read.
+/// A small one is stored in the record (``Database/Options/inlineAssetByteCount``); a larger one in a file of the database,
+/// once for all records that have the same bytes. ``content()`` reads either, ``readContent(_:)`` piece by piece; both say so
+/// when the bytes are not those that were saved. ``fileURL`` is a copy for other programs.
 ///
-/// Two assets are equal when they are known to hold the same: the same SHA-256 once saved; before that, the same
+/// Two assets are equal when they are known to have the same bytes: the same SHA-256 once saved; before that, the same
 /// bytes, or the same unchanged file.
 public struct Asset: Sendable {
   /// Where the content is.
@@ -53,8 +53,8 @@ public struct Asset: Sendable {
 
   /// An asset whose content is in a file. The file must stay as it is until the record has been saved: one that changed is
   /// refused then with `assetFileModified`, and with `limitExceeded` when it has grown beyond ``Limits/assetByteCount``.
-  /// Another file that has taken its name is refused, too, whatever it holds: programs that save atomically, as most editors and
-  /// `Data.write(to:options:)` with `.atomic` do, put a new file there.
+  /// Another file that has taken its name is refused, too, whatever is in it: programs that save atomically, as most editors
+  /// and `Data.write(to:options:)` with `.atomic` do, put a new file there.
   ///
   /// - Throws: `invalidArguments` when the URL is no file URL or what is there is no regular file,
   ///   `assetFileNotFound` when nothing is there.
@@ -69,8 +69,8 @@ public struct Asset: Sendable {
     self.init(digest: nil, byteCount: state.byteCount, source: .file(fileURL, state))
   }
 
-  /// The same for a file that must lie below a folder, reached from there without links. Whatever else its name leads to when it
-  /// is read is refused.
+  /// The same for a file that must lie below a folder, reached from there without links. Whatever else its name leads to when
+  /// it is read is refused.
   ///
   /// - Parameters:
   ///   - fileURL: its path, without links.
@@ -78,7 +78,7 @@ public struct Asset: Sendable {
   package init(fileURL: URL, below root: String) throws(DatabaseError) {
     let (path, root) = (fileURL.path, root == "/" ? "" : root)
     let isBelow = path.utf8.starts(with: root.utf8) && path.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/")
-    // Of a file that is missing, links above may stand in its path.
+    // The path of a file that is missing may have links in it.
     guard isBelow || path == root else { throw DatabaseError(.assetFileNotFound, facts: .init(path: path)) }
     let names = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     do { self.init(fileURL: fileURL, try SystemDisk.sourceState(of: names, below: root.isEmpty ? "/" : root)) } catch {
@@ -202,9 +202,9 @@ extension Asset: Hashable {
 extension Asset: Codable {
   private enum CodingKeys: String, CodingKey { case sha256, byteCount, data, fileURL }
 
-  /// Set to `true` in a decoder's `userInfo`, assets that are decoded may name files of this machine.
+  /// Set to `true` in a decoder's `userInfo`, assets that are decoded may refer to files of this machine.
   ///
-  /// Else they name none: whoever wrote what is decoded would choose which file is read, and saved, when their record is. An
+  /// Else they refer to none: the author of the decoded data would choose which file is read, and saved, with the record. An
   /// asset with a SHA-256 then keeps that and its size, and has no content; one with a file alone is refused. Set this
   /// for what this machine has encoded itself.
   ///

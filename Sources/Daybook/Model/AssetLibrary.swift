@@ -6,9 +6,9 @@
 import DaybookEngine
 import Synchronization
 
-/// The contents of a database's assets as records see them: errors with codes, and copies to hand out.
+/// A database's asset files as records see them: errors with codes, and copies to hand out.
 ///
-/// Files that were handed out are copies, never the stored ones: a hard link would share the bytes, and whoever may
+/// Files that were handed out are copies, never the stored ones: a hard link would share the bytes, and a program that may
 /// change a file's mode could write through it. `staged` remembers them with the state they had; a copy that was changed
 /// since is not handed out again.
 package final class AssetLibrary: Sendable {
@@ -67,7 +67,7 @@ package final class AssetLibrary: Sendable {
     return due.compareExchange(expected: time, desired: .max, ordering: .relaxed).exchanged
   }
 
-  /// While the database is suspended, or about to be: a collection that is at work gives up, so that nobody waits for it with
+  /// While the database is suspended, or about to be: a collection that is at work stops, so that no suspension waits for it with
   /// the file lock.
   var mayCollect: Bool {
     get { !collectsNothing.load(ordering: .acquiring) }
@@ -109,7 +109,7 @@ package final class AssetLibrary: Sendable {
     }
   }
 
-  /// A file of somebody else, which may have any size by now. Closes it.
+  /// A file that is not ours, and may have any size by now. Closes it.
   static func read(
     _ file: any DiskFile, _ url: URL, _ byteCount: Int, expected: AssetDigest?, _ body: (Data) throws -> Void
   ) throws {
@@ -133,7 +133,7 @@ package final class AssetLibrary: Sendable {
     }
   }
 
-  /// A file of somebody else, which may be anything by now.
+  /// A file that is not ours, and may be anything by now.
   /// - Parameter known: what it must be; anything else is `assetFileModified`.
   static func open(_ url: URL, ifStill known: SourceState? = nil) throws(DatabaseError) -> any DiskFile {
     guard url.isFileURL else {
@@ -185,7 +185,7 @@ package final class AssetLibrary: Sendable {
       guard found == digest else {
         throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
       }
-      // The copy is the caller's to read; changing it harms nobody, and is noticed.
+      // The copy is the caller's to read; changing it does no harm, and is noticed.
       do { try store.protect(file) } catch { throw .disk(error) }
     } catch {
       if let temporary { store.release(temporary) } else { try? folder.remove(name) }
@@ -203,7 +203,7 @@ package final class AssetLibrary: Sendable {
     return state.byteCount == byteCount && state == copy.state
   }
 
-  /// A name that nobody has, in a folder that is open; as a name that the store holds, where that is beside the database.
+  /// A name that is free, in a folder that is open; as a name that the store holds, where that is beside the database.
   private func newPlace(
     _ digest: AssetDigest
   ) throws(DatabaseError) -> (folder: any DiskFolder, name: String, temporary: AssetTemporary?) {

@@ -1,23 +1,23 @@
 import DaybookEngine
 
-/// Which contents a record body names that it does not hold itself: what the database counts, collects and copies.
+/// Which asset files a record body refers to: what the database counts, collects and copies.
 ///
 ///     asset      {u8 flags: 1 SHA-256, 2 content; [32 SHA-256]; u64 size; [content]}     named: flags = 1
 ///     list       {u32 count; for each: varint length, asset}
 ///
-/// Works on bytes that nobody vouches for: what makes no sense names nothing. A body says by a flag of its own whether it
-/// names any, so all others cost one look at one byte.
+/// Works on untrusted bytes: what is malformed refers to nothing. A body says by a flag of its own whether it refers to any, so
+/// all others cost one look at one byte.
 enum AssetNames {
   struct Name: Hashable {
     let digest: AssetDigest
     let byteCount: UInt64
   }
 
-  /// Whether the body says that it names any.
+  /// Whether the body says that it refers to any.
   @inline(__always)
   static func areIn(_ body: ByteView) -> Bool { body.count > 1 && body[1] & RecordBody.Flags.assets != 0 }
 
-  /// Whether a field names any.
+  /// Whether a field refers to any.
   @inline(__always)
   static func areIn(_ field: FieldCursor.Field) -> Bool {
     let kind = field.mark.rawValue & 0x3F
@@ -25,7 +25,7 @@ enum AssetNames {
     return !names(in: field).isEmpty
   }
 
-  /// All that a body names, in its order, repeated ones repeated.
+  /// All that a body refers to, in its order, repeated ones repeated.
   static func names(in body: ByteView) -> [Name] {
     guard areIn(body), let layout = try? RecordBody.layout(of: body) else { return [] }
     var cursor = FieldCursor(body, layout)
@@ -61,7 +61,7 @@ enum AssetNames {
 }
 
 extension Record.Value {
-  /// Whether the value names an asset whose content will not be in the record.
+  /// Whether the value refers to an asset that will not be in the record.
   var namesAssets: Bool {
     switch self {
     case .asset(let asset): asset.data == nil
@@ -72,6 +72,6 @@ extension Record.Value {
 }
 
 extension RecordBody {
-  /// Whether a field names an asset whose content is not in the body.
+  /// Whether a field refers to an asset that is not in the body.
   var namesAssets: Bool { withBytes { AssetNames.areIn($0) } }
 }

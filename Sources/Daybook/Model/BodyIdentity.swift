@@ -1,7 +1,7 @@
 import DaybookEngine
 
 /// Zone, type and name of a record body or tombstone, in place. Both begin with {u8 version, u8 flags, u16 zone key length,
-/// u8 type length, u8 name length}; the three follow behind the fixed part.
+/// u8 type length, u8 name length}; the three follow after the fixed part.
 struct BodyIdentity {
   let zoneKey: ByteView
   let type: ByteView

@@ -6,7 +6,7 @@ import DaybookEngine
 /// fields makes eighty of them. A writer takes the buffer's end once, writes through a pointer, and gives the new end
 /// back with `finish`. Measured with ten fields: half the time of appending to the buffer.
 ///
-/// Nobody else may use the buffer between the two; without `finish` nothing was written.
+/// Nothing else may use the buffer between the two; without `finish` nothing was written.
 /// Always true: `offset` is at most `capacity`, and that many bytes of `base` are the buffer's.
 @safe struct ByteWriter {
   private let buffer: ByteBuffer
@@ -41,7 +41,7 @@ import DaybookEngine
   @inline(__always)
   mutating func append(_ byte: UInt8) {
     reserve(1)
-    // Safe: reserved above; the same holds for every append below.
+    // Safe: reserved above, as in every append below.
     unsafe base.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
     offset &+= 1
   }

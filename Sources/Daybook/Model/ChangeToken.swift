@@ -5,11 +5,11 @@
 #endif
 import DaybookEngine
 
-/// A place in the changes of a zone or of a database: what was seen up to here.
+/// A position in the changes of a zone or of a database: what was seen up to here.
 ///
 /// Opaque: keep its ``data`` and hand it back. A token belongs to the database and zone it came from, and a token of a
-/// zone is none of the database. It names the history that it was taken from, so a copy of the database that went its
-/// own way refuses it instead of answering wrongly.
+/// zone is none of the database. It says which history it was taken from, so a copy of the database with a
+/// history of its own refuses it instead of answering wrongly.
 ///
 ///     offset  size  field (numbers are little-endian)
 ///          0     2  "DT"
@@ -29,7 +29,7 @@ public struct ChangeToken: Hashable, Sendable {
   /// What a token of this database says.
   package struct Parts: Hashable, Sendable {
     package var databaseID: UUID
-    /// The history: drawn anew when a copy may go its own way.
+    /// The history: another number is drawn when a copy may have a history of its own.
     package var lineage: UInt64
     package var sequence: UInt64
     /// How many changes of the commit `sequence` were seen; 0 = the commits before it only, or all, as the feed counts.

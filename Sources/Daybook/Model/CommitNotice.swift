@@ -1,4 +1,4 @@
-/// Word of a commit, for those who listen.
+/// A report of a commit.
 public enum CommitNotice: Hashable, Sendable {
   /// What one commit did.
   public struct Commit: Hashable, Sendable {
@@ -28,8 +28,8 @@ public enum CommitNotice: Hashable, Sendable {
 
   /// A commit.
   case commit(Commit)
-  /// Commits that could not be told, because another process made them, one changed too much, or the listener was too slow:
-  /// both numbers are among them. Fetch changes.
+  /// Commits that were not reported one by one, because another process made them, one changed too much, or the consumer was
+  /// too slow; both numbers included. Fetch changes.
   case missed(from: UInt64, to: UInt64)
 
   /// The commit's number; of missed ones the last.

@@ -2,7 +2,7 @@
 public enum DatabaseScope: String, Hashable, Codable, Sendable, CaseIterable {
   /// Of this user alone; the only one with zones of its own.
   case `private`
-  /// Of everybody; the default zone only.
+  /// Shared by all users; the default zone only.
   case `public`
   /// Zones of other users that are shared with this one; no default zone, and none can be created.
   case shared

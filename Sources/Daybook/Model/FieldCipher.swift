@@ -10,13 +10,13 @@ import DaybookEngine
 ///
 /// An authenticated cipher fits (AES-GCM, ChaCha20-Poly1305): `context` is its associated data. It names the record, the key
 /// and the kind of the value, so that sealed bytes cannot be moved to another field or record. It does not name the version,
-/// so an older value of the same field can be put back by whoever can write the file.
+/// so someone who can write the file can put back an older value of the same field.
 ///
-/// A value is sealed when it is saved, and opened when it is read, by any thread. Everything between works on plain values:
-/// what was changed, conflicts, merges, equality. A field that a save does not change keeps its bytes.
+/// A value is encrypted (sealed) when it is saved, and decrypted (opened) when it is read, by any thread. Everything between
+/// works on plain values: what was changed, conflicts, merges, equality. A field that a save does not change keeps its bytes.
 ///
-/// Whoever can write the file cannot make a value up: what lies there unsealed is refused as what does not open is, unless
-/// ``Database/Options/acceptsUnsealedValues`` says otherwise. That a field is missing nobody can tell from its removal.
+/// Someone who can write the file cannot forge a value: unencrypted values are refused like those that do not decrypt, unless
+/// ``Database/Options/acceptsUnsealedValues`` says otherwise. A removed field cannot be told from one that never existed.
 public protocol FieldCipher: Sendable {
   /// The sealed form of a value's bytes. The same bytes may be sealed differently each time.
   func seal(_ plaintext: Data, context: Data) throws -> Data
@@ -26,7 +26,7 @@ public protocol FieldCipher: Sendable {
 }
 
 extension RecordBody {
-  /// Values that nobody sealed are refused: the database has a cipher, and was not told that it got it later.
+  /// Unencrypted values are refused: the database has a cipher, and was not told that it got it later.
   var refusesUnsealedValues: Bool { services?.sealer.map { !$0.acceptsUnsealed } ?? false }
 
   /// Why an encrypted value reads as nil: no cipher, one that cannot open it, or a value that none has sealed.

@@ -6,7 +6,7 @@
 
 /// Values as a person sees them in a line of a log or in a debugger: quoted, escaped, and cut where they are long.
 ///
-/// What is looked at costs no more than what is shown: a text of a gigabyte is as fast as its first words.
+/// Reads no more than it prints: a text of a gigabyte takes as long as its first words.
 enum Glimpse {
   /// How many scalars of a text, bytes of data, elements of a list and keys of a record are shown.
   static let (scalarLimit, byteLimit, elementLimit, keyLimit) = (64, 16, 8, 24)

@@ -1,4 +1,4 @@
-/// Who made a commit, as its maker named itself: a sync engine leaves its own out, an application tells windows apart.
+/// Who made a commit, in the writer's own words: a sync engine leaves its own commits out, an application tells windows apart.
 public struct Origin: Hashable, Codable, Sendable, RawRepresentable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {

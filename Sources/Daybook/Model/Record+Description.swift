@@ -1,9 +1,9 @@
 /// A record as `print`, `dump` and debuggers show it. Encrypted values are never shown, whether or not they could be opened.
 
 extension Record: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// What stands for an encrypted value.
+  /// Printed in place of an encrypted value.
   private static let hidden = "encrypted"
-  /// What stands for a value whose bytes are damaged.
+  /// Printed in place of a value whose bytes are damaged.
   private static let unreadable = "unreadable"
 
   /// Type, zone, name and values in one line: `Book Library/dune (pages: 412, title: "Dune")`. Encrypted values are hidden;

@@ -57,7 +57,7 @@ extension Record {
     guard isSound else { throw NameRules.fault(ofBadKey: key) }
     let isTaken = hasValue(forKey: key, draft, at: place, isEncrypted: !isEncrypted)
     guard var storable = value else {
-      // Nothing to remember where the other namespace holds the key.
+      // Nothing to remember where the other namespace has the key.
       if !isTaken { draft.put(key, head: head, isEncrypted, nil, nil, at: place) }
       draft.forgive(key, isEncrypted)
       return

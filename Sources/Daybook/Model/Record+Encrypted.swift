@@ -1,4 +1,4 @@
-/// The second namespace of a record's keys. `Fields` is a record seen from that side: it holds a copy, and setting it
+/// The second namespace of a record's keys. `Fields` is a record seen from that side: it has a copy, and setting it
 /// back takes over the encrypted edits only.
 
 extension Record {
@@ -81,7 +81,7 @@ extension Record {
     /// Sets a value, or removes it with nil.
     ///
     /// - Throws: `invalidArguments`, with the key among the facts, when the key is not a valid name, is reserved or
-    ///   plain, or the value is an asset, a reference or holds a NaN.
+    ///   plain, or the value is an asset, a reference or contains a NaN.
     public mutating func set(_ value: Value?, forKey key: String) throws(DatabaseError) {
       try record.store(value, forKey: key, isEncrypted: true)
     }

@@ -3,7 +3,7 @@
 extension Record: Hashable {
   /// Whether both have the same identity, type, metadata, parent and values, plain and encrypted.
   ///
-  /// What was changed since the record was read does not count, only what it holds. Costs nothing for copies of one
+  /// What was changed since the record was read does not count, only what is in it. Costs nothing for copies of one
   /// record, else one walk over the fields of each.
   public static func == (first: Record, second: Record) -> Bool {
     let isSameBody = first.body.isIdentical(to: second.body)

@@ -44,12 +44,12 @@ extension Record {
       view.count > markCount + 4 && view.uint32(at: view.count - 4) == ShortChecksum.of(view.prefix(view.count - 4))
     }
     guard isWhole, bytes.starts(with: Self.archiveMark) else { throw Self.notAnArchive(nil) }
-    // Archives of records with assets were once written with the flag that tells of them.
+    // Archives of records with assets were once written with the flag that announces them.
     bytes[markCount + 1] &= ~RecordBody.Flags.ofFields
     let body: Result<RecordBody, DatabaseError> = UTF8Order.withView(of: bytes) { view in
       do throws(BodyFault) {
         let body = try RecordBody(copying: view.slice(markCount..<view.count - 4))
-        // Nobody archives values; a forged archive does not bring some along.
+        // An archive has no values; a forged one must not bring some along.
         guard body.fieldCount == 0, body.previous == nil else { return .failure(Self.notAnArchive(nil)) }
         return .success(body)
       } catch {

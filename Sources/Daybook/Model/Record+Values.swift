@@ -44,7 +44,7 @@ extension Record {
   /// Sets a value, or removes it with nil.
   ///
   /// - Throws: `invalidArguments`, with the key among the facts, when the key is not a valid name, is reserved or
-  ///   encrypted, or the value holds a NaN. Then the record stays as it was.
+  ///   encrypted, or the value contains a NaN. Then the record stays as it was.
   public mutating func set(_ value: Value?, forKey key: String) throws(DatabaseError) {
     try store(value, forKey: key, isEncrypted: false)
   }
@@ -84,7 +84,7 @@ extension Record {
     return tokens
   }
 
-  /// How many bytes the keys and values take when stored, encrypted ones included, contents of assets not.
+  /// How many bytes the keys and values take when stored, encrypted ones included, bytes of assets not.
   /// Compare it with ``Limits/recordByteCount``. Costs one walk over the fields.
   public var encodedByteCount: Int {
     body.withZoneKey { zoneKey in

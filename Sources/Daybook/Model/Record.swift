@@ -38,7 +38,7 @@ public struct Record: Identifiable, Sendable {
     body = RecordBody(newType: type, id: id)
   }
 
-  /// A record as a server holds it: with metadata, without changed keys. Remote databases of your own make theirs so.
+  /// A record as a server has it: with metadata, without changed keys. Remote databases of your own make theirs so.
   ///
   /// - Throws: `invalidArguments` when type, a key, a value or the parent is not valid.
   public init(

@@ -25,9 +25,9 @@ extension Record {
       self.init(unchecked: name, in: zone)
     }
 
-    /// The identity of a record that somebody else has named: a server gives names that begin with an underscore, like
-    /// `_a1b2…` to the records of users. It can be referred to, and stored as it came; a new record of one's own with such a
-    /// name is refused when it is saved.
+    /// The identity of a record with a name that another party chose, such as a server: it gives names that begin with an
+    /// underscore, like `_a1b2…` to the records of users. It can be referred to, and stored as it came; a new record of one's
+    /// own with such a name is refused when it is saved.
     ///
     /// - Throws: `invalidArguments` when the name is empty, longer than 255, or not printable ASCII.
     public init(existing name: String, in zone: Zone.ID = .default) throws(DatabaseError) {
@@ -71,7 +71,8 @@ extension Record.ID: CustomStringConvertible {
 extension Record.ID: Codable {
   private enum CodingKeys: String, CodingKey { case name, zone }
 
-  /// Decodes and checks as `init(existing:in:)` does, because it comes from elsewhere; a refused name is a `DecodingError` with the `DatabaseError` underneath.
+  /// Decodes and checks as `init(existing:in:)` does, because it comes from elsewhere; a refused name is a `DecodingError` with
+  /// the `DatabaseError` underneath.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let name = try container.decode(String.self, forKey: .name)
@@ -96,7 +97,7 @@ extension Record {
     public enum Action: String, Hashable, Codable, Sendable, CaseIterable {
       /// Nothing: the target may be missing.
       case none
-      /// Deleting the target deletes the record that holds this reference, and so on from there, in the same commit. The target
+      /// Deleting the target deletes the record that has this reference, and so on from there, in the same commit. The target
       /// may be missing; any one of several owners suffices, and records may own each other in a circle.
       case deleteSelf
       /// The target must exist when the commit is made, and is not deleted while this record remains:

@@ -1,6 +1,6 @@
 /// What a record needs from the database it was read from: where assets are, and the cipher.
 package final class RecordServices: Sendable {
-  /// The contents of assets that are not in their records.
+  /// The asset files.
   package let assets: AssetLibrary?
   /// Seals and opens encrypted values; nil stores them as they are.
   let sealer: FieldSealer?

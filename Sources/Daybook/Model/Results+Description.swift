@@ -16,7 +16,7 @@ extension Zone.Capabilities: CustomStringConvertible {
 }
 
 extension ChangeToken: CustomStringConvertible, CustomReflectable {
-  /// Where in the log it stands: `token of Library at 12`. For people: a token is compared and stored as a whole.
+  /// Its position in the log: `token of Library at 12`. For people: a token is compared and stored as a whole.
   public var description: String {
     guard let parts else { return "token of \(wrapped?.count ?? 0) foreign bytes" }
     let place = parts.ordinal == 0 ? "\(parts.sequence)" : "\(parts.sequence).\(parts.ordinal)"

@@ -1,4 +1,4 @@
-/// Text as a person may see it: nothing in it moves the cursor, ends the line or turns what stands behind it around.
+/// Text as a person may see it: nothing in it moves the cursor, ends the line or changes the direction of what comes after it.
 ///
 /// Names of zones, files and columns are chosen by others. A terminal obeys ESC and the controls beyond 0x80, a log is split
 /// at line ends, and marks of direction let a name read as another one. These are shown as Swift would write them: `\n`,

@@ -159,8 +159,8 @@ package enum UTF8Order {
   /// A string of the bytes, or nil when they are not UTF-8.
   ///
   /// Checking non-ASCII text costs about three times the copy, so bytes that were checked before (`isValid`) are
-  /// copied unchecked. Bytes of a file are never that: a checksum says that they are what was written, not that
-  /// whoever wrote them meant well, and an invalid string could be read beyond its end.
+  /// copied unchecked. Bytes of a file are never that: a checksum says that they are what was written, not that the
+  /// writer meant well, and an invalid string could be read beyond its end.
   package static func string(_ view: ByteView, isValid: Bool) -> String? {
     // Safe: a ByteView is readable over its whole count, and both initialisers copy.
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), isValid || isASCII(view) {

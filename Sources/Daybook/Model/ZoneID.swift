@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// The identity of a zone, and the bytes that stand for it in keys on disk.
+/// The identity of a zone, and its bytes in keys on disk.
 
 extension Zone {
   /// The identity of a zone: its name and its owner.
@@ -22,7 +22,7 @@ extension Zone {
     /// The identity of a zone.
     ///
     /// - Parameter owner: nil for this user, as `__defaultOwner__`.
-    /// - Throws: `invalidArguments` when the name is empty, too long, holds a NUL, or begins with an underscore
+    /// - Throws: `invalidArguments` when the name is empty, too long, contains a NUL, or begins with an underscore
     ///   without being `_defaultZone`; or when the owner is not 1 to 255 printable ASCII characters.
     public init(_ name: String, owner: String? = nil) throws(DatabaseError) {
       if let fault = NameRules.faultOfZoneName(name) { throw fault }
@@ -93,7 +93,7 @@ extension Zone.ID {
     unsafe ByteView(UnsafeRawPointer(defaultKeyText.utf8Start), count: defaultKeyText.utf8CodeUnitCount)
   }
 
-  /// The bytes that stand for this zone on disk.
+  /// The bytes of this zone in keys on disk.
   package var key: [UInt8] {
     var bytes = Array(name.utf8)
     bytes.append(0)
@@ -101,7 +101,7 @@ extension Zone.ID {
     return bytes
   }
 
-  /// Calls `body` with the bytes that stand for this zone on disk; the view ends with the call.
+  /// Calls `body` with the bytes of this zone in keys on disk; the view ends with the call.
   package func withKey<R>(_ body: (ByteView) -> R) -> R { UTF8Order.withView(of: key, body) }
 
   /// Whether `key` are this zone's bytes, without making them.

@@ -40,19 +40,19 @@ extension Database {
   }
 
   /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer, or some 200,000 records in them;
-  /// then one `.missed` stands for those that were dropped. Commits of other processes are told as missed when they become
-  /// visible here, and so is one that changes more than 100,000 records. Each commit is told once. The stream ends with the
+  /// then one `.missed` replaces those that were dropped. Commits of other processes are reported as missed when they become
+  /// visible here, and so is one that changes more than 100,000 records. Each commit is reported once. The stream ends with the
   /// database.
   ///
-  /// Whoever wants to hear of every commit asks for a stream of its own: several loops over one stream share it, each notice
-  /// goes to one of them, and with the task of one that is cancelled it ends for all.
+  /// Ask for a stream for each loop: loops over one stream share it, each notice goes to one of them, and cancelling the task
+  /// of one ends it for all.
   /// - Parameter origin: commits of this origin are left out, so that an observer need not see its own.
   public func commits(excluding origin: Origin? = nil) -> AsyncStream<CommitNotice> {
     CommitStream.make(of: hub, excluding: origin)
   }
 }
 
-/// Where a stream of pages stands.
+/// How far a stream of pages has come.
 private final class PageState: Sendable {
   struct Step { var value: ChangeToken? }
   private let state: Locked<(token: ChangeToken?, isDrained: Bool)>

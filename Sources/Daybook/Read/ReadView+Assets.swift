@@ -1,7 +1,7 @@
 import DaybookEngine
 
 extension [AssetDigest: AssetTree.Entry] {
-  /// The bytes of all contents; as many as a number holds where a forged file says more.
+  /// The bytes of all asset files; the highest number there is where a forged file says more.
   var totalByteCount: Int {
     values.reduce(0) { sum, entry in
       let (next, isOverflow) = sum.addingReportingOverflow(Int(clamping: entry.byteCount))
@@ -11,7 +11,7 @@ extension [AssetDigest: AssetTree.Entry] {
 }
 
 extension ReadView {
-  /// Calls `body` with every content that live records name, zone by zone.
+  /// Calls `body` with every asset file that live records refer to, zone by zone.
   /// - Throws: `corrupted` where zones have more entries than the log has bytes for: in a forged file many zones may share one
   ///   large tree.
   func forEachAsset(_ body: (Zone.ID, AssetDigest, AssetTree.Entry) -> Void) throws(DatabaseError) {
@@ -34,8 +34,8 @@ extension ReadView {
     }
   }
 
-  /// Every content that live records of any zone name, once, with its size and the number of names. Where a forged file has it with
-  /// several sizes, with one of them.
+  /// Every asset file that live records of any zone refer to, once, with its size and the number of references. Where a forged
+  /// file gives several sizes, with one of them.
   func assets() throws(DatabaseError) -> [AssetDigest: AssetTree.Entry] {
     var result: [AssetDigest: AssetTree.Entry] = [:]
     try forEachAsset { _, digest, entry in

@@ -7,20 +7,20 @@ import DaybookEngine
 
 /// The change feeds: what came after a token, each record once in its present state.
 ///
-/// A token names a place in the change journal: everything before (sequence, ordinal) has been seen. The end of a drained feed is
-/// (last sequence, the highest ordinal). It also names the lineage that the last commit belonged to, so that a copy which
-/// went its own way is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
+/// A token is a position in the change journal: everything before (sequence, ordinal) has been seen. The end of a drained feed
+/// is (last sequence, the highest ordinal). It also has the lineage of the last commit, so that a copy with a history of its
+/// own is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
 ///
-/// A feed tells of commits only, so those of a transaction are asked of `committed`.
+/// A feed has commits only, so a transaction reads it through `committed`.
 extension ReadView {
-  /// The version that feeds tell of: this one, or the one that the transaction began on. That may not be durable yet; but what
-  /// the transaction returns is told when it is.
+  /// The version that feeds read: this one, or the one that the transaction began on. That may not be durable yet, but the
+  /// transaction returns only when it is.
   var committed: ReadView {
     guard case .transaction(let transaction, _) = source else { return self }
     return ReadView(database: database, store: store, source: .pin(transaction.startPin))
   }
 
-  /// The last commit there is; nil where others may have made more than is shown here.
+  /// The newest commit; nil where another process may have committed since.
   var lastKnownCommit: UInt64? {
     guard case .transaction(let transaction, _) = source else { return database.lastKnownCommit }
     return transaction.sequence - 1
@@ -66,12 +66,12 @@ extension ReadView {
     }
   }
 
-  /// Whether a token is newer than this view, and may well be good later: then it is answered with nothing and itself.
+  /// Whether a token is newer than this view, and may be valid later: then the page is empty and has the same token.
   ///
-  /// Without knowing all commits nobody can say whether its commit is yet to be seen, was lost in a crash, or belongs to a
-  /// copy. That shows, and the token is refused, when this history has a commit of that number with another lineage; or
-  /// before, when the token's lineage has ended here by another that came after it.
-  /// - Parameter known: the last commit there is, when the caller knows that: whatever comes behind it is of another history.
+  /// Without all commits there is no telling whether its commit is yet to be seen, was lost in a crash, or belongs to a copy.
+  /// The token is refused when this history has a commit of that number with another lineage; or before, when the token's
+  /// lineage has ended here by another that came after it.
+  /// - Parameter known: the newest commit, when the caller knows it: a later one is of another history.
   private func isNotSeenYet(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError)
     -> Bool
   {
@@ -123,7 +123,7 @@ extension ReadView {
         facts: .init(sequence: parts.sequence, zone: zone))
     }
     // A page that ended within the horizon's commit has not seen all of its deletions. What was forgotten before the
-    // token was made is no loss: else nobody could read a long feed from the beginning.
+    // token was made is no loss: else no long feed could be read from the beginning.
     let horizon = try horizon()
     let isBelow = parts.sequence < horizon || parts.sequence == horizon && parts.ordinal != ReadView.endOfCommit
     if isBelow, parts.horizon != horizon {
@@ -203,7 +203,7 @@ extension ReadView {
 
   private static let largestBatch = 64
 
-  /// Reads records into one allocation. Returns the first place that holds one of another zone: the change journal knows no names,
+  /// Reads records into one allocation. Returns the first place with a record of another zone: the change journal has no names,
   /// so the zone is what can be compared.
   private func appendRecords(
     at places: [Place], byteCount: Int, of zone: Zone.ID, _ isDefault: Bool, desiredKeys: [String]?,

@@ -1,8 +1,8 @@
 import DaybookEngine
 
-/// Who points at a record.
+/// Which records refer to a record.
 extension ReadView {
-  /// The records that point at a target, by name, each once; from behind `name` on.
+  /// The records that refer to a target, by name, each once; those after `name`.
   func referencing(_ id: Record.ID, after name: String?, limit: Int) throws(DatabaseError) -> [Record] {
     try PageLimit.require(limit, in: id.zone)
     let zone = try existingZone(id.zone)
@@ -18,7 +18,7 @@ extension ReadView {
     return records
   }
 
-  /// The names of the sources of a target that point at it in one of these ways, ascending, each once.
+  /// The names of the sources that refer to a target in one of these ways, ascending, each once.
   ///
   /// Each kind is a range of its own in the tree; the ranges are merged.
   func sources(
@@ -73,7 +73,7 @@ extension ReadView {
     return key.view.dropFirst(count + 2).array
   }
 
-  /// Whether anybody points at a target in one of these ways. One search.
+  /// Whether any record refers to a target in one of these ways. One search.
   func hasSources(of target: String, kinds: ClosedRange<UInt8>, in zone: ZoneTrees) throws(DatabaseError) -> Bool {
     if zone.references.count == 0 { return false }
     let key = ByteBuffer(capacity: 512)
@@ -126,7 +126,7 @@ extension ReadView {
         while end < key.count, key.view[end] != 0 { end += 1 }
         guard end + 2 < key.count else { throw PageFault(offset: 0, reason: .value) }
         let target = key.view.prefix(end)
-        // A target is looked up once, however many point at it.
+        // A target is looked up once, however many refer to it.
         if ReferenceKind.needing.contains(key.view[end + 1]), known.withView({ !UTF8Order.equal($0, target) }) {
           known = target.array
           if try reader.value(target, in: zone.byName) == nil,

@@ -48,8 +48,8 @@ import DaybookEngine
     return pin.root(index)
   }
 
-  /// The tree of zones. A transaction's applier keeps the zone that it worked on last to itself, so that is put there first:
-  /// whoever asks for the tree sees all of it.
+  /// The tree of zones. A transaction's applier keeps the zone that it worked on last in memory, so that is put into the tree
+  /// first.
   func catalog() throws(DatabaseError) -> TreeRoot {
     switch source {
     case .pin(let pin): return pin.root(Roots.catalog)
@@ -59,7 +59,7 @@ import DaybookEngine
     }
   }
 
-  /// The last commit that this version holds; inside a transaction that of the commit to be.
+  /// The last commit in this version; inside a transaction the sequence that its commit will have.
   var sequence: UInt64 {
     switch source {
     case .pin(let pin): pin.sequence
@@ -76,7 +76,7 @@ import DaybookEngine
     do { return try body() } catch { throw failure(error) }
   }
 
-  /// Moves a cursor in front of the first record whose key is not below `key`; `next` goes on from there.
+  /// Moves a cursor before the first record whose key is not below `key`; `next` moves to that one.
   @inline(__always)
   func start(_ cursor: inout Cursor, at key: ByteView) throws(DatabaseError) {
     do { try cursor.start(at: key) } catch { throw failure(error) }
@@ -122,7 +122,7 @@ import DaybookEngine
     throw try missingZone(id)
   }
 
-  /// Why a zone is not there: a user who deleted it in the system's settings does not want it back.
+  /// Why a zone is not there. One that the user deleted in the system's settings (purged) must not be made again.
   func missingZone(_ id: Zone.ID) throws(DatabaseError) -> DatabaseError {
     let catalog = try catalog()
     let reason = try asDatabaseError { () throws(PageFault) in
@@ -184,7 +184,7 @@ import DaybookEngine
     } catch { throw failure(error) }
   }
 
-  /// A record's body, copied out of the log; the copy is verified before anybody looks at it.
+  /// A record's body, copied out of the log and verified in the copy.
   @inline(__always)
   func body(at place: Place) throws(DatabaseError) -> RecordBody {
     switch source {
@@ -213,7 +213,7 @@ import DaybookEngine
     return body
   }
 
-  /// An entry leads to something else than it stands for: no database writes that.
+  /// An entry of a tree leads to another record's operation: no database writes that.
   /// - Parameter name: of the record that was asked for, if one was.
   @inline(never)
   func misplaced(_ place: Place, _ zone: Zone.ID, _ name: String? = nil) -> DatabaseError {
@@ -257,7 +257,7 @@ import DaybookEngine
     }
   }
 
-  /// Calls `body` with every record of a zone in the order of names, or of one type, from behind `name` on.
+  /// Calls `body` with every record of a zone in the order of names, or of one type, after `name`.
   /// Ends early when `body` returns false.
   func forEachRecord(
     in id: Zone.ID, type: String?, after name: String?, _ visit: (Record) throws -> Bool

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// Bodies that are read out of the log into one allocation, one behind the other.
+/// Bodies that are read out of the log into one allocation, one after the other.
 ///
 ///     ┌────────────┬──────────────┬─────┬────────────┬──────────────┬─────┐
 ///     │ 16  layout │ bytes        │ pad │ 16  layout │ bytes        │ pad │
@@ -8,8 +8,8 @@ import DaybookEngine
 ///
 /// An operation is copied as it lies in the log and verified in the copy; then the body's layout takes the place of the
 /// operation's header, which has as many bytes. So a record costs one copy, and no allocation of its own where many are
-/// read at once (row: record-changes-since-1000). A record keeps the whole allocation alive; that is why whoever reads many
-/// keeps batches small.
+/// read at once (row: record-changes-since-1000). A record keeps the whole allocation alive; that is why batches are
+/// small.
 ///
 /// Always true: a body that was handed out lies within the storage, and its bytes never change again.
 @safe struct RecordBodyBatch {

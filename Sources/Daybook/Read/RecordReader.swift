@@ -25,8 +25,8 @@ public protocol RecordReader: ~Copyable {
   /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
   func record(_ id: Record.ID) throws(DatabaseError) -> Record?
 
-  // Public as everything that a public protocol requires, and hidden: no application sees these two, so none can leave a version
-  // pinned, and no type of another module can conform.
+  // Public as everything that a public protocol requires, and hidden: no application sees these two, so none can leave a
+  // version pinned, and no type of another module can conform.
   /// Begins a read of one version. `endReading` has to follow.
   @_spi(Daybook) func beginReading() throws(DatabaseError) -> ReadView
 
@@ -34,7 +34,7 @@ public protocol RecordReader: ~Copyable {
 }
 
 extension RecordReader where Self: ~Copyable {
-  /// Looks at one version while nobody can take it away.
+  /// Looks at one version, which is not revoked before `body` has returned.
   @inline(__always)
   func reading<R>(_ body: (ReadView) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     let view = try beginReading()
@@ -44,7 +44,7 @@ extension RecordReader where Self: ~Copyable {
 
   // MARK: records
 
-  /// The records with these IDs, as far as they exist, all from one moment.
+  /// The records with these IDs that exist, all from one moment.
   public func records(
     _ ids: [Record.ID], desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> [Record.ID: Record] {
@@ -61,7 +61,7 @@ extension RecordReader where Self: ~Copyable {
 
   /// A page of the records of a zone, or of one type in it, in the order of their names.
   /// - Parameters:
-  ///   - name: the name behind which the page begins; nil begins at the first.
+  ///   - name: the name after which the page begins; nil begins at the first.
   ///   - limit: at least one.
   /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
   public func records(
@@ -70,11 +70,11 @@ extension RecordReader where Self: ~Copyable {
     try reading { (view) throws(DatabaseError) in try view.page(in: zone, ofType: type, after: name, limit: limit) }
   }
 
-  /// The records that point at a record, by a field or as their parent, in the order of their names, each once.
+  /// The records that refer to a record, by a field or as their parent, in the order of their names, each once.
   ///
   /// The target need not exist. Costs what it returns.
   /// - Parameters:
-  ///   - name: the name behind which the page begins; nil begins at the first.
+  ///   - name: the name after which the page begins; nil begins at the first.
   ///   - limit: at least one.
   /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
   public func referencing(
@@ -83,7 +83,7 @@ extension RecordReader where Self: ~Copyable {
     try reading { (view) throws(DatabaseError) in try view.referencing(id, after: name, limit: limit) }
   }
 
-  /// How many records a zone holds, or how many of one type. Costs a few page visits, whatever the number.
+  /// How many records a zone has, or how many of one type. Costs a few page visits, whatever the number.
   /// - Throws: `zoneNotFound`.
   public func recordCount(in zone: Zone.ID, ofType type: String? = nil) throws(DatabaseError) -> Int {
     try reading { (view) throws(DatabaseError) in try view.recordCount(in: zone, ofType: type) }
@@ -139,18 +139,19 @@ extension RecordReader where Self: ~Copyable {
   /// Keep the token of the page after applying it; ask again while `moreComing`.
   ///
   /// A token that is newer than what is shown is no error: an older snapshot has not seen its commit yet, nor has a database
-  /// that reads beside a writer, takes turns or is suspended. The page is empty then and has the same token.
+  /// that reads beside a writer, shares the file with other writers or is suspended. The page is empty then and has the same
+  /// token.
   ///
-  /// Within a transaction all feeds tell of the version that it began on: what it writes itself is in no feed before it
+  /// Within a transaction all feeds show the version that it began on: what it writes itself is in no feed before it
   /// commits, and hides nothing that was there before it.
   /// - Parameters:
   ///   - token: what the last page returned; nil starts from the beginning.
   ///   - limit: changes on the page, at least one; nil takes `Options.limits.changesPerPage`.
   ///   - desiredKeys: fields to return; nil for all, empty for metadata only.
   /// - Throws: `zoneNotFound`, or `userDeletedZone` for a purged one; `changeTokenExpired` when the zone was re-created, the
-  ///   changes were forgotten, or the token is of another database: start over with nil; `changeTokenForked` when it is of
-  ///   a copy that went its own way, or of a commit that a crash took; `invalidArguments` when it is of another feed, for a
-  ///   limit below one, and in ``Dialect/cloudKit`` for the default zone.
+  ///   changes were forgotten, or the token belongs to another database: start over with nil; `changeTokenForked` when it
+  ///   belongs to a copy with a history of its own, or to a commit that a crash took; `invalidArguments` when to another feed,
+  ///   for a limit below one, and in ``Dialect/cloudKit`` for the default zone.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) throws(DatabaseError) -> ZoneChanges {

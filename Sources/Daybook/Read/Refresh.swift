@@ -3,15 +3,15 @@ import DaybookEngine
 extension Database {
   /// How far a read-only database follows the process that writes.
   public enum RefreshTarget: Sendable {
-    /// What the writer has acknowledged; everything that holds when nobody writes.
+    /// All commits that the writer has acknowledged; all commits, when no process is writing.
     case durable
     /// The same today: what is not durable yet is not visible to its own process either.
     case visible
   }
 
   /// Moves a database on to what other processes have committed since, as far as they have said that it is durable: the last
-  /// commits of a writer that keeps the lock follow some 10 ms after it rests. For a read-only database, or one that takes turns
-  /// (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
+  /// commits of a writer that keeps the lock become visible about 10 ms after it pauses. For a read-only database, or one that
+  /// shares the file (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
   /// - Throws: `locked` while the database is suspended: it has no lock then, so a writer could truncate the file under the
   ///   reader.
   /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.

@@ -2,8 +2,9 @@ import DaybookEngine
 
 /// The database at one moment. Whatever is written later, a snapshot reads the same; what it can read is in ``RecordReader``.
 ///
-/// Cheap to take (about 10 ns); a long-lived one holds back memory and, past `Options.snapshotMemory`, throws
-/// `snapshotTooOld`. It may move to another thread, and several may read through it at once.
+/// Cheap to take (about 10 ns). A long-lived one keeps memory from being freed; past `Options.snapshotMemory` (256 MB) the
+/// oldest are ended, and their reads throw `snapshotTooOld`. It may move to another thread, and several may read through it at
+/// once.
 public struct Snapshot: ~Copyable, Sendable {
   let database: Database
   /// The store that it reads: after a compaction another than the database's.
@@ -17,7 +18,7 @@ public struct Snapshot: ~Copyable, Sendable {
 
   deinit { store.end(pin) }
 
-  /// The last commit that the snapshot holds.
+  /// The last commit in the snapshot.
   public var sequence: UInt64 { pin.sequence }
 }
 

@@ -1,8 +1,8 @@
 import DaybookEngine
 
-/// What an operation that sets metadata says: {u16 key length, key, value}.
+/// The payload of an operation that sets metadata: {u16 key length, key, value}.
 enum MetadataPayload {
-  /// Key and value; nil when the bytes make no sense.
+  /// Key and value; nil when the bytes are malformed.
   static func parts(_ payload: ByteView) -> (key: ByteView, value: ByteView)? {
     guard payload.count >= 2, payload.count >= 2 + Int(payload.uint16(at: 0)) else { return nil }
     let end = 2 + Int(payload.uint16(at: 0))

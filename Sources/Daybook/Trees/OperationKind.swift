@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// The kinds of operations in the log, with everything that depends on the kind alone. FORMAT.md §4 has the layouts.
 ///
-/// No switch over them has a `default`: whoever adds a kind is asked by the compiler what applies, replays, copies and counts it.
+/// No switch over them has a `default`: for a new kind the compiler asks what applies, replays, copies and counts it.
 /// Numbers are never used twice; 12 and 13 are free, and 255 is the engine's.
 enum OperationKind: UInt8, CaseIterable {
   /// {f64 date, origin}: the first operation of every commit.
@@ -23,7 +23,7 @@ enum OperationKind: UInt8, CaseIterable {
   case deleteMetadata = 8
   /// {u64 sequence}: tombstones at or below it are dropped, and tokens below it expire.
   case raiseHorizon = 9
-  /// n × {u64 sequence, u32 ordinal}: the next n operations stand for those of older commits. Only in an image.
+  /// n × {u64 sequence, u32 ordinal}: the next n operations represent those of older commits. Only in an image.
   case imageStamps = 10
   /// {u64 epoch, u32 capabilities, u8 1 if deleted, u8 reason, u16 zero, u64 last sequence, zone key}: a zone as it was.
   /// Only in an image.

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// What somebody who watches commits wants to know: the less, the less is kept while a transaction runs.
+/// What a watcher of commits wants to know: the less, the less is kept while a transaction runs.
 struct WatchInterest: Hashable, Sendable {
   /// Only records of these zones; nil for all, and for commits that change no zone.
   let zones: Set<Zone.ID>?
@@ -12,7 +12,7 @@ struct WatchInterest: Hashable, Sendable {
   /// Which records were saved and deleted, in all zones.
   static let names = WatchInterest(wantsBodies: false)
 
-  /// A type stands in a body, so whoever asks for types gets bodies.
+  /// A type is in the body, so a watcher that asks for types gets bodies.
   init(zones: Set<Zone.ID>? = nil, types: Set<String>? = nil, wantsBodies: Bool = true) {
     self.zones = zones
     self.types = types
@@ -32,11 +32,11 @@ struct WatchInterest: Hashable, Sendable {
   }
 }
 
-/// What a transaction has done so far, for those who watch: made where somebody does when it begins, and only there.
+/// What a transaction has done so far, for watchers: made only where there is one when it begins.
 ///
-/// It keeps the bodies that a save or a delete has in its hands anyway, and copies none. Memory is bounded, whatever a
-/// transaction does: behind so many changes, or so many bytes of bodies, nothing more is kept, and those who watch are told
-/// only that there was too much. A savepoint that goes back takes its part out again.
+/// It keeps the bodies that a save or a delete has read or made anyway, and copies none. Memory is bounded, whatever a
+/// transaction does: after so many changes, or so many bytes of bodies, nothing more is kept, and watchers learn only that
+/// there was too much. Rolling back to a savepoint removes what came after it.
 struct ChangeRecorder: Sendable {
   struct Limits: Sendable {
     /// Of one commit; some 200 bytes each. All that wait for their sync may have four times as many.
@@ -53,7 +53,7 @@ struct ChangeRecorder: Sendable {
   }
 
   enum Event: Sendable {
-    /// Both bodies are nil where nobody wants them, or where there was no room for them.
+    /// Both bodies are nil where no watcher wants them, or where there was no room for them.
     case record(Record.ID, old: RecordBody?, new: RecordBody?, isDeleted: Bool)
     case savedZone(Zone.ID, isNew: Bool)
     case deletedZone(Zone.ID, ZoneDeletion)
@@ -66,7 +66,7 @@ struct ChangeRecorder: Sendable {
     }
   }
 
-  /// Where it stands: how many changes there were, and bytes of their bodies. A savepoint goes back to it.
+  /// How many changes there were, and bytes of their bodies: what a rollback to a savepoint restores.
   struct Mark {
     fileprivate(set) var count = 0
     fileprivate(set) var bodyByteCount = 0
@@ -86,10 +86,10 @@ struct ChangeRecorder: Sendable {
   let interests: [WatchInterest]
   private let limits: Limits
   private(set) var events: [Event] = []
-  /// Events that found no room; they are those behind `events`.
+  /// Events that found no room: those after `events`.
   private var droppedCount = 0
   private var bodyByteCount = 0
-  /// The first event whose bodies were wanted and found no room; nor did those of the ones behind it.
+  /// The first event whose bodies were wanted and found no room; those of later events found none either.
   private var firstWithoutBodies: Int?
 
   init(_ interests: [WatchInterest], _ limits: Limits = Limits()) {
@@ -99,7 +99,7 @@ struct ChangeRecorder: Sendable {
 
   /// Whether all changes are there.
   var isComplete: Bool { droppedCount == 0 }
-  /// Whether all bodies are there that somebody wanted.
+  /// Whether all bodies are there that a watcher wanted.
   var hasAllBodies: Bool { isComplete && firstWithoutBodies == nil }
 
   var mark: Mark { Mark(count: events.count + droppedCount, bodyByteCount: bodyByteCount) }

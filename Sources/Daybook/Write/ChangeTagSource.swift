@@ -1,14 +1,14 @@
-/// Change tags that nobody else gives: 64 bits that name one version of one record, also beside other writers of the file,
-/// and of its copies.
+/// Change tags that no other writer gives: 64 bits for one version of one record, different from those of other writers of the
+/// file and of its copies.
 ///
-///     tag = mixed(base + count × odd number)        count: all tags of this open, those of saves that went back among them
+///     tag = mixed(base + count × odd number)        count: all tags of this open, also of saves that were rolled back
 ///     base = mixed(random of this open, number of the commit to be, its date)
 ///
-/// Within a transaction no two tags are equal, because mixing loses nothing. Anywhere else two are equal by a chance of
-/// 2⁻⁶⁴, because the random number of each open is its own: openers that take turns, processes, copies of the file and
-/// backups that were put back share lineages, sequences and places in the log, so none of those would do. Number and date
-/// stand for openers whose random numbers are one, as in a machine that was stopped, copied and started twice. A child of
-/// a fork may not write.
+/// Within a transaction no two tags are equal, because mixing loses nothing. Anywhere else two are equal by a chance of 2⁻⁶⁴,
+/// because the random number of each open is its own: processes that share a file, copies of it and restored backups have
+/// lineages, sequences and places in the log in common, so none of those would do. Number and date are in the base for opens
+/// whose random numbers are equal, as in a virtual machine that was stopped, copied and started twice. A child of a fork may
+/// not write.
 ///
 /// A tag is in the body of its version. Replay, compaction and copies take it from there and never draw.
 struct ChangeTagSource {

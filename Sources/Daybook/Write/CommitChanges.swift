@@ -28,7 +28,7 @@ struct ZoneDeletion: Sendable {
   let reason: DatabaseChanges.DeletedZone.Reason
   /// As the transaction had them when it deleted the zone.
   let recordCount: UInt64
-  /// By type; nil where the tree that knows them could not be read, which keeps nobody from deleting the zone.
+  /// By type; nil where the tree by type could not be read: the zone can be deleted nevertheless.
   let types: [(type: String, count: UInt64)]?
 
   func concerns(_ types: Set<String>) -> Bool { self.types.map { $0.contains { types.contains($0.type) } } ?? true }
@@ -67,13 +67,13 @@ final class CommitChanges: Sendable {
 
   var kept: ChangeRecorder.Mark { recorder.kept }
 
-  /// Why a watcher cannot be told all that it wants to know; nil when it can.
+  /// Why a watcher cannot get all that it asked for; nil when it can.
   func gap(for interest: WatchInterest) -> WatchNotice.Gap? {
     guard recorder.interests.contains(interest) else { return .notWatched }
     return (interest.wantsBodies ? recorder.hasAllBodies : recorder.isComplete) ? nil : .tooMuch
   }
 
-  /// The zones in which anything changed that somebody watches, in order.
+  /// The zones in which anything changed that a watcher asked for, in order.
   var zones: [Zone.ID] { made.zones }
   /// Zones that were made and deleted.
   var zoneChanges: [ZoneChange] { made.zoneChanges }
@@ -83,7 +83,7 @@ final class CommitChanges: Sendable {
   /// The records that a watcher wants to hear of.
   func records(for interest: WatchInterest) -> [RecordChange] { records.filter { $0.concerns(interest) } }
 
-  /// Whether there is anything that a watcher wants to hear of. Whoever watches all zones and types hears of every commit.
+  /// Whether there is anything that a watcher asked for. One that asked for all zones and types gets every commit.
   func concern(_ interest: WatchInterest) -> Bool {
     if interest.zones == nil, interest.types == nil { return true }
     let made = made
@@ -128,7 +128,7 @@ final class CommitChanges: Sendable {
       case .savedZone(_, let isNew): if isNew { changes[position].isNew = true }
       case .deletedZone(_, let deletion):
         deletions[zone] = index
-        // One that was made in this commit is nobody's loss.
+        // A record that was made in this commit is missed by no watcher.
         if !changes[position].isNew, changes[position].deletion == nil { changes[position].deletion = deletion }
         changes[position].isNew = false
       }

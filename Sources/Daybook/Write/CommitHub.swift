@@ -1,18 +1,18 @@
 import DaybookEngine
 import Synchronization
 
-/// Whoever wants to know what commits change.
+/// What gets a notice of each commit: streams, observation, subscriptions.
 protocol CommitWatcher: AnyObject, Sendable {
-  /// Called for each commit that concerns it, once, in the order of commits, and when the commit can be read. On the thread that
-  /// made it visible, with the hub locked: it notes what it was told, and returns.
+  /// Called once for each commit that concerns it, in the order of commits, and when the commit can be read: on the thread that
+  /// published it, with the hub locked. It keeps the notice and returns.
   func tell(_ notice: WatchNotice)
-  /// The database is closed: nothing more is told.
+  /// The database is closed: no notice comes after this.
   func finish()
 }
 
 /// Word of a commit, or of several, that has become visible.
 enum WatchNotice: Sendable {
-  /// Why nothing is told of a commit but that it is there.
+  /// Why a notice says nothing of a commit but that it happened.
   enum Gap: Sendable {
     /// It began before anybody asked for what this watcher wants to know.
     case notWatched
@@ -21,17 +21,17 @@ enum WatchNotice: Sendable {
   }
   /// A commit of this database.
   case commit(CommitChanges)
-  /// A commit of this database of which nothing is known here: whoever has to know reads a feed, or asks again.
+  /// A commit of this database of which nothing is known here: a watcher that has to know reads a feed, or queries again.
   case untold(sequence: UInt64, origin: Origin?, Gap)
-  /// Another process has made commits, or the file was opened again behind it. Where it was opened again, commits that were
-  /// told before may be gone, and others have their numbers.
+  /// Another process has made commits, or the file was reopened. After a reopen, commits that were reported before may be gone,
+  /// and others have their numbers.
   case others(OthersCommits)
 }
 
-/// Tells those who watch of commits, once these are visible.
+/// Reports commits to watchers, when they are published.
 ///
 ///     save, delete ─► ChangeRecorder ─► commit: queued, within the turn ─► sync ─► publish ─► watchers
-///         nil where nobody watches
+///         nil without watchers
 ///
 /// A commit is queued by its writer within the turn, so the queue is in the order of commits, and is delivered when the engine
 /// says that its sequence has been published. The engine reports the commits of other processes where it publishes them. A
@@ -81,7 +81,7 @@ final class CommitHub: Sendable {
   /// The last commit of this database that was written, visible or not; 0 before the first.
   var lastWritten: UInt64 { written.load(ordering: .acquiring) }
 
-  /// What keeps the changes of a transaction that begins now; nil where nobody watches.
+  /// What keeps the changes of a transaction that begins now; nil without watchers.
   func recorder() -> ChangeRecorder? {
     // Who comes later has missed this transaction.
     if watcherCount.load(ordering: .acquiring) == 0 { return nil }
@@ -101,8 +101,8 @@ final class CommitHub: Sendable {
     }
   }
 
-  /// Commits of others are visible; that they are there is all that is known of them here. What is queued came before, so it
-  /// is visible, too; what lies behind the last that was known went with a writer that died.
+  /// Commits of other processes are published; that is all that is known of them here. What is queued came before, so it is
+  /// published, too; what is queued after the last commit known was lost with a writer that died.
   func pass(_ others: OthersCommits) {
     written.store(others.last, ordering: .releasing)
     state.withLock { state in
@@ -116,8 +116,7 @@ final class CommitHub: Sendable {
 
   func publish(through sequence: UInt64) { state.withLock { $0.publish(through: sequence) } }
 
-  /// Tells a watcher of what becomes visible from now on, as long as the watch that is returned lives; nil when the database
-  /// is closed.
+  /// Reports to a watcher what is published from now on, as long as the returned watch lives; nil when the database is closed.
   func add(_ watcher: any CommitWatcher, _ interest: WatchInterest) -> CommitWatch? {
     let number = state.withLock { state -> Int? in
       guard !state.isFinished else { return nil }
@@ -150,7 +149,7 @@ final class CommitHub: Sendable {
   }
 }
 
-/// Somebody watches, until this goes away.
+/// A watcher's registration: ends when this is released.
 final class CommitWatch: Sendable {
   private let hub: CommitHub
   private let number: Int

@@ -47,12 +47,12 @@ final class CommitStream: CommitWatcher {
     }
   }
 
-  /// Commits of which nothing but their number can be told.
+  /// Commits of which only the numbers are known.
   private func miss(_ sequences: ClosedRange<UInt64>) {
     deliver(.missed(from: sequences.lowerBound, to: sequences.upperBound), sequences)
   }
 
-  /// Hands a notice to whoever waits, or keeps it; behind a `.missed`, or when too many are kept, it is one more of those.
+  /// Hands a notice to a loop that waits, or keeps it; after a `.missed`, or when too many are kept, it is counted as missed.
   private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
     let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
       if state.isFinished { return nil }

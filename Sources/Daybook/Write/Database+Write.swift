@@ -7,8 +7,10 @@ extension Database {
   /// Returns when everything that the transaction wrote *or could read* is durable, as `Options.durability` says. One
   /// writer runs at a time; others wait. Within the body nothing may be called on this database that would wait for its end:
   /// another write, `compact`, `collectAssets`, `suspend`, `resume` and `close` throw `invalidArguments` there.
-  /// - Parameter origin: names who writes, for ``commits(excluding:)``. Parents and validated targets must exist when the body
-  ///   returns, in whatever order they were saved; `referenceViolation` names both ends.
+  ///
+  /// Parents and validated targets must exist when the body returns, in whatever order they were saved; `referenceViolation`
+  /// names both ends.
+  /// - Parameter origin: says who writes, for ``commits(excluding:)``.
   /// - Throws: what `body` throws; `diskFull` leaves the database usable, `outcomeUnknown` means that a sync failed and
   ///   only opening the file again tells what survived.
   @discardableResult
@@ -18,8 +20,8 @@ extension Database {
     return try result.get()
   }
 
-  /// A transaction that does not ask whether parents and validated targets exist: records arrive in an order that others
-  /// chose, over many commits. Whoever uses this looks at ``referencesWithoutTarget(in:limit:)`` in the end.
+  /// A transaction that does not check whether parents and validated targets exist: records arrive in an order that a server
+  /// or a file chose, over many commits. Callers check ``referencesWithoutTarget(in:limit:)`` in the end.
   @discardableResult
   package func writeUnordered<R>(_ body: (borrowing Transaction) throws -> R) throws -> R {
     let (result, ticket) = try perform(nil, checksReferences: false, body)
@@ -44,8 +46,8 @@ extension Database {
     if library.mayBeDue { collectAssetsIfDue() }
   }
 
-  /// The part of a transaction that needs the turn. Whatever came of it may be told when the ticket is durable: the body
-  /// may have read what others wrote just before.
+  /// The part of a transaction that needs the turn. Its result, also an error, may be returned only when the ticket is durable:
+  /// the body may have read what another transaction wrote just before.
   func perform<R>(
     _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
@@ -87,8 +89,8 @@ extension Database {
     guard context.hasChanges else { return store.abort(context.changes) }
     do {
       return try store.commit(context.changes) {
-        // Before the turn is given back, so that notices stand in the order of commits, and none of a commit that failed: the
-        // next one has its sequence.
+        // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
+        // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)
         if context.drawsLineage { writerState.lineage = (context.lineage, context.changes.sequence) }
       }

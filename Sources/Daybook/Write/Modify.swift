@@ -6,7 +6,7 @@ extension Database {
   ///
   /// With `atomically`, the records of a zone that can do so (every custom one) are saved and deleted together or not at
   /// all: the record that failed has its own error, the others of its zone `batchRequestFailed`. Zones succeed or fail one by
-  /// one. Without it, and in the default zone, each record stands alone.
+  /// one. Without it, and in the default zone, each record succeeds or fails by itself.
   ///
   /// A parent or a validated target may come later in the same request. A record whose target is missing in the end, or
   /// that others still need, has `referenceViolation`, with both ends among the facts. What a cascade deletes has no result.
@@ -55,7 +55,7 @@ extension Database {
     }
   }
 
-  /// Whether preparing the record takes in a content that may be long: one that will not lie in the record, or that another
+  /// Whether preparing the record ingests an asset that may be large: one that will not be in the record, or that another
   /// database has.
   func takesContentsIn(_ record: Record) -> Bool {
     if let source = record.body.services?.assets, source.store !== library.store, record.body.namesAssets { return true }
@@ -67,8 +67,8 @@ extension Database {
 
   typealias PreparedRecords = (records: [Record], failures: [Int: DatabaseError], holds: [AssetDigest: AssetHold])
 
-  /// The records with their assets taken in, before the turn, and the errors of those whose assets cannot be; and what keeps
-  /// contents that came from other databases with their records.
+  /// The records with their assets ingested, before the turn, and the errors of those whose assets cannot be; and what keeps
+  /// the asset files of records that came from other databases.
   func prepared(_ records: [Record]) -> PreparedRecords {
     var holds: [AssetDigest: AssetHold] = [:]
     for record in records { holdForeignAssets(of: record, in: &holds) }

@@ -2,12 +2,12 @@ import DaybookEngine
 
 /// One request of many records while it is performed: zone by zone, with a result for each item.
 ///
-/// References are asked about when all items of their zone are done, because a child may come before its parent. What is
-/// found then is the fault of one item. In an atomic zone all goes back. Elsewhere the zone goes back, too, and is done again
-/// without the items at fault, until nothing is left without its target: a record whose parent was refused is refused in
+/// References are asked about when all items of their zone are done, because a child may come before its parent. What is found
+/// then is the fault of one item. In an atomic zone everything is rolled back. Elsewhere the zone is rolled back, too, and done
+/// again without the items at fault, until nothing is left without its target: a record whose parent was refused is refused in
 /// the next round. There are as many rounds as such refusals follow from each other.
 ///
-/// Always true: an item without a result has not been performed, or went back.
+/// Always true: an item without a result has not been performed, or was rolled back.
 struct ModifyRequest {
   struct Zone {
     let id: Daybook.Zone.ID
@@ -19,7 +19,7 @@ struct ModifyRequest {
   private let policy: SavePolicy
   /// Records whose assets could not be taken in before the turn.
   private let unprepared: [Int: DatabaseError]
-  /// In the order in which the request names them first. Items are numbered: records first, deletions behind them.
+  /// In the order in which the request names them first. Items are numbered: records first, then deletions.
   private(set) var zones: [Zone] = []
   private var saves: [Result<Record, DatabaseError>?]
   private var deletes: [Result<Void, DatabaseError>?]
@@ -88,8 +88,8 @@ struct ModifyRequest {
     }
   }
 
-  /// The faults that are somebody's. A target that the request itself deletes, and others need, is found from both ends: the
-  /// deletion is refused, and then nothing is missing.
+  /// The violations with the item that caused each. A target that the request itself deletes, and others need, is found from
+  /// both ends: the deletion is refused, and then nothing is missing.
   private func blamed(_ faults: [ReferenceViolation]) -> [ReferenceViolation] {
     let kept = Set(faults.lazy.filter { $0.item >= records.count }.compactMap(\.error.facts.target))
     return faults.filter { $0.item >= records.count || $0.error.facts.target.map { !kept.contains($0) } ?? true }
@@ -126,7 +126,7 @@ struct ModifyRequest {
     }
   }
 
-  /// Every item of a zone that went back, but the culprits, was in the wrong company.
+  /// All items of a zone that was rolled back get `batchRequestFailed`, except those at fault.
   private mutating func spoil(_ items: [Int]) {
     for item in items {
       if item < records.count {

@@ -22,7 +22,7 @@ public struct Transaction {
   /// Saves a record as the policy says; returns it with its new change tag and dates.
   ///
   /// With the default policy a record that changed since it was read is refused with `serverRecordChanged`, whose conflict
-  /// holds the common ancestor, the client's and the server's version.
+  /// has the common ancestor, the client's and the server's version.
   /// A parent's own change tag stays when a child is saved; the tag of a record changes with its own saves only.
   ///
   /// Assets that were set are read, copied and synced now, while all other writers wait: ``Database/prepare(_:)-(Record)``
@@ -50,7 +50,7 @@ public struct Transaction {
   /// Creates a zone; saving one that exists changes its capabilities only.
   public func save(_ zone: Zone) throws(DatabaseError) { try context.save(zone) }
 
-  /// Deletes a zone with everything in it. Takes the same time whatever the zone holds.
+  /// Deletes a zone with everything in it. Takes the same time whatever is in the zone.
   /// - Throws: `zoneNotFound`; `invalidArguments` for the default zone.
   public func deleteZone(
     _ id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason = .deleted
@@ -75,8 +75,8 @@ public struct Transaction {
 
   // MARK: savepoints
 
-  /// Runs a part of the transaction that can go back by itself: when `body` throws, what it did is undone, and the error
-  /// goes on. Savepoints nest.
+  /// Runs a part of the transaction that can be rolled back separately: when `body` throws, what it did is undone, and the
+  /// error is thrown on. Savepoints nest.
   @discardableResult
   public func savepoint<R>(_ body: () throws -> R) throws -> R { try context.savepoint(body) }
 

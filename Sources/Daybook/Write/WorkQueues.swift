@@ -4,10 +4,10 @@ import Synchronization
 
 /// Where `async` reads and transactions run, so that no caller's thread waits.
 ///
-/// Transactions wait for their turn on one queue and for their sync on another. However many there are, they hold two
-/// threads; the next one writes while the last one syncs; and reads never stand behind them. (On one concurrent queue
-/// fifty waiting writers kept every read waiting for seconds, because the pool adds threads slowly.) Nor do reads stand behind
-/// contents that are taken in, which may take minutes: a few of these at a time, on threads of another pool.
+/// Transactions wait for their turn on one queue and for their sync on another. However many there are, they take two
+/// threads; the next one writes while the last one syncs; and reads never wait for them. (On one concurrent queue fifty waiting
+/// writers kept every read waiting for seconds, because the pool adds threads slowly.) Nor do reads wait for assets that are
+/// ingested, which may take minutes: a few of these at a time, on threads of another pool.
 final class WorkQueues: Sendable {
   static let ingestWidth = 4
   private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
@@ -16,7 +16,7 @@ final class WorkQueues: Sendable {
   private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
   private let ingestLine = Locked(IngestLine())
 
-  /// One content, or one record's, in the line.
+  /// One asset, or those of one record, in the queue.
   private final class Ingest: Sendable {
     let isCancelled = Atomic<Bool>(false)
     /// Called once, with whether it was cancelled before its time came.
@@ -27,7 +27,7 @@ final class WorkQueues: Sendable {
 
   private struct IngestLine {
     var runningCount = 0
-    /// What is taken leaves at once: it holds the database, and the contents that are to be taken in.
+    /// What is taken out is released at once: it keeps the database and the assets alive.
     var waiting: [Ingest] = []
   }
 
@@ -37,7 +37,7 @@ final class WorkQueues: Sendable {
     }
   }
 
-  /// Takes contents in. A task that is cancelled while it stands in line leaves it, with `CancellationError`.
+  /// Ingests assets. A task that is cancelled while it waits leaves the queue, with `CancellationError`.
   func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     let own = Locked<Ingest?>(nil)
     return try await withTaskCancellationHandler {
@@ -60,7 +60,7 @@ final class WorkQueues: Sendable {
 
   private func start(_ ingest: Ingest) {
     let (isCancelled, needsThread) = ingestLine.withLock { line in
-      // Whoever cancels later finds it in the line.
+      // A cancellation that comes later finds it in the queue.
       if ingest.isCancelled.load(ordering: .sequentiallyConsistent) { return (true, false) }
       line.waiting.append(ingest)
       guard line.runningCount < WorkQueues.ingestWidth else { return (false, false) }
@@ -94,7 +94,7 @@ final class WorkQueues: Sendable {
     if hasWaited { ingest.work(true) }
   }
 
-  /// `turn` does the transaction and says what to wait for; its result is told when `wait` has returned.
+  /// `turn` does the transaction and says what to wait for; its result is returned after `wait`.
   func write<R: Sendable>(
     turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: WriteTicket),
     wait: @escaping @Sendable (WriteTicket) throws -> Void

@@ -6,7 +6,7 @@
 import DaybookEngine
 
 /// Taking in assets: the content of an asset that was set is read once, at save. Small ones go into the record, others into
-/// a file of the database; that they are there, durably, is seen to before the operation that names them is written.
+/// a file of the database; they are there, durably, before the operation that refers to them is written.
 extension WriteContext {
   /// The record with its edited assets as they are stored.
   ///
@@ -33,11 +33,12 @@ extension WriteContext {
     securedAssets.insert(hold.digest)
   }
 
-  /// Sees to contents that the body names without having been edited: a client may save a version whose assets nobody else
-  /// names any more, and which are gone, or about to go; or one that was read from another database, which has them.
+  /// Secures the assets that the body refers to and that were not edited. A client may save a version whose asset files no
+  /// record refers to any more, so that they are gone or about to be collected; or one that was read from another database,
+  /// which has them.
   ///
   /// - Parameters:
-  ///   - server: the version before it, whose assets are named already.
+  ///   - server: the version before it, whose assets are referred to already.
   ///   - source: where the record was read.
   /// - Throws: `assetNotAvailable` when one of them is not there any more, `limitExceeded` for one of another database
   ///   that is too large.
@@ -79,7 +80,7 @@ extension Database {
     if case .stored(let source) = asset.storage.source {
       if source.store === library.store { return .held(try hold(stored: try asset.knownDigest(), byteCount)) }
       if source.store.isClosed {
-        // Maybe it is the same file, opened anew.
+        // Maybe it is the same file, reopened.
         return .held(try hold(foreign: try asset.knownDigest(), byteCount, source))
       }
     }
@@ -142,7 +143,7 @@ extension Database {
     do { return try library.store.adopt(digest, byteCount: byteCount, verifies: verifies) } catch { throw DatabaseError(error) }
   }
 
-  /// A content that a record's body names: of this database, or taken over from the one that the record was read from.
+  /// An asset file that a record's body refers to: of this database, or copied from the one that the record was read from.
   func hold(_ name: AssetNames.Name, from source: AssetLibrary?) throws(DatabaseError) -> AssetHold {
     let byteCount = Int(clamping: name.byteCount)
     guard let source, source.store !== library.store else {
@@ -154,7 +155,8 @@ extension Database {
     return try hold(foreign: name.digest, byteCount, source)
   }
 
-  /// A content of another database. What is here already, and good, need not be there; it may be the same file, opened anew.
+  /// An asset file of another database. One that is here already, and intact, need not be there; it may be the same database,
+  /// reopened.
   private func hold(
     foreign digest: AssetDigest, _ byteCount: Int, _ source: AssetLibrary
   ) throws(DatabaseError) -> AssetHold {
@@ -178,8 +180,8 @@ extension Database {
     }
   }
 
-  /// Holds what a record that was read from another database names, before the turn. What cannot be had is told of in the
-  /// turn, if it is needed then.
+  /// Holds the assets of a record that was read from another database, before the turn. What cannot be copied throws within the
+  /// turn, if it is still needed then.
   func holdForeignAssets(of record: Record, in holds: inout [AssetDigest: AssetHold]) {
     guard let source = record.body.services?.assets, source.store !== library.store, record.body.namesAssets else { return }
     for name in record.body.withBytes({ AssetNames.names(in: $0) }) where holds[name.digest] == nil {

@@ -14,7 +14,7 @@ import DaybookEngine
 ///     differs     exists    serverRecordChanged       changed keys         all local keys
 ///     some        missing   unknownItem               insert               insert
 ///
-/// Keys that only the server has stay in every case. `insert` writes everything that the client's record holds.
+/// Keys that only the server has stay in every case. `insert` writes everything that the client's record has.
 extension WriteContext {
   func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
     try requireOpen()
@@ -57,8 +57,8 @@ extension WriteContext {
     if isKnownShape(saved.body) {
       try finish(operation, saved, of: record, over: server, in: zone)
     } else {
-      // What is new is declared before the save, so the save moves behind the declaration. When the save is refused after
-      // all, nothing has been learned from it.
+      // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
+      // after all, nothing has been learned from it.
       changes.cancelOperation(operation)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
@@ -96,7 +96,7 @@ extension WriteContext {
     try end(operation, .saveRecord)
   }
 
-  /// Puts the merged body behind what is written; the operation is not sealed yet. After an error nothing of it is left.
+  /// Appends the merged body to what is written; the operation has no checksum yet. After an error nothing of it is left.
   private func encode(
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
   ) throws(DatabaseError) -> (operation: Int, saved: Record) {
@@ -164,8 +164,8 @@ extension WriteContext {
       conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))
   }
 
-  /// Names that begin with an underscore are a server's to give. What a server made, which its change tag tells, and the
-  /// record of the container's user are stored under theirs.
+  /// Names that begin with an underscore are given by servers. A server's record, which its change tag tells, and the record of
+  /// the container's user keep theirs.
   private func refuseNewName(of record: Record) throws(DatabaseError) {
     if record.body.tag != 0 { return }
     if let role = database.options.role, UTF8Order.equal(role.userRecordName, record.id.name) { return }
@@ -189,7 +189,8 @@ extension WriteContext {
         limit: limits.recordByteCount))
   }
 
-  /// A tag that nobody else gives, not even for a save that went back: somebody may still hold the record that it returned.
+  /// A tag that no other save gets, not even after a rollback: the application may still have the record that the save
+  /// returned.
   private func changeTag() -> UInt64 {
     let base: UInt64
     if let known = tagBase {

@@ -6,7 +6,7 @@ import DaybookEngine
 /// before its children. Until then the transaction remembers what it has to ask: pointers that were added, and deletions
 /// of records that others needed.
 ///
-/// Always true: what `pending` names was so when it was noted, and is looked at again before it counts.
+/// Always true: the entries of `pending` were true when they were queued, and are checked again before the commit.
 struct PendingReferences {
   /// A pointer that was added and needs its target.
   struct Pointer {
@@ -22,7 +22,7 @@ struct PendingReferences {
     let item: Int
   }
 
-  /// Where both lists stood; a savepoint goes back to it.
+  /// The lengths of both lists: what a rollback to a savepoint restores.
   struct Mark {
     var pointers = 0
     var deletions = 0
@@ -54,8 +54,8 @@ struct ReferenceViolation {
 extension WriteContext {
   // MARK: saving
 
-  /// Looks at the pointers that a save adds: notes those that need their target, refuses one owner too many.
-  /// Called only for records that point somewhere, before the operation is sealed.
+  /// Looks at the references that a save adds: queues those that need their target, refuses one owner too many.
+  /// Called only for records with references, before the operation gets its checksum.
   func queueReferenceChecks(of saved: Record, over server: RecordBody?, in zone: ZoneTrees) throws(DatabaseError) {
     let former = server.map { $0.withBytes { ReferenceSet(of: $0) } } ?? ReferenceSet()
     let added = saved.body.withBytes { ReferenceSet(of: $0) }.subtracting(former)

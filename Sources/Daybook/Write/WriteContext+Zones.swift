@@ -14,7 +14,7 @@ extension WriteContext {
     let capabilities = UInt32(truncatingIfNeeded: zone.capabilities.rawValue)
     let existing = try view.zone(zone.id)
     if existing?.capabilities == capabilities { return }
-    // In the order of changes a zone's key stands behind a number.
+    // In the tree of zones by sequence a number comes before the key.
     let key = zone.id.key
     guard key.count + 8 <= TreeLimits.maximumKeyByteCount else {
       throw DatabaseError(
@@ -39,7 +39,7 @@ extension WriteContext {
     }
     let zone = try view.existingZone(id)
     if zone.assets.count > 0 { mayDropAssets = true }
-    // What goes is counted where somebody watches, and nowhere else: that takes longer than the deletion.
+    // What is deleted is counted for watchers only: that takes longer than the deletion.
     var deletion: ZoneDeletion?
     if recorder?.isWatched(id) == true {
       deletion = ZoneDeletion(reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone))

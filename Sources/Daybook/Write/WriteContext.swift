@@ -25,23 +25,23 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
   @safe @exclusivity(unchecked) var isEnded = false
-  /// What it has changed, for those who watch; nil where nobody does.
+  /// What it has changed, for watchers; nil without any.
   @safe @exclusivity(unchecked) var recorder: ChangeRecorder?
-  /// What has to be asked of references before the commit.
+  /// References to check before the commit.
   @safe @exclusivity(unchecked) var pending = PendingReferences()
-  /// The schema has grown: shapes that are remembered may go back with the transaction.
+  /// The schema has grown: shapes that are remembered may be rolled back with the transaction.
   @safe @exclusivity(unchecked) var hasDeclared = false
   /// Zones may be made and deleted where the application may not.
   @safe @exclusivity(unchecked) var mayShapeZones = false
-  /// Off where records arrive in any order and many commits, and somebody looks at all of them afterwards.
+  /// Off where records arrive in any order and many commits, and the caller checks all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
   let drawsLineage: Bool
-  /// What keeps the contents that this transaction names from going before it has ended.
+  /// Keep the asset files that this transaction refers to until it has ended.
   @safe @exclusivity(unchecked) var holds: [AssetHold] = []
   @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
-  /// Contents of other databases that were taken over before the turn, with the records that name them.
+  /// Asset files of other databases that were copied before the turn.
   @safe @exclusivity(unchecked) var preparedHolds: [AssetDigest: AssetHold] = [:]
-  /// Records were replaced or deleted, or may yet go back, whose assets nobody may name any more after it.
+  /// Records with assets were replaced or deleted, or may be rolled back: a collection may find files to remove afterwards.
   @safe @exclusivity(unchecked) var mayDropAssets = false
 
   init(_ database: Database, _ changes: StoreTransaction, origin: Origin?) {
@@ -82,7 +82,7 @@ final class WriteContext {
     try end(operation, .commitInfo)
     preambleCount = changes.ordinal
     guard drawsLineage, !isMutant("forget-lineage") else { return }
-    // Zero stands for "no commit yet".
+    // Zero means "no commit yet".
     lineage = database.options.random() | 1
     operation = changes.beginOperation()
     changes.payload.append(uint64: lineage)
@@ -90,8 +90,8 @@ final class WriteContext {
     preambleCount = changes.ordinal
   }
 
-  /// Whether there is anything to commit: a save that was refused may have left the preamble alone. A transaction that
-  /// failed has to say so.
+  /// Whether there is anything to commit: a refused save may leave only the preamble, which is not worth a commit; but a failed
+  /// transaction must still throw from `commit`.
   var hasChanges: Bool { hasStarted && (changes.ordinal > preambleCount || changes.failure != nil) }
 
   @discardableResult
@@ -125,6 +125,6 @@ extension WriteContext {
     try DatabaseError.only { try savepoint { try body() } }
   }
 
-  /// The transaction goes back, or a part of it.
+  /// The transaction is rolled back, or a part of it.
   func resetShapes() { if hasDeclared { database.writerState.shapes.removeAll() } }
 }

@@ -2,16 +2,16 @@ import DaybookEngine
 
 /// What a database remembers between write transactions. Belongs to the holder of the turn.
 ///
-/// Always true: `lineage` is set once this open has committed; a transaction that goes back leaves nothing here.
+/// Always true: `lineage` is set once this open has committed; a transaction that is rolled back leaves nothing here.
 final class WriterState: @unchecked Sendable {
-  /// The lineage of this open and the commit that wrote it down. A commit that failed left its sequence to the next
-  /// one, which draws again.
+  /// The lineage of this open and the commit that wrote it down. A failed commit's sequence is used again, so the next commit
+  /// draws a new lineage.
   @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
   /// Change tags that this open gives.
   @safe @exclusivity(unchecked) var tags: ChangeTagSource
-  /// The last commit when the database was opened. Set once, before anybody uses it.
+  /// The last commit when the database was opened. Set once, before its first use.
   @safe @exclusivity(unchecked) var openSequence: UInt64 = 0
-  /// What others have done since the last transaction here.
+  /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
   @safe @exclusivity(unchecked) var shapes = KnownShapes()
@@ -27,27 +27,27 @@ final class WriterState: @unchecked Sendable {
 
   private enum Others {
     case nothing, committed
-    /// The file was opened again behind them.
+    /// The file was reopened.
     case reopened
   }
 
-  /// Others' commits are visible. Called within the turn.
+  /// Commits of other processes are published. Called within the turn.
   func follow(_ commits: OthersCommits) {
     if commits.isReopened { others = .reopened } else if others == .nothing { others = .committed }
   }
 
-  /// Whether others have written since the last transaction here.
+  /// Whether other processes have written since the last transaction here.
   @inline(__always)
   var mustChooseLineage: Bool { others != .nothing }
 
-  /// Decides about the lineage after others have written, before the next transaction:
+  /// Decides which lineage the next transaction has, after other processes have written:
   ///
-  ///     others committed in a lineage that began after this open     it is adopted
-  ///     others committed in one that began before                    this open's own stays
-  ///     the file was opened again                                    a new one is drawn
+  ///     they committed in a lineage that began after this open     that one goes on
+  ///     they committed in one that began before                    this open's own stays
+  ///     the file was reopened                                      a new one is drawn
   ///
-  /// Opened again means that a recovery discarded or rewrote frames, or that another file has the name. That one may be an
-  /// older copy, whose next commit would have the number and the lineage of a commit that was lost.
+  /// Reopened means that a recovery discarded or rewrote frames, or that another file has the name: maybe an older copy, whose
+  /// next commit would have the number and the lineage of a commit that was lost.
   func chooseLineage(_ transaction: StoreTransaction) throws(LogFault) {
     // What stood in the schema may have gone with a commit that a recovery threw away.
     shapes.removeAll()
