@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The one door to all checks of Daybook.
 #
-#     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, demo, smoke
+#     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, words, demo,
+#                                     smoke
 #     Scripts/check.sh PART …         only these parts, in this order
 #     Scripts/check.sh all            everything that the CI does: about 40 minutes on two cores
 #
@@ -12,11 +13,12 @@
 #               tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
 #     format    swift format lint --strict
 #     layers    no folder of the sources names a type of a layer above it (Scripts/layers.sh has the order)
+#     words     words over which readers stumbled get fewer, never more (Scripts/words.txt)
 #     darwin    the sources type-checked for iOS against stand-ins for Apple's modules (Scripts/Darwin), on Linux
 #     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
 #               order of the steps of writer, checkpoint, reader and second process; release build
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
-#     address   every test under the address sanitizer, in .build/address; about 7 minutes, not part of `all`
+#     address   every test under the address sanitizer, in .build/address; about 12 minutes, not part of `all`
 #     demo      daybook demo
 #     examples  the packages of Examples, which use Daybook as an application does; in .build/examples, some minutes at first
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
@@ -26,7 +28,7 @@
 #     fuzz      each fuzzer for DAYBOOK_FUZZ_SECONDS (15), see Fuzz/README.md
 #     kill      kill -9 of programs, readers and rivals at DAYBOOK_KILL_ROUNDS (10) random moments each, and disks without room
 #     assets    files of the toolchain (DAYBOOK_ASSET_DIRECTORY) as assets, killed DAYBOOK_KILL_ROUNDS (10) times; not in `all`
-#     faults    every call fails once and for ever (`test` takes a part of it)
+#     faults    every call fails once, and from some call on (`test` takes a part of it); not in `all`
 #     guard     instructions, allocations, syncs and writes of the hot paths against Benchmarks/thresholds.txt; Linux
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #     toyindex  a tree more in each zone (CONTRIBUTING.md), in .build/toyindex: the suites in which a wrong entry shows;
@@ -71,6 +73,7 @@ release_tool() {
 build() { swift build --build-tests && swift build -c release; }
 format() { swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
 layers() { Scripts/layers.sh; }
+words() { Scripts/words.sh; }
 darwin() { Scripts/darwin.sh; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
@@ -117,8 +120,8 @@ toyindex() {
 }
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(build test format layers demo smoke)
-[ "${parts[*]}" = all ] && parts=(format layers darwin test buffered examples demo smoke guard crash kill fuzz model thread)
+[ ${#parts[@]} -eq 0 ] && parts=(build test format layers words demo smoke)
+[ "${parts[*]}" = all ] && parts=(format layers words darwin test buffered examples demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -127,6 +130,7 @@ for part in "${parts[@]}"; do
     buffered) step "tests on files that are not mapped" buffered ;;
     format) step "format" format ;;
     layers) step "layers" layers ;;
+    words) step "words" words ;;
     darwin) step "sources for iOS" darwin ;;
     model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
     address) step "address sanitizer" address ;;
@@ -143,7 +147,7 @@ for part in "${parts[@]}"; do
     mutants) step "mutants" mutants ;;
     toyindex) step "a tree more" toyindex ;;
     *)
-      sed -n '2,35s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,38s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -21,7 +21,7 @@ enum Pages {
   /// The lines of a page, those of code blocks left out.
   static func lines(of path: String) throws -> [String] {
     var isCode = false
-    return try String(contentsOf: root.appending(path: path), encoding: .utf8).components(separatedBy: "\n").filter { line in
+    return try text(of: path).components(separatedBy: "\n").filter { line in
       if line.hasPrefix("```") {
         isCode.toggle()
         return false
@@ -39,6 +39,26 @@ enum Pages {
         String(title.filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }).replacing(" ", with: "-"))
     }
     return anchors
+  }
+
+  /// The text of a file of the package.
+  static func text(of path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  /// The types that the tests declare: what `swift test --filter` finds. It looks for no names of files, and ends well where it
+  /// finds nothing.
+  static func testTypes() throws -> Set<String> {
+    var types: Set<String> = []
+    let files = FileManager.default.enumerator(at: root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift" else { continue }
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for match in text.matches(of: /(?m)^ *(?:[a-z@]+ )*(?:struct|class|enum|actor) ([A-Z][A-Za-z0-9]+)/) {
+        types.insert(String(match.1))
+      }
+    }
+    return types
   }
 
   /// Names of files below some folders.
@@ -74,21 +94,60 @@ struct PagesTests {
   @Test("every source file and every suite that a page names exists", arguments: Pages.all.filter { $0 != "CHANGELOG.md" })
   func names(path: String) throws {
     let files = Pages.fileNames(below: "Sources", "Tests", "Fuzz/Sources")
-    let tests = Pages.fileNames(below: "Tests")
+    let suites = try Pages.testTypes()
     for line in try Pages.lines(of: path) {
       for match in line.matches(of: /`([A-Za-z0-9+\/]*?)([A-Za-z0-9+]+\.swift)`/) {
         let name = String(match.2)
         #expect(name == "Package.swift" || files.contains(name), "\(path) names \(name)")
       }
       for match in line.matches(of: /`([A-Z][A-Za-z0-9]+Tests)`/) {
-        #expect(tests.contains("\(match.1).swift"), "\(path) names \(match.1)")
+        let isKnown = suites.contains(String(match.1))
+        #expect(isKnown, "\(path) names \(match.1), and no type of the tests has that name")
       }
     }
   }
 
   @Test("the first pages stay short", arguments: [("README.md", 250), ("ARCHITECTURE.md", 300)])
   func lengths(path: String, limit: Int) throws {
-    let text = try String(contentsOf: Pages.root.appending(path: path), encoding: .utf8)
+    let text = try Pages.text(of: path)
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= limit + 1)
+  }
+
+  @Test("each part of Scripts/check.sh is in the table of checks, and each that a page names is one")
+  func parts() throws {
+    let script = try Pages.text(of: "Scripts/check.sh")
+    let parts = Set(script.matches(of: /(?m)^    ([a-z]+)\) step/).map { String($0.1) })
+    #expect(parts.count > 10)
+    let table = try Pages.lines(of: "CONTRIBUTING.md").filter { $0.hasPrefix("| `Scripts/check.sh") }.joined()
+    for part in parts {
+      let isThere = try table.contains(Regex("\\b\(part)\\b"))
+      #expect(isThere, "CONTRIBUTING.md has no \(part)")
+    }
+    for path in Pages.all where path != "CHANGELOG.md" {
+      for match in try Pages.text(of: path).matches(of: /`(?:Scripts\/)?check\.sh ([a-z]+)`/) where match.1 != "all" {
+        #expect(parts.contains(String(match.1)), "\(path) names check.sh \(match.1)")
+      }
+    }
+  }
+
+  @Test("the number of mistakes on the page is that of the catalogue, and each of them is in the code")
+  func mutants() throws {
+    let script = try Pages.text(of: "Scripts/mutants.sh")
+    let begin = try #require(script.range(of: "<<'END'\n"))
+    let end = try #require(script.range(of: "\nEND\n", range: begin.upperBound..<script.endIndex))
+    let names = Set(
+      script[begin.upperBound..<end.lowerBound].split(separator: "\n").compactMap { $0.split(separator: " ").first })
+    var inCode: Set<Substring> = []
+    let files = FileManager.default.enumerator(at: Pages.root.appending(path: "Sources"), includingPropertiesForKeys: nil)
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift" else { continue }
+      for match in try String(contentsOf: file, encoding: .utf8).matches(of: /isMutant\("([a-z0-9-]+)"\)/) {
+        inCode.insert(match.1)
+      }
+    }
+    #expect(names == inCode, "\(names.symmetricDifference(inCode).sorted())")
+    let page = try Pages.text(of: "RELIABILITY.md")
+    let match = try #require(page.firstMatch(of: /one of\s+([0-9]+) mistakes/))
+    #expect(Int(match.1) == names.count)
   }
 }
