@@ -22,7 +22,7 @@ struct FormatDump {
     return dump.lines
   }
 
-  /// The bytes that annotated lines stand for. Each line must begin where the one before it ended.
+  /// The bytes of annotated lines. Each line must begin where the one before it ended.
   static func bytes(of lines: [Substring]) throws -> [UInt8] {
     var bytes: [UInt8] = []
     for line in lines where !line.isEmpty && !line.hasPrefix("─") {

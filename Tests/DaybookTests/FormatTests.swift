@@ -166,7 +166,7 @@ struct FormatTests {
 enum FormatFixture {
   static let path = "/fixture.daybook"
 
-  /// Random numbers that are recognised in a dump, and a clock that stands.
+  /// Random numbers that are recognised in a dump, and a clock that does not move.
   static var options: Database.Options {
     let given: [UInt64] = [0x0011_2233_4455_6677, 0x8899_AABB_CCDD_EEFF, 0x5A17_5A17_5A17_5A17, 0x11EA_6E11_EA6E_11EA]
     let drawn = Counter()
@@ -239,7 +239,7 @@ enum FormatFixture {
       try transaction.save(Zone(zone))
       try transaction.save(Zone(Zone.ID("Doomed", owner: "bob")))
       try transaction.save(Zone(Zone.ID("Leftover")))
-      // A savepoint that went back after parts had gone out, then rows in parts and several pages.
+      // A savepoint that was rolled back after parts had been written, then rows in parts and several pages.
       struct ChangedMyMind: Error {}
       try? transaction.savepoint {
         for number in 0..<20 { try transaction.save(row(number + 500)) }

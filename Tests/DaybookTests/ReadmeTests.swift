@@ -27,7 +27,7 @@ extension Record.Key where T == String { static var movieTitle: Self { .init("ti
 extension Record.Key where T == Int { static var movieYear: Self { .init("year") } }
 // README: end
 
-// Comments of samples stand in a column of their own, which the formatter would not let them.
+// Comments of samples are in a column of their own, which the formatter would not let them.
 @Suite("README.md")
 struct ReadmeTests {
   // MARK: the samples

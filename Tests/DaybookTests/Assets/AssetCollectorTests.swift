@@ -5,8 +5,8 @@ import Testing
 @_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
-// When a content goes: after the last name, the last snapshot and the grace time; and never while somebody is about to
-// name it.
+// When an asset file is removed: after the last reference, the last snapshot and the grace time; never while a transaction is
+// about to name it.
 
 @Suite("collecting assets")
 struct AssetCollectorTests {
@@ -127,7 +127,7 @@ struct AssetCollectorTests {
         let disk = SimulatedDisk(seed: UInt64(choice))
         let database = try opened(disk)
         if isKnown {
-          // The content is there, and nobody names it any more: the collector is after it.
+          // The asset file is there, and unreferenced: the collector is about to remove it.
           try database.put("x", asset: Asset(data: AssetBench.content(1)))
           try database.write { try $0.delete(Record.ID("x")) }
         }
@@ -160,7 +160,7 @@ struct AssetCollectorTests {
     let store = database.library.store
     #expect(try database.store.withTurn { () throws(DiskFailure) in store.beginCollection() })
     #expect(failure { try database.collectAssets() }?.code == .operationCancelled)
-    // The old version comes back: its asset was not edited, and nobody names it.
+    // The old version comes back: its asset was not edited, and is unreferenced.
     try database.write { try $0.save(saved, policy: .allKeys) }
     let digest = AssetBench.digest(AssetBench.content(1))
     let inventory = try store.inventory()
@@ -195,7 +195,7 @@ struct AssetCollectorTests {
     try database.expectClean()
   }
 
-  /// A database with contents that nobody names; at its third removal another thread suspends it, and the removal goes on when
+  /// A database with unreferenced asset files; at its third removal another thread suspends it, and the removal goes on when
   /// that has begun.
   private func suspendedWhileCollecting(
     _ change: (inout Database.Options) -> Void = { _ in }, _ body: (Database, RemovingDisk, Locked<Bool>) throws -> Void
@@ -251,7 +251,7 @@ struct AssetCollectorTests {
       while !isSuspended.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 1_000_000) }
       #expect(disk.removedCount.withLock { $0 } == 3)
       #expect(try database.files().count == 37)
-      // Nobody commits any more.
+      // No thread commits any more.
       try database.resume()
       for _ in 0..<5000 where try !database.files().isEmpty { SystemClock.sleep(nanoseconds: 2_000_000) }
       #expect(try database.files().isEmpty)
@@ -286,7 +286,7 @@ extension Database {
   }
 }
 
-/// A disk that counts the contents that are removed, and lets something happen before each.
+/// A disk that counts the asset files that are removed, and lets something happen before each.
 private final class RemovingDisk: ForwardingDisk, @unchecked Sendable {
   let disk: SimulatedDisk
   let beforeRemove = Locked<(@Sendable (Int) -> Void)?>(nil)

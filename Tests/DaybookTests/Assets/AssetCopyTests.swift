@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Backup and salvage bring the contents of assets along, verified, and say what is missing.
+// Backup and salvage copy asset files, verified, and say what is missing.
 
 @Suite("copies of assets")
 struct AssetCopyTests {
@@ -87,7 +87,7 @@ struct AssetCopyTests {
     let database = try filled(folder)
     let store = database.library.store
     let digests = [1, 2, 3, 4, 7].map { AssetBench.digest(AssetBench.content($0)) }.sorted()
-    // Copies are made in the order of the digests, so the wrong one comes behind the good one or before it.
+    // Copies are made in the order of the digests, so the wrong one comes after the good one or before it.
     let (good, wrong) = isFirst ? (digests[0], digests[2]) : (digests[2], digests[0])
     try FileManager.default.removeItem(atPath: store.path(of: wrong))
     try FileManager.default.copyItem(atPath: store.path(of: good), toPath: store.path(of: wrong))

@@ -20,7 +20,7 @@ struct AssetCrashTests {
     return options
   }
 
-  /// Saves, shares, replaces and deletes contents that are larger than a sector, with collections in between.
+  /// Saves, shares, replaces and deletes assets that are larger than a sector, with collections in between.
   private static func work(on disk: SimulatedDisk, _ durability: Database.Options.Durability) throws {
     for round in 1...2 as ClosedRange<UInt64> {
       let database = try Database.open(at: "a.daybook", options: options(seed: round, durability), disk: disk)
@@ -184,7 +184,7 @@ struct AssetCrashTests {
       var hasFailed = false
       do { try source.backup(to: "copy", disk: image) } catch { hasFailed = true }
       image.observe(nil)
-      // Some failures are got over, and behind the last call none strikes.
+      // Some failures are got over, and after the last call none strikes.
       if !hasFailed { continue }
       failureCount += 1
       for found in images.withLock({ $0 }) + [image.killed(), image.crashed(seed: 1, policy: .none)]

@@ -5,8 +5,8 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Names that one opener holds, and a collector in another: processes are told apart by open files, so two databases of one
-// process, and of one simulated disk, stand for two processes.
+// Names that one opener keeps, and a collector in another: processes are told apart by open files, so two databases of one
+// process, and of one simulated disk, count as two processes.
 
 @Suite("assets that others hold")
 struct AssetHolderTests {
@@ -39,7 +39,7 @@ struct AssetHolderTests {
     let prepared = try first.prepare(Asset(data: fresh))
     let other = try shared(at: path)
     let report = try other.collectAssets(grace: .zero)
-    // Nobody names the prepared content, so its name goes; its bytes are held by another.
+    // No record refers to the prepared asset, so its name is removed; its bytes are held by another.
     #expect(report.removedLeftoverCount == 0 && report.removedCount == 1 && report.strangerCount == 0)
     #expect(try Data(contentsOf: url) == stored)
     #expect(try prepared.content() == fresh)
@@ -114,7 +114,7 @@ struct AssetHolderTests {
     again.close()
     try first.put("p", asset: prepared)
     #expect(try (first.record(Record.ID("p"))?["file"] as Asset?)?.content() == AssetBench.content(2))
-    // A process that died while it was suspended: its number is nobody's.
+    // A process that died while it was suspended: its number is no process's.
     try first.suspend()
     let name = "holder-00000000000000ff"
     try Data("2147483646\n".utf8).write(to: URL(filePath: "\(path).assets/\(name)"))
@@ -299,7 +299,7 @@ struct AssetHolderTests {
     return database
   }
 
-  /// A folder of somebody else, with a content's name in it.
+  /// A folder of another user, with an asset file's name in it.
   private func precious(_ folder: TemporaryFolder) throws -> String {
     let path = folder.file("precious")
     let digest = AssetBench.digest(AssetBench.content(7))

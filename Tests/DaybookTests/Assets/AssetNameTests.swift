@@ -95,7 +95,7 @@ struct AssetNameTests {
   }
 }
 
-/// A disk whose folders of contents cannot always be opened, and that lets something happen behind a sync of the log.
+/// A disk whose asset folders cannot always be opened, and that lets something happen after a sync of the log.
 private final class HookDisk: ForwardingDisk, @unchecked Sendable {
   let disk: SimulatedDisk
   let closesFolders = Locked(false)

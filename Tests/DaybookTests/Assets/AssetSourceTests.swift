@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Where the content of an asset may come from: files that the caller names, other databases, and nothing that somebody else
+// Where the content of an asset may come from: files that the caller names, other databases, and nothing that another user
 // has chosen.
 
 @Suite("where assets come from")

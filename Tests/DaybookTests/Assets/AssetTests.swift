@@ -53,7 +53,7 @@ extension Database {
     return try write { [record] in try $0.save(record, policy: .changedKeys) }
   }
 
-  /// The contents that lie in the directory.
+  /// The asset files in the directory.
   func files() throws -> Set<AssetDigest> { try Set(library.store.inventory().digests) }
 }
 
@@ -331,7 +331,7 @@ struct AssetTests {
     #expect((record["file"] as Asset?)?.sha256 == AssetBench.digest(content).name)
     #expect(try (record["file"] as Asset?)?.content() == content)
     try FileManager.default.removeItem(at: url)
-    // Nobody names it yet, so a collection takes its name; the value keeps the bytes.
+    // No record refers to it yet, so a collection removes its name; the value keeps the bytes.
     #expect(try database.collectAssets(grace: .zero).removedCount == 1)
     #expect(try database.files().isEmpty)
     try database.write { [record] in try $0.save(record) }

@@ -38,7 +38,7 @@ struct AssetThreadTests {
         defer { writers.leave() }
         for step in 0..<60 {
           let id = try Record.ID("r\((step + writer) % 4)")
-          // The same few contents again and again, so that saves meet collections of what they save.
+          // The same few assets again and again, so that saves meet collections of what they save.
           let asset = Asset(data: AssetBench.content((step * 7 + writer) % 5))
           switch step % 4 {
           case 0: try database.put(id.name, asset: try database.prepare(asset))

@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// The folder of one database's contents under the name of another's: whoever may rename in the directory above put it there.
+/// The asset folder of one database under the name of another's: a user who may rename in the directory above put it there.
 @Suite("moved folders of assets")
 struct MovedFolderTests {
   private static func keepsMarks(_ folder: TemporaryFolder) throws -> Bool {

@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// Names beside the file that somebody else has taken before the library wants them.
+/// Names beside the file that another user has taken before the library needs them.
 @Suite("planted names")
 struct PlantedNameTests {
   enum Plant: String, CaseIterable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 // Contents in a database that several users write to, and many of them at once: what belongs to another user may be read, but
-// not linked everywhere, and what somebody else makes beside the contents may be closed to us.
+// not linked everywhere, and what another user makes beside the asset files may be closed to us.
 
 @Suite("assets of several users, and many at once")
 struct SharedAssetTests {

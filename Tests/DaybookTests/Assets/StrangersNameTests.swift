@@ -44,7 +44,7 @@ struct StrangersNameTests {
     #expect(try database.record(Record.ID("a")) == nil)
     // Contents that need no file are saved, and so is all else.
     try database.put("b")
-    // Whose the database is may keep its contents; and who may write to it, too.
+    // The database's owner may keep its asset files; and users who may write to it, too.
     try giveAway(path)
     try database.put("c", asset: Asset(data: content))
     try database.close()
@@ -116,7 +116,7 @@ struct StrangersNameTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [] && mode(place) == 0o777)
     #expect(!FileManager.default.fileExists(atPath: target))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("unfinished") })
-    // Folders of ours are joined, and are for nobody else then.
+    // Folders of ours are joined, and are for no other user then.
     #expect(unsafe chown(place, 0, 0) == 0)
     try copy()
     #expect(try mode(target + ".assets") == 0o700 && mode(inside) == 0o700)
@@ -206,7 +206,7 @@ struct StrangersNameTests {
 
   enum Copying: CaseIterable { case compaction, backup, salvage }
 
-  /// What a stranger puts where a copy has just been made: a link to a database of somebody else, or a database that is his.
+  /// What a stranger puts where a copy has just been made: a link to another user's database, or a database that is his.
   enum Swap: CaseIterable { case linkToEmpty, linkToFull, linkToNothing, file }
 
   @Test(

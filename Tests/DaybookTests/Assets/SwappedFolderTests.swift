@@ -5,8 +5,8 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Whoever may write to the directory beside a database swaps a folder of contents for a link, at any moment of a backup, a
-// salvage, a collection or a save. The link leads to a folder of somebody else that has contents of the same names. Nothing
+// An attacker who may write to the directory beside a database swaps an asset folder for a link, at any moment of a backup, a
+// salvage, a collection or a save. The link leads to a folder of another user that has files of the same names. Nothing
 // there is removed, changed, or added to.
 
 @Suite("folders swapped for links")
@@ -42,8 +42,8 @@ struct SwappedFolderTests {
     return options
   }
 
-  /// Two contents that a record names and one that nobody names, a leftover of a backup with the same, and a stranger's folder
-  /// with the same once more.
+  /// Two asset files that a record refers to and an unreferenced one, a leftover of a backup with the same, and a stranger's
+  /// folder with the same once more.
   private func makeTemplate(in folder: String) throws {
     let path = folder + "/a.daybook"
     let database = try Database.open(at: path, options: Self.options)
@@ -56,7 +56,7 @@ struct SwappedFolderTests {
     }
   }
 
-  /// Everything that somebody could miss in a folder.
+  /// Everything that a user could miss in a folder.
   private func state(of folder: String) throws -> [String: String] {
     var state: [String: String] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: folder) + ["."] {

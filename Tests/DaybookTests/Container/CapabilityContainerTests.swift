@@ -291,7 +291,7 @@ extension CapabilityTests {
       let user = try place.0.userRecord(in: place.1)
       #expect(user["nickname"] == "number \(index)" && (user["avatar"] as Asset?)?.data == Data([UInt8(index)]))
       #expect(user.metadata?.creatorUserID == notes.userRecordName)
-      // Not deleted, not listed, and nobody else's created.
+      // Not deleted, not listed, and none created for another user.
       let error = failure { try place.0.write { try $0.delete(user.id) } }
       #expect(error?.code == .permissionFailure)
       #expect(try place.0.modify(deleting: [user.id]).errors[user.id]?.code == .permissionFailure)

@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// One process opens a container many times, from many threads, and lets go of it in any order.
+/// One process opens a container many times, from many threads, and releases it in any order.
 @Suite("containers that are shared", .timeLimit(.minutes(5)))
 struct ContainerSharingTests {
   private static let id = "com.example.Notes"
@@ -72,7 +72,7 @@ struct ContainerSharingTests {
     }
     while !state.withLock({ $0.hasBegun }) { await Task.yield() }
     try start("closer") { try container.close() }
-    // Somebody else, who is in no transaction, waits for the close and opens it anew.
+    // Another thread, which is in no transaction, waits for the close and opens it again.
     try start("opener") {
       waitForClose()
       try Container.open(Self.id, in: folder.path, options: options).close()
@@ -109,7 +109,7 @@ struct ContainerSharingTests {
         if round % 3 == number % 3 {
           try container.privateDatabase.write { try $0.save(.fresh("r\(number)-\(round)")) }
         }
-        // Some are closed, some are let go of.
+        // Some are closed, some are released.
         if round % 5 != 0 { try container.close() }
       }
     }
@@ -129,7 +129,7 @@ struct ContainerSharingTests {
     let again = try Container.open(Self.id, in: folder.path, options: options())
     #expect(again.privateDatabase === database)
     try again.publicDatabase.put("b")
-    // Others do not close what somebody still holds.
+    // A close leaves open what is still referenced.
     try again.close()
     try database.put("c")
     #expect(try database.recordCount(in: .default) == 2)
@@ -146,7 +146,7 @@ struct ContainerSharingTests {
       let container = try Container.open(Self.id, in: folder.path, options: options())
       try container.privateDatabase.put("r\(number)")
     }
-    // The files are free: whoever opens them by themselves may.
+    // The files are free: they may be opened by themselves.
     let path = folder.file("\(Self.id).private.daybook")
     let alone = try Database.open(at: path, options: options())
     #expect(try alone.recordCount(in: .default) == 5)

@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// What a container keeps beside its databases, and how it stands crashes and damage. What it may do is in the rows A1 to
+/// What a container keeps beside its databases, and how it survives crashes and damage. What it may do is in the rows A1 to
 /// A18 of the capabilities.
 @Suite("containers")
 struct ContainerTests {

@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 /// Names that begin with an underscore are a server's: CloudKit gives them to the records of users. They come along in
-/// references and identities, and are nobody's own.
+/// references and identities, and an application may not give them.
 @Suite("names that a server gave")
 struct SystemNameTests {
   private static let name = "_a1b2c3d4e5"

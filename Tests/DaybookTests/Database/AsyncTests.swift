@@ -5,7 +5,7 @@ import Testing
 @testable import DaybookEngine
 @testable import DaybookTesting
 
-// Asynchronous reads, writes and requests, also through the protocol that a server in the network would stand behind.
+// Asynchronous reads, writes and requests, also through the protocol that a server in the network would have.
 
 @Suite("asynchronous calls", .timeLimit(.minutes(5)))
 struct AsyncTests {

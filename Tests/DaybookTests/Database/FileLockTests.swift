@@ -5,7 +5,7 @@ import Testing
 @testable import DaybookEngine
 @testable import DaybookTesting
 
-/// Whoever writes holds the file lock, and whoever has nothing to do with it does not: openers of one process, which are as
+/// A writer has the file lock, and an opener that does not write does not: openers of one process, which are as
 /// strange to each other as those of several.
 @Suite("The file lock", .serialized)
 struct FileLockTests {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Daybook
 
-// Whoever may not read a database may not read what is made of it.
+// What is made of a database is readable only for those who may read the database.
 
 @Suite("Rights of files")
 struct FileRightsTests {

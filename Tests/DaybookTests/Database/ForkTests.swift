@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 // Copies of a file that go their own ways: each knows the other's tokens from before the parting, and refuses those from
-// after it, for ever. The same holds for a file that lost commits in a crash.
+// after it, permanently. The same goes for a file that lost commits in a crash.
 
 @Suite("forked copies")
 struct ForkTests: TokenSuite {

@@ -53,7 +53,7 @@ struct HandOverTests {
       } else {
         #expect(throws: DatabaseError.self) { try a.increment() }
       }
-      // Whoever sees it sees it for good.
+      // What is visible once stays visible.
       if try a.metadata(forKey: "died") != nil {
         let crashed = try Self.open(disk.crashed(seed: 4, policy: .none), seed: 5)
         #expect(try crashed.metadata(forKey: "died") != nil)
@@ -209,7 +209,7 @@ struct HandOverTests {
     try b.increment()
     disk.inject(SimulatedFault([.read], call: 1))
     #expect(failure { try a.resume() }?.code == .ioFailed)
-    // Writes went on, and a compaction was told that somebody had stopped it.
+    // Writes went on, and a compaction failed as if it had been cancelled.
     #expect(failure { try a.compact() }?.code == .locked)
     #expect(failure { try a.increment() }?.code == .locked)
     try a.resume()

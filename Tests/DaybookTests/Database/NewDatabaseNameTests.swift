@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Whoever may write to a directory puts something else under a database's name, between two calls of an open.
+// An attacker who may write to a directory puts something else under a database's name, between two calls of an open.
 
 @Suite("names of databases that are being opened")
 struct NewDatabaseNameTests {
@@ -159,7 +159,7 @@ struct NewDatabaseNameTests {
     #expect(try ContainerAccount.read(real, disk: SystemDisk()) == account)
     #expect(try SystemDisk().attributes(of: real).mode & 0o777 == 0o600)
     #expect(try FileManager.default.attributesOfItem(atPath: link)[.type] as? FileAttributeType == .typeSymbolicLink)
-    // A pipe is no account, and nobody waits for it.
+    // A pipe is no account, and no call waits for it.
     let pipe = folder.file("pipe.json")
     try #require(AssetBench.makePipe(pipe))
     #expect(failure { try ContainerAccount.read(pipe, disk: SystemDisk()) }?.code == .ioFailed)

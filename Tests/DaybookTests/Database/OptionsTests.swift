@@ -28,7 +28,7 @@ struct OptionsTests {
           creatorUserID: "anna", modificationDate: Date(timeIntervalSinceReferenceDate: 100.25),
           lastModifiedUserID: "anna", modifiedByDevice: "phone"))
     try first.close()
-    // A clock that goes back orders nothing.
+    // A clock that is set back changes no order.
     let second = try open("بنت", nil, 50)
     var record = try #require(try second.record(created.id))
     record["n"] = 2

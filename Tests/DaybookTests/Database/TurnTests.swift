@@ -5,7 +5,7 @@ import Testing
 @testable import DaybookEngine
 @testable import DaybookTesting
 
-/// Several writers of one file that take turns, and one that lets go while it is suspended.
+/// Several writers that share one file, and one that releases its lock while it is suspended.
 @Suite("Taking turns")
 struct TurnTests {
   private static func open(
@@ -47,7 +47,7 @@ struct TurnTests {
     for database in databases {
       try database.refresh()
       #expect(try database.record(Self.counter)?["n"] == 60)
-      // Each hand-over proved everything, so nobody had to make sure of another's frames.
+      // Each hand-over proved everything, so no process had to write another's frames again.
       #expect(database.store.recovery.rewrittenFrameCount == 0)
       try Self.expectSound(database)
       try database.close()
@@ -107,7 +107,7 @@ struct TurnTests {
     #expect(try a.record(Self.counter)?["n"] == 3)
     try b.refresh()
     for database in [a, b] {
-      // What was written of the failed one is proven with the rest: nobody has to make sure of anything.
+      // What was written of the failed one is proven with the rest: nothing has to be written again.
       #expect(database.store.recovery.rewrittenFrameCount == 0)
       try Self.expectSound(database)
       try database.close()

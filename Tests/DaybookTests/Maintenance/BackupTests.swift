@@ -191,7 +191,7 @@ struct BackupTests {
   }
 }
 
-/// Says that a file is about to get a name that nobody has.
+/// Says that a file is about to get a name that is free.
 private final class RenamingDisk: ForwardingDisk {
   let disk: SimulatedDisk
   private let willRename: @Sendable (String) -> Void

@@ -43,8 +43,8 @@ struct PassedCheckpointTests {
     }
   }
 
-  /// A kill while the frame of a second checkpoint is being synced, with a commit behind it that names the first; then a byte of
-  /// the second one's pages is corrupted. Returns the file.
+  /// A kill while the frame of a second checkpoint is being synced, with a commit after it that refers to the first; then a
+  /// byte of the second one's pages is corrupted. Returns the file.
   private static func killedInCheckpoint() throws -> [UInt8] {
     let hooked = HookDisk()
     let database = try Database.open(at: "a", options: options(), disk: hooked)

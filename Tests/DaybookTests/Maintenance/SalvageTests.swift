@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Salvage: everything of a damaged file that still holds comes over, and what does not is named.
+// Salvage: everything of a damaged file that is intact is copied, and the report says what is not.
 
 /// A disk that counts the bytes that are read.
 private final class ReadingDisk: ForwardingDisk {
@@ -31,7 +31,7 @@ struct SalvageTests {
 
   @Test("checkpoints that claim the whole file do not make a salvage read it again for each of them")
   func endlessCheckpoints() throws {
-    // The first page is damaged; what stands behind it might be checkpoints, as long as the rest of the file.
+    // The first page is damaged; what comes after it might be checkpoints, as long as the rest of the file.
     let header = Forgery.header()
     let salt = header.withView { $0.uint64(at: 40) }
     let bytes = ByteBuffer()
@@ -133,7 +133,7 @@ struct SalvageTests {
       } else {
         incompleteCount += 1
         #expect(lost.count <= 1 || report.hasTornTail, "byte \(offset): one flip damages one commit, not \(lost)")
-        // What is missing was written last by the lost commit, as far as nobody can tell from the report alone.
+        // What is missing was written last by the lost commit, as far as the report can tell.
         let allowed = lost.reduce(0) { $0 + (counts[$1] ?? 0) } + report.skippedOperationCount
         #expect(missing.count <= max(allowed, 1), "byte \(offset): \(missing.keys.map(\.name)) are missing, lost \(lost)")
       }

@@ -5,8 +5,9 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Whoever may write to the directory beside a database puts another file, or a link to one, in the place of what a compaction, a
-// backup or a salvage has just made. That file gets nothing of the database, and is neither opened as one nor changed.
+// An attacker who may write to the directory beside a database puts another file, or a link to one, in the place of what a
+// compaction, a backup or a salvage has just made. That file gets nothing of the database, and is neither opened as one nor
+// changed.
 
 @Suite("files swapped after they were made")
 struct SwappedFileTests {
@@ -34,7 +35,7 @@ struct SwappedFileTests {
 
   /// What takes the name.
   enum Plant: CaseIterable {
-    /// An empty database, or one that holds a record, behind a link.
+    /// An empty database, or one with a record, through a link.
     case linkToEmpty, linkToFilled
     /// The same, as a file that has two names.
     case empty, filled
@@ -69,7 +70,7 @@ struct SwappedFileTests {
     return options
   }
 
-  /// A database that only its owner may read, and the file of somebody else, which everybody may.
+  /// A database that only its owner may read, and the file of another user, which all users may.
   private func make(in folder: TemporaryFolder, _ plant: Plant) throws -> (path: String, stranger: String) {
     let (path, stranger) = (folder.file("a"), folder.file("stranger"))
     let database = try Database.open(at: path, options: Self.options)

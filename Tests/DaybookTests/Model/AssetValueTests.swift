@@ -4,7 +4,7 @@ import Testing
 
 @testable import Daybook
 
-/// Assets as values: taken in at save, stored in their record, given back with their digest.
+/// Assets as values: ingested at save, stored in their record, returned with their digest.
 @Suite("assets as values")
 struct AssetValueTests {
   private let content = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0 * 31) })

@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 // The change feed of a zone: every record once in its present state, tombstones with their type, pages of any size that
-// together are the whole, and tokens that are good for ever or say why they are not.
+// together are the whole, and tokens that stay valid or say why they are not.
 
 @Suite("changes of a zone")
 struct ChangeFeedTests {

@@ -81,7 +81,7 @@ struct ChangePageTests {
       guard sound[offset..<offset + text.count].elementsEqual(text) else { continue }
       let image = SimulatedDisk(seed: 1)
       image.install(sound, at: "test.daybook")
-      // Mapped: what a cache holds was read before it was corrupted.
+      // Mapped: what is in a cache was read before it was corrupted.
       let reopened = try Database.open(on: image) { $0.access = .mapped }
       #expect(try reopened.changes(in: .default, since: nil).saved.count == 40)
       #expect(image.corrupt("test.daybook", at: offset))

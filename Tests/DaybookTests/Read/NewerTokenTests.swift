@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 // A token may be newer than what is looked at: an older snapshot, a reader that has not followed yet. Then nothing that
-// it asks for is there yet, and that is no reason to begin anew.
+// it asks for is there yet, and that is no reason to start over.
 
 @Suite("tokens newer than what is shown")
 struct NewerTokenTests: TokenSuite {
@@ -45,7 +45,7 @@ struct NewerTokenTests: TokenSuite {
     // Also where the zone itself is not there yet: an application would drop what it has of it.
     try expectNothing(empty)
     #expect(failure { try empty.changes(in: zone, since: nil) }?.code == .zoneNotFound)
-    // A zone that was made again since is another life, and the token is still no reason to begin anew.
+    // A zone that was made again since is another life, and the token is still no reason to start over.
     try database.write {
       try $0.deleteZone(zone)
       try $0.save(Zone(zone))

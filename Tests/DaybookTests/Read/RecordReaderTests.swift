@@ -123,7 +123,7 @@ struct RecordReaderTests {
       let page = try transaction.changes(in: zone, since: token)
       #expect(page.savedNames == ["waiting"])
       inside = page.token
-      // Outside nothing of it is there yet, and the token is still no reason to begin anew.
+      // Outside nothing of it is there yet, and the token is still no reason to start over.
       let outside = try database.changes(in: zone, since: page.token)
       #expect(outside.saved.isEmpty && outside.token == page.token)
       try transaction.save(.fresh("next", in: zone))

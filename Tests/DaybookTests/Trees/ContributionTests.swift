@@ -100,7 +100,7 @@ struct ContributionTests {
     let found = stored.body.withBytes { (bytes) -> [String] in
       guard let identity = BodyIdentity.body(bytes) else { return [] }
       let entry = RecordEntry(place: .none, sequence: 1, ordinal: 2)
-      // Twice: the second version's entries stand behind those of the first.
+      // Twice: the second version's entries come after those of the first.
       let version = RecordVersion(bytes, identity, entry)
       let (first, second) = (list.collect(version), list.collect(version))
       #expect(first.upperBound == second.lowerBound && first.count == second.count)

@@ -6,8 +6,8 @@
   @_spi(Daybook) @testable import Daybook
   @testable import DaybookEngine
 
-  // The toy index: what it holds, and what becomes of zones that a version without it has written. That it holds everywhere what the
-  // records say is shown by the other suites of `Scripts/check.sh toyindex`, whose deep checks compare.
+  // The toy index: what is in it, and what becomes of zones that a version without it has written. That it holds everywhere
+  // what the records say is shown by the other suites of `Scripts/check.sh toyindex`, whose deep checks compare.
 
   @Suite("toy index")
   struct FirstLetterTests {

@@ -11,7 +11,7 @@ import Testing
 struct ForgedBodyTests {
   // MARK: bodies in bodies
 
-  /// A body that holds an operation, as another database writes it.
+  /// A body with an operation in it, as another database writes it.
   private func body(_ name: String, holding operation: [UInt8]) throws -> [UInt8] {
     let database = try Database.scratch()
     return try database.put(name, ["blob": .bytes(Data(operation))]).body.withBytes { $0.array }
@@ -84,7 +84,7 @@ struct ForgedBodyTests {
     try? database.close()
   }
 
-  // MARK: contents and their SHA-256
+  // MARK: assets and their SHA-256
 
   @Test(
     "content in its record that is not what its SHA-256 says is told by whoever reads it, and by a check",

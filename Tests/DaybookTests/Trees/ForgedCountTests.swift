@@ -14,7 +14,7 @@ struct ForgedCountTests {
     return options
   }
 
-  /// Where the values of the catalog's leaves stand in a file: the state of each zone.
+  /// Where the values of the catalog's leaves are in a file: the state of each zone.
   private static func zoneValues(in bytes: [UInt8]) -> [Int] {
     func number(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
     var found: [Int] = []
@@ -60,7 +60,7 @@ struct ForgedCountTests {
       }
       try database.close()
     }
-    // Behind eight bytes the root of the tree by name, its records and its pages.
+    // After eight bytes the root of the tree by name, its records and its pages.
     let database = try Self.forged(disk, field: 8 + count, value)
     let zones = try database.zones().map(\.id).filter { $0 != .default }
     for zone in zones {

@@ -5,7 +5,8 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// Trees that lead from one record's name to another's body, as somebody may write them into a file: told, never answered.
+/// Trees that lead from one record's name to another's body, as an attacker may write them into a file: an error, never an
+/// answer.
 @Suite("forged trees")
 struct ForgedTreeTests {
   private static let alice = "alice"

@@ -8,7 +8,8 @@ import Testing
 // Databases whose tails are replayed both ways: in the order of names, and one operation at a time. Every tree has to be
 // the same, key by key and value by value, and as many bytes have to live. First what writers write, then what none would.
 //
-// DAYBOOK_REPLAY_HISTORIES sets the number of histories of each kind, DAYBOOK_REPLAY_SEED the first seed; a failure prints its own.
+// DAYBOOK_REPLAY_HISTORIES sets the number of histories of each kind, DAYBOOK_REPLAY_SEED the first seed; a failure prints its
+// own.
 
 /// A random history of a database; ends without being closed.
 private struct ReplayHistory {
@@ -128,7 +129,7 @@ struct ReplayTests {
     }
   }
 
-  /// What writers have written, taken apart and put together wrongly: behind nothing, or behind trees that hold.
+  /// What writers have written, taken apart and put together wrongly: on empty trees, or on sound ones.
   @Test("what no writer wrote is refused in the order of names as it is one by one")
   func invented() throws {
     var counts = [0, 0]

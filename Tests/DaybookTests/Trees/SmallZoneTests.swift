@@ -5,7 +5,7 @@ import Testing
 @testable import DaybookEngine
 @testable import DaybookTesting
 
-/// Zones of a few records: their trees stand in the catalog, and nobody notices but the size of the file.
+/// Zones of a few records: their trees are in the catalog, which shows only in the size of the file.
 @Suite("Small zones")
 struct SmallZoneTests {
   @Test("zones of ten records take little more than their bodies, before and after a compaction")

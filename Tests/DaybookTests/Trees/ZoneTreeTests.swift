@@ -9,7 +9,7 @@ import Testing
 
 @Suite("trees of a zone")
 struct ZoneTreeTests {
-  /// Gives a zone's cell so many roots, behind the applier's back.
+  /// Gives a zone's cell so many roots, without the applier.
   static func forge(_ database: Database, _ zone: Zone.ID, rootCount: Int) throws {
     try database.write { transaction in
       let changes = transaction.context.changes
@@ -74,7 +74,7 @@ struct ZoneTreeTests {
     try database.close()
   }
 
-  /// Changes the trees of a zone behind the applier's back.
+  /// Changes the trees of a zone without the applier.
   private static func change(
     _ database: Database, _ zone: Zone.ID, _ body: (inout ZoneTrees, StoreTransaction) throws(LogFault) -> Void
   ) throws {

@@ -8,7 +8,7 @@ import Testing
 // What the tests of databases share: databases in memory, on a simulated disk and in a real file, all with a clock and
 // random numbers that a seed decides; the error of a call; the checker.
 
-/// A clock that moves one second at each look, from 1000 seconds behind the reference date.
+/// A clock that moves one second at each look, from 1000 seconds after the reference date.
 final class TestClock: Sendable {
   private let seconds: Locked<Double>
 
@@ -34,7 +34,7 @@ extension Database.Options {
     options.random = { generator.withLock { $0.next() } }
     options.now = { clock.next() }
     options.hasBackgroundThread = false
-    // Nobody writes notes, so who opens to read beside a writer would wait in vain.
+    // Without a background thread no notes are written, so a reader that opens beside a writer would wait in vain.
     options.proofTimeout = .zero
     options.checkpoint.minimumLogByteCount = 16 << 10
     options.checkpoint.maximumLogByteCount = 64 << 10

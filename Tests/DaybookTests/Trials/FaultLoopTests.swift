@@ -28,7 +28,7 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
 
   private static let interrupted: Int32 = 4
 
-  /// Every operation with every code, once and for ever.
+  /// Every operation with every code, once and permanently.
   static let all: [FaultKind] = {
     var kinds: [FaultKind] = []
     let operations: [DiskFailure.Operation] = [
@@ -162,7 +162,7 @@ struct FaultLoopTests {
   }
 }
 
-/// Disks that crashed in the middle of commits which nothing had synced: one with a torn end, one with whole frames behind the
+/// Disks that crashed in the middle of commits which nothing had synced: one with a torn end, one with whole frames after the
 /// tear, which recovery sets aside.
 enum RecoveryImages {
   static let all = Result { try make() }

@@ -9,7 +9,7 @@ import Testing
 // on, is the database usable or dead as it says, and would a crash right now leave what was acknowledged? Beside it stands
 // a dictionary that knows what each commit leaves.
 
-/// What a database holds: the number in each record of each zone.
+/// What is in a database: the number in each record of each zone.
 typealias Holdings = [String: [String: Int64]]
 
 /// The workload.
@@ -19,7 +19,7 @@ enum FaultStep {
     case delete(String, in: String = "Notes")
     case saveZone(String)
     case deleteZone(String)
-    /// A savepoint that goes back.
+    /// A savepoint that is rolled back.
     case tried([Edit])
   }
 
@@ -31,7 +31,7 @@ enum FaultStep {
   /// A process that only reads, beside the writer or alone; it looks twice.
   case read
 
-  /// Opening (creating) is whatever the first step does to begin with, and each step behind a `close`.
+  /// Opening (creating) is whatever the first step does to begin with, and each step after a `close`.
   static let script: [FaultStep] = [
     .write([.saveZone("Notes"), .save("a", 1)]),
     .write([.save("b", 2), .save("c", 3)]),
@@ -194,7 +194,7 @@ final class FaultTrial {
       do { try database.store.checkpoint() } catch { throw DatabaseError(error, path: database.path) }
       durableIndex = history.count - 1
     case .close:
-      // Whatever it throws, the file is given back.
+      // Whatever it throws, the file is released.
       self.database = nil
       try database.close()
       durableIndex = history.count - 1
@@ -260,7 +260,7 @@ final class FaultTrial {
 
   private func readBeside() throws {
     let reader = try FaultTrial.open(disk, seed: 0, isReadOnly: true, access: access)
-    // What a reader shows may be older than the writer's newest, and never goes back.
+    // What a reader shows may be older than the writer's newest, and never becomes older.
     let first = try reader.holdings()
     _ = try reader.refresh()
     let second = try reader.holdings()
@@ -297,7 +297,7 @@ final class FaultTrial {
   private func judge(_ error: DatabaseError, _ step: FaultStep) throws {
     errorCount += 1
     try expectTrue(error, step)
-    // The disk is still as it was when the call failed: another failure, if it fails for ever, must be as honest.
+    // The disk is still as it was when the call failed: another failure, if it fails permanently, must be as honest.
     if let database {
       try expectReads(database)
       if error.code == .outcomeUnknown { try expectDead(database, error) }

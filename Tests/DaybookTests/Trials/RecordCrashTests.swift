@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 // A crash at every call that changes the disk, while a small application works: saves, deletes, zones, savepoints,
-// metadata, large transactions, checkpoints, closing. What is opened afterwards is the state behind some commit, with
+// metadata, large transactions, checkpoints, closing. What is opened afterwards is the state after some commit, with
 // everything that was acknowledged; it is sound, and work goes on from there.
 
 @Suite("records through crashes")
@@ -151,7 +151,7 @@ struct RecordCrashTests {
     }
   }
 
-  /// The state behind each commit, from a run that nothing disturbs. A step of many commits is looked at from inside.
+  /// The state after each commit, from a run that nothing disturbs. A step of many commits is looked at from inside.
   private static func states(_ durability: Database.Options.Durability) throws -> [UInt64: String] {
     var states: [UInt64: String] = [:]
     let disk = SimulatedDisk(seed: 1)

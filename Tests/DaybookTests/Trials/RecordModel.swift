@@ -60,7 +60,7 @@ struct ModelZone {
   var deletion: DatabaseChanges.DeletedZone.Reason?
 }
 
-/// A record as a client holds it: what it was read with, and what was changed since.
+/// A record as a client has it: what it was read with, and what was changed since.
 struct ModelClient {
   var record: Record
   var base: [String: Record.Value] = [:]
@@ -252,7 +252,7 @@ struct ModelDatabase {
 
   // MARK: feeds
 
-  /// The rows of a zone that changed behind a place, in order.
+  /// The rows of a zone that changed after a position, in order.
   func changes(in id: Zone.ID, after order: Int) -> [(name: String, row: ModelRow)] {
     (zones[id]?.rows ?? [:]).filter { $0.value.order > order }.map { (name: $0.key, row: $0.value) }
       .sorted { $0.row.order < $1.row.order }

@@ -30,7 +30,7 @@ struct ModelContent {
 
   static func name(of asset: Asset) -> String { asset.sha256 ?? asset.data.map { name(of: $0) } ?? "nothing" }
 
-  /// A value with the names of contents in the place of assets: one that was not saved yet does not know its own.
+  /// A value with the names of asset files in the place of assets: one that was not saved yet does not know its own.
   static func named(_ value: Record.Value) -> Record.Value {
     switch value {
     case .asset(let asset): .string("asset \(name(of: asset))")
@@ -54,7 +54,7 @@ struct ModelContent {
 
 /// Contents of assets: which are there, how often each is named, and which a collection may take.
 extension RecordTrial {
-  /// A saved version knows where its contents lie; and they are there.
+  /// A saved version knows where its asset files are; and they are there.
   func take(assetsOf saved: Record, into version: inout ModelVersion, _ next: inout ModelDatabase) throws {
     for (key, value) in version.values {
       switch value {
@@ -100,7 +100,7 @@ extension RecordTrial {
     return counts
   }
 
-  /// What nobody names goes; what somebody names is there, as often as the database says.
+  /// What no record refers to is removed; what one refers to is there, as often as the database says.
   func collect() throws {
     if syncMayHaveFailed { return try lose(crashes: chance(1, in: 2), mayGoBack: true) }
     stepCount += 1

@@ -6,7 +6,7 @@ import Foundation
 
 /// The file as the private database of a container.
 extension RecordTrial {
-  /// Without an account nothing can be written, and everything can be read; in the other databases nobody notices.
+  /// Without an account nothing can be written, and everything can be read; in the other databases nothing is different.
   func changeAccount() throws {
     guard let container, !syncMayHaveFailed, openers.contains(where: { $0 === container.privateDatabase }) else { return }
     stepCount += 1

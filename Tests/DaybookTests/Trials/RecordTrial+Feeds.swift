@@ -4,7 +4,7 @@ import Foundation
 @testable import Daybook
 @testable import DaybookEngine
 
-/// Tokens, and what came behind them.
+/// Tokens, and what came after them.
 extension RecordTrial {
   func hold(_ token: HeldToken) {
     tokens.append(token)

@@ -22,7 +22,7 @@ extension RecordTrial {
       for (name, row) in trees.rows { model.zones[zone]?.rows[name]?.versions = [row.current] }
     }
     keepState()
-    // Readers that are behind may see what stood in the old file, or come to the new one.
+    // Readers that lag may see what was in the old file, or come to the new one.
     recent = [model.sequence: model]
     raiseFloor()
     try compareAll()
@@ -37,9 +37,9 @@ extension RecordTrial {
     options.closeCheckpointByteCount = chance(1, in: 2) ? 0 : 1 << 20
     options.checkpoint.minimumLogByteCount = pick([4 << 10, 16 << 10, 1 << 20])
     options.inlineAssetByteCount = pick([0, 100, 4 << 10])
-    // Nobody writes notes in the background, so readers would wait in vain.
+    // Without a background thread no notes are written, so readers would wait in vain.
     options.proofTimeout = .zero
-    // All openers are in this thread: whoever has to wait for the lock would wait for ever.
+    // All openers are in this thread: one that has to wait for the lock would never get it.
     options.lockTimeout = .zero
     return options
   }
@@ -83,7 +83,7 @@ extension RecordTrial {
     stepCount += 1
     disk.stop()
     readers = []
-    // Values in memory go with their process; these would ask it for their contents.
+    // Values in memory go with their process; these would ask it for their bytes.
     clients.removeAll { !ModelContent.names(in: $0.record.values).isEmpty }
     disk = crashes ? disk.crashed(seed: generator.next()) : disk.killed()
     try openAgain()

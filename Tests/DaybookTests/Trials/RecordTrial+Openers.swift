@@ -39,7 +39,7 @@ extension RecordTrial {
     try expectSequence()
   }
 
-  /// Tokens that the others gave since: good for this one later, and no reason to begin anew.
+  /// Tokens that the others gave since: good for this one later, and no reason to start over.
   func expectNothing(behind shown: UInt64) throws {
     let newer = tokens.filter { $0.sequence > shown && !$0.isForked }
     guard let token = newer.randomElement(using: &generator) else { return }

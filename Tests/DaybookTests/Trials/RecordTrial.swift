@@ -33,7 +33,7 @@ final class RecordTrial {
   /// The one at work, of all that have the file open and are not suspended.
   var database: Database
   var openers: [Database]
-  /// Counts how often the file was opened after nobody had it open.
+  /// Counts how often the file was opened while no process had it open.
   var lifeCount = 0
   var model = ModelDatabase()
   /// What a crash may go back to, and the oldest commit that must survive one.
@@ -46,7 +46,7 @@ final class RecordTrial {
   var tags: Set<String> = []
   /// Read-only opens beside the writers.
   var readers: [ModelReader] = []
-  /// The last states, for readers that are behind.
+  /// The last states, for readers that lag.
   var recent: [UInt64: ModelDatabase] = [:]
   /// The one whose private database is the file, in every third trial.
   var container: Container?

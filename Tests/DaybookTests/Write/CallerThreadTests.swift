@@ -145,7 +145,7 @@ struct CallerThreadTests {
   @Test("stays free during every asynchronous call, while another thread has the turn", arguments: calls)
   func staysFree(_ call: Call) async throws {
     // A call that is carried out elsewhere may be over before its caller has gone to sleep, and then the caller never
-    // lets go of its thread, rightly. A call that keeps the thread keeps it each time.
+    // releases its thread, rightly. A call that keeps the thread keeps it each time.
     for _ in 0..<20 where try await letGo(call) { return }
     Issue.record("the caller's thread was kept for the whole call")
   }
@@ -160,7 +160,7 @@ struct CallerThreadTests {
     }
     let holder = TurnHolder(database)
     let executor = OneThread()
-    // What the next job on the thread saw of the call: it comes to run as soon as the call lets go of the thread.
+    // What the next job on the thread saw of the call: it comes to run as soon as the call releases the thread.
     let state = Locked((hasEnded: false, sawTheEnd: nil as Bool?))
     let task = Task(executorPreference: executor) {
       let next = Task(executorPreference: executor) { state.withLock { $0.sawTheEnd = $0.hasEnded } }

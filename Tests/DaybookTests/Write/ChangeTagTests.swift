@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// A change tag names one version of one record: nobody else ever gives the same one, whoever else writes the file or a
+// A change tag belongs to one version of one record: no other writer ever gives the same one, of the file or of a
 // copy of it. Else a stale save would be taken for a fresh one, and what it overwrites would be lost in silence.
 
 @Suite("change tags")
@@ -158,7 +158,7 @@ struct LineageTests {
     try database.put("a", in: zone)
     let good = try database.changes(in: zone, since: nil).token
     try database.suspend()
-    // Another open leaves a file that is closed: whoever goes on in it has nothing to recover, and adopts its lineage.
+    // Another open leaves a file that is closed: the next open has nothing to recover, and continues its lineage.
     let other = try Database.open(on: disk, seed: 2)
     try other.put("o", in: zone)
     try other.close()

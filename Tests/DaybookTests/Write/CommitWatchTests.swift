@@ -21,7 +21,7 @@ private final class Listener: CommitWatcher {
 }
 
 extension RecordChange {
-  /// Name, and the number before and behind the commit.
+  /// Name, and the number before and after the commit.
   fileprivate var text: String {
     func number(_ body: RecordBody?) -> String {
       guard let body else { return "–" }

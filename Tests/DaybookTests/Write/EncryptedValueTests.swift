@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 /// A cipher for tests: a stream made of SHA-256 with a fresh nonce, and a keyed sum over everything. It behaves as an
-/// authenticated cipher does; nobody should trust it with a secret.
+/// authenticated cipher does; do not trust it with a secret.
 struct TestCipher: FieldCipher {
   struct Refusal: Error {}
   let key: String
@@ -122,7 +122,7 @@ struct EncryptedValueTests {
     let error = failure { try record.encryptedValues.value(String.self, forKey: "text") }
     #expect(error?.code == .permissionFailure && error?.facts.key == "text" && error?.facts.name == "a")
     #expect((error?.cause is TestCipher.Refusal) == (key != nil))
-    // Other fields can be saved, and the sealed ones are kept for whoever has the key.
+    // Other fields can be saved, and the sealed ones are kept for an application with the key.
     record["title"] = "changed"
     try database.write { [record] in try $0.save(record) }
     try database.expectClean()

@@ -99,7 +99,7 @@ struct LargeRecordTests {
         }
       }
     }
-    // After a checkpoint the changes stand beside leaves of the file.
+    // After a checkpoint the changes are beside leaves of the file.
     try database.store.checkpoint()
     for zone in zones {
       try database.write { transaction in

@@ -8,7 +8,7 @@ import Testing
 /// Sizes that no limit allows are refused before anything of them is encoded, and pages of no size are refused everywhere.
 @Suite("limits")
 struct LimitTests {
-  /// Zeros that the system makes when they are looked at: nobody looks.
+  /// Zeros that the system makes when they are read: they are not.
   private static let huge = 2_200_000_000
 
   @Test("a value of more than two gigabytes is refused with its key, with and without limits, plain and encrypted")

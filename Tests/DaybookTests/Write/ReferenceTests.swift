@@ -169,7 +169,7 @@ struct ReferenceTests {
       return try transaction.save(Self.pointing("a", in: zone, [("to", "x", .deleteSelf), ("also", "x", .none)], parent: "y"))
     }
     try database.close()
-    // Behind the checkpoint, so that replay meets the version before it.
+    // After the checkpoint, so that replay meets the version before it.
     database = try Database.open(on: disk) { $0.closeCheckpointByteCount = .max }
     let place = try database.reading { (view) throws(DatabaseError) in
       try view.entry("a", in: try view.existingZone(zone))?.place
@@ -267,7 +267,7 @@ struct ReferenceTests {
     #expect(error?.facts.source == child.id && error?.facts.target?.name == "target")
     #expect(error?.facts.name == "child" && error?.facts.key == (isParent ? "parent" : "to"))
     #expect(try database.snapshot().sequence == sequence && database.recordCount(in: zone) == 0)
-    // The same transaction is fine once the child is gone, or points elsewhere, or its savepoint went back.
+    // The same transaction is fine once the child is gone, or points elsewhere, or its savepoint was rolled back.
     try database.write { transaction in
       try transaction.save(child)
       try transaction.delete(child.id)

@@ -83,7 +83,7 @@ struct RefusedSchemaTests {
           #expect(error?.code == .invalidArguments && error?.facts.recordType == "T" && error?.facts.key == "a")
           try transaction.save(.fresh("a"))
         }
-        // All of a declaration goes back that is refused in part.
+        // All of a declaration is rolled back when a part is refused.
         #expect(try database.schema().types.map(\.name) == ["Note"])
         try database.put("b", type: "T", ["a": "x"])
         try database.expectClean()

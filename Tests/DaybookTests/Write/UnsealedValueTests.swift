@@ -17,7 +17,7 @@ struct UnsealedValueTests {
     }
   }
 
-  /// A database with a sealed value, and one that somebody without the key has put in another's place.
+  /// A database with a sealed value, and one that an attacker without the key has put in another's place.
   private static func forged(type: String = "Note") throws -> SimulatedDisk {
     let disk = SimulatedDisk(seed: 1)
     var database = try open(disk)
@@ -77,7 +77,7 @@ struct UnsealedValueTests {
     database = try Self.open(disk)
     record = try #require(try database.record(Self.id))
     Self.expectRefused(record)
-    // What the application sets anew is sealed, and counts.
+    // What the application sets again is sealed, and counts.
     record.encryptedValues["pin"] = "5678"
     let repaired = try database.write { [record] in try $0.save(record, policy: policy) }
     #expect(repaired.encryptedValues["pin"] == "5678" && repaired.body.mark(forKey: "pin")?.isSealed == true)
