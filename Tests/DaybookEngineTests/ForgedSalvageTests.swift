@@ -30,7 +30,9 @@ struct ForgedSalvageTests {
       while bytes.count % 8 != 0 { bytes.append(0) }
     }
     let empty = ByteBuffer(capacity: 16)
-    for _ in 0..<partCount { frame(.part, empty, byteCount: 1 << 30) }
+    // Parts of one transaction: all but its first have room for a list.
+    for index in 0..<partCount { frame(.part, empty, byteCount: 1 << 30, hasParts: index > 0) }
+    bytes += [UInt8](repeating: 0, count: PartList.encodedByteCount)
     for index in 0..<operationCount {
       let operation = ByteBuffer(capacity: 64)
       operation.append(uint64: 0)
