@@ -14,7 +14,7 @@ extension Store {
     if life.isClosed.load(ordering: .acquiring) { return }
     // From here on, no read or write begins. Those that have begun finish first.
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
-    keeper?.stop()
+    maintenance?.stop()
     withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?

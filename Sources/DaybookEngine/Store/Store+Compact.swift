@@ -271,8 +271,8 @@ extension Store {
   /// Gives up a store that never became current. Nothing in it is needed, so nothing is written.
   private func abandon() {
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
-    keeper?.stop()
-    keeper = nil
+    maintenance?.stop()
+    maintenance = nil
     waitForCheckpoint()
     fileLock.releaseClaim()
     life.isRetired.store(true, ordering: .releasing)

@@ -133,10 +133,10 @@ extension Store {
       // Within the turn: a refresh would walk over zeros that a writer may cut off from here on.
       return withTurnForBackground { _ in file.unlock(.readers) }
     }
-    keeper?.stop()
+    maintenance?.stop()
     try turn.holding(takeTurnWithoutKeepers()) { (hold) throws(StoreError) in
       // Within the turn: a commit that is still under way may make a request to it.
-      keeper = nil
+      maintenance = nil
       // Also after a failed sync: then this writer is dead, and the system may suspend its process.
       defer { releaseFileLock(hold) }
       if log.isAlive { try syncWritten() }
@@ -166,7 +166,7 @@ extension Store {
           try Store.lockReaders(file, options)
         } else if !options.locksPerTransaction {
           try acquireFileLock(hold)
-          startKeeper()
+          startMaintenance()
         }
       } catch {
         life.isSuspended.store(true, ordering: .sequentiallyConsistent)

@@ -236,19 +236,19 @@ extension Store {
     // Trees that had to be rebuilt deserve a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint
     withTurnForBackground { hold in publishFirst(hold) }
-    startKeeper()
+    startMaintenance()
     // Readers in other processes see what a frame proves durable, and recovery has proven more.
-    if plan.hasUnprovenTruth { keeper?.ask(.note) }
+    if plan.hasUnprovenTruth { maintenance?.ask(.note) }
   }
 
   /// Everything up to a frame is known to be durable, and everything up to the tail is written: an open has repaired the log,
   /// or others have handed it over. From here on, only `syncForGroup` moves this.
   func setDurable(through number: UInt64) { syncMonitor.withLock { log.setDurable(through: number) } }
 
-  func startKeeper() {
+  func startMaintenance() {
     guard options.hasBackgroundThread else { return }
-    let keeper = Keeper()
-    if keeper.start(self) { self.keeper = keeper }
+    let maintenance = MaintenanceThread()
+    if maintenance.start(self) { self.maintenance = maintenance }
   }
 
   private func publishFirst(_ hold: borrowing Turn.Hold) {

@@ -1,9 +1,9 @@
 /// A read-only open shows every commit that was acknowledged before it began.
 ///
 /// Beside a live writer, only what it has proven durable may be shown, and a commit is proven by a later frame: the next
-/// commit, or the note that the keeper writes when writers are idle. So the last commits in the log may be acknowledged or not,
+/// commit, or the note that the maintenance thread writes when writers are idle. So the last commits in the log may be acknowledged or not,
 /// and nothing says which. The open waits for the proof: it looks every few milliseconds until everything that it found at
-/// first is proven. If a keeper finds that someone reads, it writes its note after a short pause (`Keeper`).
+/// first is proven. If that thread finds that someone reads, it writes its note after a short pause (`MaintenanceThread`).
 ///
 ///     open ─► plan, cut to what is proven ─► replay ─► was more there? ── no ──► done
 ///                                                          └─ yes ─► refresh ─► proven? the writer gone? time over?

@@ -4,7 +4,7 @@ import Synchronization
 ///
 ///     readers ── claim a slot ──► newest StateRecord ──► roots ──► pages (memory or mapped file) ──► log bodies
 ///     writers ── the turn ──► StoreTransaction ──► frame appended ──► sync, shared ──► publish
-///     keeper thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
+///     maintenance thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
 ///
 /// Two locks, two names: the *file lock* says that this process may write; the *turn* is held by one transaction, or by one
 /// piece of background work. `head` is the newest version, on which the next writer builds. Readers see the published version,
@@ -76,7 +76,7 @@ import Synchronization
   // Set while the store opens, and constant afterwards.
 
   package internal(set) var recovery = RecoveryReport()
-  var keeper: Keeper?
+  var maintenance: MaintenanceThread?
   /// The open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
 

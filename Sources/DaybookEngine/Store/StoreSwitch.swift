@@ -211,8 +211,8 @@ extension Store {
   /// Ends the background work of a store that was superseded, and releases its file as soon as nobody reads it.
   /// - Parameter goesOn: asked repeatedly whether it may take its time.
   func retire(_ goesOn: () -> Bool = { true }) {
-    keeper?.stop()
-    keeper = nil
+    maintenance?.stop()
+    maintenance = nil
     // Nothing is written through it any more. Nobody cuts off what its snapshots read, because the file has lost its name.
     file.unlock(.writer)
     file.unlock(.readers)

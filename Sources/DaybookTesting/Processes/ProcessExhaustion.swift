@@ -15,8 +15,8 @@ package final class ProcessExhaustion {
   private let checksTags: Bool
 
   private static let pairs: [(ProcessSettings.Role, ProcessSettings.Role)] = [
-    (.turnTaker, .turnTaker), (.keeper, .follower), (.follower, .keeper), (.turnTaker, .follower), (.follower, .turnTaker),
-    (.keeper, .turnTaker), (.turnTaker, .keeper),
+    (.turnTaker, .turnTaker), (.soleWriter, .follower), (.follower, .soleWriter), (.turnTaker, .follower), (.follower, .turnTaker),
+    (.soleWriter, .turnTaker), (.turnTaker, .soleWriter),
   ]
 
   private static let writerActions: [[ProcessAction]] = [

@@ -154,7 +154,7 @@ final class ProcessRun: @unchecked Sendable {
     guard history.wasCreated else { return }
     let last = ProcessDisk(disk, scheduler: scheduler)
     defer { last.die() }
-    let writer = ProcessSettings.Member(role: .keeper)
+    let writer = ProcessSettings.Member(role: .soleWriter)
     let database: Database
     let options = settings.options(writer, open: nextOpen())
     do { database = try Database.open(at: Self.path, options: options, disk: last) } catch {

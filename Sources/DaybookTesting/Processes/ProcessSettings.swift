@@ -5,7 +5,7 @@ import DaybookEngine
 package struct ProcessSettings: Sendable {
   /// The role of a process.
   package enum Role: String, Sendable {
-    case keeper = "a writer that keeps the lock"
+    case soleWriter = "a writer that keeps the lock"
     case turnTaker = "a writer that takes turns"
     case follower = "a reader"
   }
@@ -55,10 +55,10 @@ package struct ProcessSettings: Sendable {
     func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
     func member(_ role: Role) -> Member { .random(role, &generator) }
     let count = oneIn(8) ? 1 : oneIn(3) ? 3 : 2
-    var roles: [Role] = [oneIn(3) ? .keeper : .turnTaker]
+    var roles: [Role] = [oneIn(3) ? .soleWriter : .turnTaker]
     while roles.count < count {
       roles.append(
-        [.turnTaker, .turnTaker, .turnTaker, .follower, .follower, .keeper].randomElement(using: &generator) ?? .turnTaker)
+        [.turnTaker, .turnTaker, .turnTaker, .follower, .follower, .soleWriter].randomElement(using: &generator) ?? .turnTaker)
     }
     var settings = ProcessSettings(seed: seed, members: roles.map(member))
     settings.sectorByteCount = oneIn(5) ? 4096 : 512

@@ -30,7 +30,7 @@ struct ProcessVerifier {
     // Sometimes a reader comes first, and what it was shown must stay.
     if variant % 4 == 0 { shown = try read(open(image, .follower, variant, 1000), floor: floor, "a reader") }
     if variant % 8 == 0, let shown { try expectAfterPowerLoss(image, shown) }
-    let database = try open(image, variant % 3 == 0 ? .turnTaker : .keeper, variant, 1001)
+    let database = try open(image, variant % 3 == 0 ? .turnTaker : .soleWriter, variant, 1001)
     let number = try read(database, floor: max(floor, shown ?? 0), "the file")
     try CrashImage.expectNoLeftovers(of: ProcessRun.path, on: image)
     try verifyCopies(image)
@@ -83,7 +83,7 @@ struct ProcessVerifier {
   private func expectAfterPowerLoss(_ image: SimulatedDisk, _ shown: Int) throws {
     let after = image.crashed(seed: image.seed, policy: .none)
     defer { after.stop() }
-    _ = try read(open(after, .keeper, 0, 1002), floor: shown, "after the next power loss the file")
+    _ = try read(open(after, .soleWriter, 0, 1002), floor: shown, "after the next power loss the file")
   }
 
   /// Two more commits must survive, and a clean close must be recognized.
@@ -105,10 +105,10 @@ struct ProcessVerifier {
       guard state == history.attempts[number].state else { throw CrashDeviation("two more commits changed others: \(state)") }
     }
     let after = image.crashed(seed: image.seed, policy: .none)
-    try look(open(after, .keeper, 0, 1003))
+    try look(open(after, .soleWriter, 0, 1003))
     after.stop()
     try database.close()
-    let reopened = try open(image, .keeper, 0, 1005)
+    let reopened = try open(image, .soleWriter, 0, 1005)
     guard reopened.lastRecovery.wasClosed else { throw CrashDeviation("a closed database does not look closed") }
     try look(reopened)
     try CrashImage.expectClean(reopened)

@@ -21,7 +21,7 @@ enum ThreadDraw {
   static func draw(seed: UInt64) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
     var generator = SeededGenerator(seed: seed)
     func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
-    var members = [ProcessSettings.Member.random(oneIn(4) ? .turnTaker : .keeper, &generator)]
+    var members = [ProcessSettings.Member.random(oneIn(4) ? .turnTaker : .soleWriter, &generator)]
     var jobs: [(home: Int, job: Job)] = [(0, .writing), (0, .writing)]
     for _ in 0..<Int.random(in: 0..<4, using: &generator) {
       jobs.append((0, Job.allCases.randomElement(using: &generator) ?? .reading))

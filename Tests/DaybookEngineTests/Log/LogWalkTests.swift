@@ -67,8 +67,8 @@ struct LogWalkTests {
     options.maximumLogBudgetByteCount = 1 << 30
     options.hasBackgroundThread = true
     let store = try KeyValueStore("a", disk: disk, options: options)
-    store.store.keeper?.stop()
-    store.store.keeper = nil
+    store.store.maintenance?.stop()
+    store.store.maintenance = nil
     func survives(_ key: String) throws -> Bool {
       let image = try KeyValueStore("a", disk: disk.crashed(seed: 1, policy: .none), options: StoreOptions.small())
       defer { try? image.close() }

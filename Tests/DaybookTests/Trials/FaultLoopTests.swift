@@ -16,7 +16,7 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
   var repeats = false
   var leavesPartOfWrite = false
   var syncLoss = SimulatedFault.SyncLoss.keepsPages
-  var hasKeeper = false
+  var hasMaintenance = false
   var isRelaxed = false
 
   var testDescription: String { name }
@@ -69,11 +69,11 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
   static let variants: [FaultKind] = all.flatMap { kind -> [FaultKind] in
     guard kind.code != interrupted, kind.name.contains("write") || kind.name.contains("sync") || kind.name.contains("every")
     else { return [] }
-    return [(true, false), (false, true), (true, true)].map { hasKeeper, isRelaxed in
+    return [(true, false), (false, true), (true, true)].map { hasMaintenance, isRelaxed in
       FaultKind(
-        name: kind.name + (hasKeeper ? ", with keeper" : "") + (isRelaxed ? ", relaxed" : ""), operations: kind.operations,
+        name: kind.name + (hasMaintenance ? ", with maintenance" : "") + (isRelaxed ? ", relaxed" : ""), operations: kind.operations,
         code: kind.code, repeats: kind.repeats, leavesPartOfWrite: kind.leavesPartOfWrite, syncLoss: kind.syncLoss,
-        hasKeeper: hasKeeper, isRelaxed: isRelaxed)
+        hasMaintenance: hasMaintenance, isRelaxed: isRelaxed)
     }
   }
 
@@ -81,7 +81,7 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
 
   /// What `swift test` takes: a code for each operation.
   static let selected = (all + variants).filter {
-    runsAll || ($0.code == ErrorNumber.inputOutput && $0.hasKeeper == $0.isRelaxed) || $0.name.hasPrefix("short write ENOSPC")
+    runsAll || ($0.code == ErrorNumber.inputOutput && $0.hasMaintenance == $0.isRelaxed) || $0.name.hasPrefix("short write ENOSPC")
   }
 }
 
@@ -94,7 +94,7 @@ struct FaultLoopTests {
     var call = 1
     var runs = 0, errors = 0, deaths = 0, images = 0
     while true {
-      let trial = FaultTrial(kind.fault(atCall: call), hasKeeper: kind.hasKeeper, isRelaxed: kind.isRelaxed)
+      let trial = FaultTrial(kind.fault(atCall: call), hasMaintenance: kind.hasMaintenance, isRelaxed: kind.isRelaxed)
       do { try trial.run() } catch {
         Issue.record("\(kind.name), k = \(call): \(error)")
         if runs > 3 { break }
@@ -116,7 +116,7 @@ struct FaultLoopTests {
 
   @Test(
     "a recovery that fails at any call is done again, and finds the same",
-    arguments: FaultKind.selected.filter { !$0.hasKeeper && !$0.isRelaxed })
+    arguments: FaultKind.selected.filter { !$0.hasMaintenance && !$0.isRelaxed })
   func everyCallOfRecovery(_ kind: FaultKind) throws {
     var runs = 0, errors = 0
     for image in try RecoveryImages.all.get() {

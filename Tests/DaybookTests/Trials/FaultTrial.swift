@@ -99,7 +99,7 @@ final class FaultTrial {
   let fault: SimulatedFault
   /// Whether zeros, notes and checkpoints are written by a thread of their own, as they are outside of tests. Which call is
   /// which is then decided by the system; what must hold is the same.
-  let hasKeeper: Bool
+  let hasMaintenance: Bool
   /// Commits wait for no sync, so a crash may take the last ones, in their order.
   let isRelaxed: Bool
   /// Reads that fail are met where the file is not mapped.
@@ -121,9 +121,9 @@ final class FaultTrial {
   /// How many images of crashes were looked at.
   private(set) var imageCount = 0
 
-  init(_ fault: SimulatedFault, hasKeeper: Bool = false, isRelaxed: Bool = false) {
+  init(_ fault: SimulatedFault, hasMaintenance: Bool = false, isRelaxed: Bool = false) {
     self.fault = fault
-    self.hasKeeper = hasKeeper
+    self.hasMaintenance = hasMaintenance
     self.isRelaxed = isRelaxed
     access = fault.operations.contains(.read) ? .buffered : Database.Options().access
     disk = SimulatedDisk(seed: UInt64(fault.call), maximumFileByteCount: 4 << 20)
@@ -223,12 +223,12 @@ final class FaultTrial {
   }
 
   private static func open(
-    _ disk: SimulatedDisk, seed: UInt64, isReadOnly: Bool = false, hasKeeper: Bool = false, isRelaxed: Bool = false,
+    _ disk: SimulatedDisk, seed: UInt64, isReadOnly: Bool = false, hasMaintenance: Bool = false, isRelaxed: Bool = false,
     access: Database.Options.Access = Database.Options().access
   ) throws -> Database {
     try Database.open(on: disk, seed: seed) {
       $0.access = access
-      $0.hasBackgroundThread = hasKeeper
+      $0.hasBackgroundThread = hasMaintenance
       $0.durability = isRelaxed ? .relaxed : .full
       $0.partByteCount = 2000
       $0.isReadOnly = isReadOnly
@@ -241,7 +241,7 @@ final class FaultTrial {
     if let database { return database }
     openCount += 1
     let database = try FaultTrial.open(
-      disk, seed: openCount, hasKeeper: hasKeeper, isRelaxed: isRelaxed, access: access)
+      disk, seed: openCount, hasMaintenance: hasMaintenance, isRelaxed: isRelaxed, access: access)
     let found = try database.holdings()
     if let pending, found == pending {
       history.append(found)
@@ -354,8 +354,8 @@ final class FaultTrial {
       guard second?.code == .outcomeUnknown else { throw FaultDeviation("a dead database takes a commit") }
     }
     if failure(of: { try database.sync() })?.code != .outcomeUnknown { throw FaultDeviation("a dead database syncs") }
-    // The keeper may be in the middle of something.
-    if !hasKeeper && disk.callCount != callCount { throw FaultDeviation("a dead database changes its file") }
+    // The maintenance thread may be in the middle of something.
+    if !hasMaintenance && disk.callCount != callCount { throw FaultDeviation("a dead database changes its file") }
   }
 
   /// While the fault lasts, a further commit fails with as good a reason, or is really there.

@@ -3,7 +3,7 @@ import Synchronization
 /// The background thread of a store: checkpoints, zeros ahead of the log, notes when writers are idle, syncs at `.relaxed`.
 ///
 /// It sleeps until a commit requests something. For its work it takes the turn, as a transaction does, for short pieces.
-final class Keeper: @unchecked Sendable {
+final class MaintenanceThread: @unchecked Sendable {
   struct Request: OptionSet {
     let rawValue: Int
     static let checkpoint = Request(rawValue: 1)
@@ -28,9 +28,9 @@ final class Keeper: @unchecked Sendable {
 
   /// - Returns: false when the system has no thread to give.
   func start(_ store: Store) -> Bool {
-    // The store stops the keeper before it goes away, so the thread never outlives the store.
+    // The store stops the maintenance thread before it goes away, so the thread never outlives the store.
     let unretained = unsafe Unmanaged.passUnretained(store)
-    thread = BackgroundThread(name: "daybook.keeper") { [self] in
+    thread = BackgroundThread(name: "daybook.maintenance") { [self] in
       // Safe: `Store.close` joins this thread, and runs at the latest in `Store.deinit`.
       unsafe unretained._withUnsafeGuaranteedRef { run($0) }
     }
@@ -64,7 +64,7 @@ final class Keeper: @unchecked Sendable {
       monitor.lock()
       while requests.isEmpty { monitor.wait() }
       if requests.isSubset(of: [.note, .sync]) {
-        _ = monitor.wait(nanoseconds: requests.contains(.note) ? Keeper.restNanoseconds : Keeper.idleNanoseconds)
+        _ = monitor.wait(nanoseconds: requests.contains(.note) ? MaintenanceThread.restNanoseconds : MaintenanceThread.idleNanoseconds)
       }
       let now = requests
       requests = []
@@ -79,7 +79,7 @@ final class Keeper: @unchecked Sendable {
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
         let rest = SystemClock.nanoseconds(from: lastSync, to: time)
-        if rest >= Keeper.syncIntervalNanoseconds || store.unsyncedByteCount >= Keeper.syncByteCount {
+        if rest >= MaintenanceThread.syncIntervalNanoseconds || store.unsyncedByteCount >= MaintenanceThread.syncByteCount {
           lastSync = time
           try? store.syncWritten()
           // A note was waiting for this sync.
@@ -95,7 +95,7 @@ final class Keeper: @unchecked Sendable {
         let hasRested = number == lastNumber
         lastNumber = number
         let rest = SystemClock.nanoseconds(from: lastWrite, to: time)
-        if hasRested, rest >= Keeper.idleNanoseconds || store.isReadByOthers {
+        if hasRested, rest >= MaintenanceThread.idleNanoseconds || store.isReadByOthers {
           store.appendNote()
           store.askForCompaction()
         } else {
@@ -109,22 +109,22 @@ final class Keeper: @unchecked Sendable {
 extension Store {
   /// Requests what a commit has made necessary.
   @inline(__always)
-  func ask(_ keeper: Keeper, afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
+  func ask(_ maintenance: MaintenanceThread, afterCommit header: FrameHeader, _: borrowing Turn.Hold) {
     if options.durability == .relaxed {
-      keeper.ask([.sync, .note])
+      maintenance.ask([.sync, .note])
     } else {
-      keeper.ask(.note)
+      maintenance.ask(.note)
       // A large append extends the file itself; zeros ahead of it would be written twice.
-      if log.needsZeros, header.payloadByteCount < LogWriter.smallFrameByteCount { keeper.ask(.zeros) }
+      if log.needsZeros, header.payloadByteCount < LogWriter.smallFrameByteCount { maintenance.ask(.zeros) }
     }
-    if wantsCheckpoint { keeper.ask(.checkpoint) }
+    if wantsCheckpoint { maintenance.ask(.checkpoint) }
   }
 
   /// Whether a sync at `.relaxed` is due, in a store that should have a background thread but got none from the system.
-  func mustSyncWithoutKeeper(_: borrowing Turn.Hold) -> Bool {
+  func mustSyncWithoutMaintenance(_: borrowing Turn.Hold) -> Bool {
     guard options.durability == .relaxed, options.hasBackgroundThread else { return false }
     let now = SystemClock.monotonicNanoseconds()
-    if now &- lastOwnSync < Keeper.syncIntervalNanoseconds, unsyncedByteCount < Keeper.syncByteCount { return false }
+    if now &- lastOwnSync < MaintenanceThread.syncIntervalNanoseconds, unsyncedByteCount < MaintenanceThread.syncByteCount { return false }
     lastOwnSync = now
     return true
   }
@@ -183,10 +183,10 @@ extension Store {
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
 
-  /// Appends a frame without truth whose `durableThrough` covers everything durable. For the keeper's thread; other threads
-  /// access the keeper only with the turn.
+  /// Appends a frame without truth whose `durableThrough` covers everything durable. For the maintenance thread; other threads
+  /// access the maintenance thread only with the turn.
   package func appendNote() {
-    if tryNote() { keeper?.ask(.note) }
+    if tryNote() { maintenance?.ask(.note) }
   }
 
   /// Appends a note if no writer waits. True when it should be tried again, because the turn is taken or a commit is being
