@@ -3,9 +3,9 @@
 ///
 ///     taken ── with the turn, by whoever writes first ──► held ──► given back ── with the turn, by whoever leaves last
 ///                                                          │
-///                                                          └─ kept: work that lasts longer than a turn counts itself
+///                                                          └─ retained: work that lasts longer than a turn is counted
 ///
-/// Always true: while it is kept, it is held; nothing is appended while it is not held.
+/// Always true: while it is retained, it is held; nothing is appended while it is not held.
 final class FileLock: @unchecked Sendable {
   private let file: any DiskFile
   private let disk: any Disk
@@ -16,8 +16,8 @@ final class FileLock: @unchecked Sendable {
   @safe @exclusivity(unchecked) private(set) var isHeld: Bool
   private var heldSince = SystemClock.monotonicNanoseconds()
   private var givenBackAt: UInt64 = 0
-  /// How much work needs it kept; guarded by the turn's monitor.
-  private var keeperCount = 0
+  /// How much work retains it; guarded by the turn's monitor.
+  private var retainCount = 0
 
   /// - Parameter isHeld: the open has taken the lock already, and passes on the claim when it has succeeded.
   init(_ file: any DiskFile, disk: any Disk, path: String, turn: Turn, isHeld: Bool) {
@@ -96,28 +96,28 @@ final class FileLock: @unchecked Sendable {
     claim = nil
   }
 
-  // MARK: keeping it longer than a turn
+  // MARK: retaining it longer than a turn
 
-  /// Keeps the lock until `letGo`; false when it is not held.
-  func keep(_: borrowing Turn.Hold) -> Bool {
+  /// Retains the lock until `release`; false when it is not held.
+  func retain(_: borrowing Turn.Hold) -> Bool {
     guard isHeld else { return false }
-    turn.monitor.withLock { keeperCount += 1 }
+    turn.monitor.withLock { retainCount += 1 }
     return true
   }
 
-  func letGo() {
+  func release() {
     turn.monitor.withLock {
-      keeperCount -= 1
-      if keeperCount == 0 { turn.monitor.broadcast() }
+      retainCount -= 1
+      if retainCount == 0 { turn.monitor.broadcast() }
     }
   }
 
-  var isKept: Bool { turn.monitor.withLock { keeperCount > 0 } }
+  var isRetained: Bool { turn.monitor.withLock { retainCount > 0 } }
 
-  /// Waits until no work keeps the lock.
-  func waitForKeepers() {
+  /// Waits until no work retains the lock.
+  func waitUntilReleased() {
     turn.monitor.lock()
-    while keeperCount > 0 { turn.monitor.wait() }
+    while retainCount > 0 { turn.monitor.wait() }
     turn.monitor.unlock()
   }
 

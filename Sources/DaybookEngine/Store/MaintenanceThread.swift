@@ -173,12 +173,12 @@ extension Store {
       guard isUsable, !life.isSuspended.load(ordering: .acquiring), fileLock.isHeld else { return nil }
       guard let claim = log.claimZeros(hold) else { return nil }
       // They are written outside the turn, so the file lock must be kept meanwhile.
-      _ = fileLock.keep(hold)
+      _ = fileLock.retain(hold)
       return claim
     }
     guard let claim else { return }
     log.writeZeros(claim)
-    letFileLockGo()
+    releaseRetainedFileLock()
   }
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }

@@ -26,10 +26,10 @@ extension Store {
     if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return }
     // It is made while the file lock is held throughout; not if the lock is not held, or will soon be released.
     let mayWrite = withTurnForBackground { hold in
-      !life.isSuspended.load(ordering: .acquiring) && fileLock.keep(hold)
+      !life.isSuspended.load(ordering: .acquiring) && fileLock.retain(hold)
     }
     guard mayWrite else { return }
-    defer { letFileLockGo() }
+    defer { releaseRetainedFileLock() }
     try tellOfDamagedPage()
     var failure: StoreError?
     do { if try !writeVersion() { return } } catch { failure = error }

@@ -21,7 +21,7 @@ extension Store {
     var lateLength: UInt64?
     // Between transactions everything is durable, and another process may have the file lock. From here on the lock is kept: a
     // commit of another thread may end in the meantime, and would release it.
-    let mayWrite = !options.isReadOnly && lost == nil && keepFileLockToClose()
+    let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
     if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
       do {
         try syncWritten()

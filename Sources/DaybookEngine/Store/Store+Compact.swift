@@ -17,8 +17,8 @@ extension StoreSwitch {
     while true {
       let store = self.store
       do throws(StoreError) {
-        try store.keepFileLock()
-        defer { self.store.letFileLockGo() }
+        try store.retainFileLock()
+        defer { self.store.releaseRetainedFileLock() }
         do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace) } catch {
           // On a full disk, the zeros behind the log may be the space that the new file lacks.
           guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }

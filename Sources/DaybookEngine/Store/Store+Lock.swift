@@ -31,7 +31,7 @@ extension Store {
   }
 
   /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now.
-  func keepFileLockToClose() -> Bool {
+  func retainFileLockToClose() -> Bool {
     withTurnForBackground { hold in
       if !fileLock.isHeld {
         guard options.locksPerTransaction, log.hasWritten || isDirtySinceOpen, !life.isSuspended.load(ordering: .acquiring),
@@ -39,13 +39,13 @@ extension Store {
         else { return false }
         do { try takeFileLock(atMost: 0, hold) } catch { return false }
       }
-      return fileLock.keep(hold)
+      return fileLock.retain(hold)
     }
   }
 
   /// If this process has held the lock for long and another waits for it, lets that one go first.
   func letOthersHaveTheFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
-    guard fileLock.isDue(hold), !fileLock.isKept else { return }
+    guard fileLock.isDue(hold), !fileLock.isRetained else { return }
     try syncThrough(max(head.frameNumber, log.tail.lastTruthNumber))
     guard releaseFileLock(hold) else { return }
     fileLock.letOthersGoFirst(hold)
@@ -77,7 +77,7 @@ extension Store {
     guard options.locksPerTransaction, !life.isForked.load(ordering: .acquiring) else { return }
     withTurnForBackground { hold in
       let isWanted = turn.monitor.withLock { turn.waitingWriterCount > 0 }
-      if !isWanted, !fileLock.isKept { releaseFileLock(hold) }
+      if !isWanted, !fileLock.isRetained { releaseFileLock(hold) }
     }
   }
 
@@ -103,13 +103,13 @@ extension Store {
     return true
   }
 
-  /// Keeps the file lock for work that lasts longer than a transaction. `letFileLockGo` ends that.
-  func keepFileLock() throws(StoreError) {
+  /// Retains the file lock for work that lasts longer than a transaction. `releaseRetainedFileLock` ends that.
+  func retainFileLock() throws(StoreError) {
     try checkUsable()
     do throws(StoreError) {
       try turn.holding(takeTurn()) { (hold) throws(StoreError) in
         try acquireFileLock(hold)
-        _ = fileLock.keep(hold)
+        _ = fileLock.retain(hold)
       }
     } catch {
       releaseFileLockIfIdle()
@@ -117,8 +117,8 @@ extension Store {
     }
   }
 
-  func letFileLockGo() {
-    fileLock.letGo()
+  func releaseRetainedFileLock() {
+    fileLock.release()
     releaseFileLockIfIdle()
   }
 
@@ -134,7 +134,7 @@ extension Store {
       return withTurnForBackground { _ in file.unlock(.readers) }
     }
     maintenance?.stop()
-    try turn.holding(takeTurnWithoutKeepers()) { (hold) throws(StoreError) in
+    try turn.holding(takeTurnWhenNothingRetains()) { (hold) throws(StoreError) in
       // Within the turn: a commit that is still under way may make a request to it.
       maintenance = nil
       // Also after a failed sync: then this writer is dead, and the system may suspend its process.
@@ -143,13 +143,13 @@ extension Store {
     }
   }
 
-  /// Takes the turn when nothing keeps the file lock; once the store is suspended, nothing will.
-  private func takeTurnWithoutKeepers() -> Turn.Hold {
+  /// Takes the turn when nothing retains the file lock; once the store is suspended, nothing will.
+  private func takeTurnWhenNothingRetains() -> Turn.Hold {
     while true {
       let hold = turn.takeForBackground()
-      if !fileLock.isKept { return hold }
+      if !fileLock.isRetained { return hold }
       turn.give(hold)
-      fileLock.waitForKeepers()
+      fileLock.waitUntilReleased()
     }
   }
 

@@ -88,7 +88,7 @@ extension Store {
       store.startWriting(used)
       store.fileLock.hand(over: claim)
       // A file that does not have its final name yet stays locked until it does.
-      if name != path { store.withTurnForBackground { hold in _ = store.fileLock.keep(hold) } }
+      if name != path { store.withTurnForBackground { hold in _ = store.fileLock.retain(hold) } }
       try? removeLeftover(of: name, file, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
       store.releaseFileLockIfIdle()

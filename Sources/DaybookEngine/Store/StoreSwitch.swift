@@ -153,7 +153,7 @@ import Synchronization
       while true {
         let store = self.store
         do throws(StoreError) {
-          try store.keepFileLock()
+          try store.retainFileLock()
           return store
         } catch {
           guard case .moved(let cause) = error else { throw error }
@@ -167,7 +167,7 @@ import Synchronization
   }
 
   package func endHolding(_ store: Store) {
-    store.letFileLockGo()
+    store.releaseRetainedFileLock()
     replacing.unlock()
   }
 

@@ -67,9 +67,9 @@ struct TurnTests {
       try Self.increment(database)
       let bytes = database.store.replayByteCount
       #expect((1...8192).contains(bytes), "\(bytes) bytes before the checkpoint of round \(round)")
-      try database.store.keepFileLock()
+      try database.store.retainFileLock()
       try database.store.checkpoint()
-      database.store.letFileLockGo()
+      database.store.releaseRetainedFileLock()
       // The checkpoint's own frame.
       let rest = database.store.replayByteCount
       #expect((0...1024).contains(rest), "\(rest) bytes behind the checkpoint of round \(round)")
