@@ -29,13 +29,13 @@ struct MadeFolderTests {
   @Test("where a group may write, who is not in the group keeps nothing, and takes nothing away")
   func groups() throws {
     let shared = FileAttributes(mode: 0o660, owner: 1, group: 50)
-    for owners in [FileOwners.ofWriters(of: shared), .ofKeepers(of: shared), .ofWriters(of: shared).orOfSecondNames] {
+    for owners in [FileOwners.ofWriters(of: shared), .trusted(with: shared), .ofWriters(of: shared).orOfSecondNames] {
       #expect(owners.contains(4712, group: 50))
       #expect(owners.contains(1, group: 7))
       #expect(owners.contains(geteuid(), group: 7))
       #expect(!owners.contains(4712, group: 7))
     }
-    #expect(FileOwners.ofKeepers(of: shared).contains(0, group: 7))
+    #expect(FileOwners.trusted(with: shared).contains(0, group: 7))
     // Nor does the group count where only its owner may write.
     #expect(!FileOwners.ofWriters(of: FileAttributes(mode: 0o640, owner: 1, group: 50)).contains(4712, group: 50))
     #expect(FileOwners.ofWriters(of: FileAttributes(mode: 0o666, owner: 1, group: 50)).contains(4712, group: 7))
@@ -45,10 +45,10 @@ struct MadeFolderTests {
       let sub = try folder.makeFolder("book.assets", like: nil)
       #expect(unsafe chown(sub.path, 4712, 4712) == 0)
       let theirs = try folder.folder("book.assets")
-      let keepers = FileOwners.ofKeepers(of: shared)
-      #expect(throws: DiskFailure.self) { try theirs.requireOwner(among: keepers) }
+      let trusted = FileOwners.trusted(with: shared)
+      #expect(throws: DiskFailure.self) { try theirs.requireOwner(among: trusted) }
       #expect(unsafe chown(sub.path, 4712, 50) == 0)
-      try folder.folder("book.assets").requireOwner(among: keepers)
+      try folder.folder("book.assets").requireOwner(among: trusted)
     }
   }
 }

@@ -207,7 +207,7 @@ private struct CopyName {
       // Before the database has its name, durably: it is never without its assets.
       if try folder.folderIfAny(temporary + ".assets") != nil {
         moved = try AssetStore.move(
-          temporary + ".assets", to: target + ".assets", in: folder, ofKeepers: .ofKeepers(of: attributes))
+          temporary + ".assets", to: target + ".assets", in: folder, trusted: .trusted(with: attributes))
         if moved != nil { try folder.sync(holding: target + ".assets") }
       }
       if let attributes, attributes.mode & 0o600 != 0o600 {

@@ -65,12 +65,12 @@ extension AssetStore {
   /// - Parameter owners: the users whose directory is accepted; it loses the rights that ours does not give.
   /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user.
   package static func move(
-    _ source: String, to target: String, in holder: any DiskFolder, ofKeepers owners: FileOwners
+    _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners
   ) throws(DiskFailure) -> (any DiskFolder)? {
     let folder = try holder.folder(source)
     if let there = try holder.folderIfAny(target) {
       let attributes = try folder.attributes()
-      try requireKeeper(there, owners, atMost: attributes.mode)
+      try requireTrustedOwner(there, owners, atMost: attributes.mode)
       try merge(folder, into: there, owners)
       // What is there belongs to the copy from now on, as all that has its name.
       if let mark = attributes.extended[markName] { try? setMark(mark, on: there) }
@@ -98,7 +98,7 @@ extension AssetStore {
           guard error.kind == .exists else { throw error }
           there = try target.folder(name)
         }
-        try requireKeeper(there, owners, atMost: attributes.mode)
+        try requireTrustedOwner(there, owners, atMost: attributes.mode)
         try merge(inner, into: there, owners)
         try source.removeFolder(name)
       } else {

@@ -51,7 +51,7 @@ extension AssetStore {
   package func adopt(_ digest: AssetDigest, byteCount: Int, verifies: Bool) throws(DiskFailure) -> AssetHold? {
     try checkSyncs()
     guard let root = try self.root() else { return nil }
-    try requireKeeper(root)
+    try requireTrustedOwner(root)
     return try adopt(digest, byteCount: byteCount, verifies: verifies, in: root)
   }
 
@@ -60,7 +60,7 @@ extension AssetStore {
   ) throws(DiskFailure) -> AssetHold? {
     // Most contents are new; then there is nothing to hold.
     guard let folder = try root.folderIfAny(digest.folder), try folder.identity(of: digest.name) != nil else { return nil }
-    try requireKeeper(folder)
+    try requireTrustedOwner(folder)
     let suspensionCount = suspensionCount
     let temporary = try newTemporary(in: root)
     do throws(DiskFailure) {
@@ -135,9 +135,9 @@ extension AssetStore {
     try checkSyncs()
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let root = try disk.folder(at: directory)
-    try requireKeeper(root)
+    try requireTrustedOwner(root)
     let folder = try root.folder(hold.digest.folder)
-    try requireKeeper(folder)
+    try requireTrustedOwner(folder)
     let name = hold.digest.name
     if try hasDurableName(hold, in: folder) || isMutant("skip-asset-relink") { return }
     // Remembered until a sync has succeeded: a folder that cannot be opened now may be opened next time, and then the name is

@@ -337,7 +337,7 @@ package final class AssetStore: Sendable {
     guard named.isSubset(of: inventory.digests) else { return false }
     let isGuest = try root.attributes().extended[AssetStore.guestName] == mark && !isMutant("guest-takes-all")
     if isGuest, !named.isSuperset(of: inventory.digests) { return false }
-    try requireKeeper(root)
+    try requireTrustedOwner(root)
     try AssetStore.setMark(mark, on: root)
     return true
   }
@@ -362,17 +362,17 @@ package final class AssetStore: Sendable {
     try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
   }
 
-  /// Checks, before contents are put into an existing directory, that its owner may keep them (`FileOwners.ofKeepers`);
+  /// Checks, before contents are put into an existing directory, that its owner may keep them (`FileOwners.trusted`);
   /// otherwise it is left alone, `.foreign`. Once for each open, it loses the rights that the database's file does not give.
-  func requireKeeper(_ folder: any DiskFolder) throws(DiskFailure) {
+  func requireTrustedOwner(_ folder: any DiskFolder) throws(DiskFailure) {
     if let known = state.withLock({ $0.knownDirectories[folder.path] }), known.identity == folder.identity,
       (try? folder.requireOwner(among: known.owners)) != nil
     {
       return
     }
     let attributes = try attributes()
-    let owners = FileOwners.ofKeepers(of: attributes)
-    try AssetStore.requireKeeper(folder, owners, atMost: attributes?.ofDirectory.mode)
+    let owners = FileOwners.trusted(with: attributes)
+    try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
     if let attributes { try finishMaking(folder, like: attributes.ofDirectory) }
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
   }
@@ -399,7 +399,7 @@ package final class AssetStore: Sendable {
   }
 
   /// The same where rights and owners are known.
-  static func requireKeeper(
+  static func requireTrustedOwner(
     _ folder: any DiskFolder, _ owners: FileOwners, atMost mode: UInt32?
   ) throws(DiskFailure) {
     if !isMutant("keep-contents-anywhere") { try folder.requireOwner(among: owners) }
@@ -418,7 +418,7 @@ package final class AssetStore: Sendable {
     var attempts = 10
     while true {
       if let folder = try holder.folderIfAny(name) {
-        try requireKeeper(folder)
+        try requireTrustedOwner(folder)
         return folder
       }
       let attributes = try attributes()
@@ -431,7 +431,7 @@ package final class AssetStore: Sendable {
         var wanted = attributes?.ofDirectory
         if let mark { wanted?.extended[AssetStore.markName] = mark }
         let folder = try holder.makeFolder(name, like: wanted)
-        let owners = FileOwners.ofKeepers(of: attributes)
+        let owners = FileOwners.trusted(with: attributes)
         // Someone who may write here may have replaced it.
         try folder.requireOwner(among: owners)
         state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }

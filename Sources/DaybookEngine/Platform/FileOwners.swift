@@ -39,7 +39,7 @@ package struct FileOwners: Sendable, Hashable {
 
   /// Whose folders contents may be put into that belong to a file with these attributes: of all who may have made them, and of
   /// root, who may do everything anyway. In another one's folder, contents are there as long as that one likes.
-  package static func ofKeepers(of attributes: FileAttributes?) -> FileOwners {
+  package static func trusted(with attributes: FileAttributes?) -> FileOwners {
     let writers = ofWriters(of: attributes)
     guard let numbers = writers.numbers else { return .anybody }
     return FileOwners(numbers.union([0]), group: writers.group)
