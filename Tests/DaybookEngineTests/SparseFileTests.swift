@@ -346,7 +346,7 @@ struct SparseFileTests {
       frame.set(uint64: XXH3.hash(frame.view.prefix(88), seed: 7), at: 88)
       return FrameHeader(frame.view, salt: 7, offset: 4096)
     }
-    let limit: UInt64 = kind.carriesTruth ? 1 << 31 : 1 << 20
+    let limit: UInt64 = kind.carriesData ? 1 << 31 : 1 << 20
     #expect(header(limit - 1) != nil)
     #expect(header(limit) == nil)
   }

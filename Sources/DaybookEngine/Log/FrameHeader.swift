@@ -43,10 +43,10 @@ package struct FrameHeader: Sendable, Equatable {
       }
     }
     /// Whether losing the frame loses data.
-    var carriesTruth: Bool { self == .commit || self == .part }
+    var carriesData: Bool { self == .commit || self == .part }
     /// No honest payload is as long: what a part is made of, with the longest operation behind it; or 62 pages. A header that
     /// claims more would have holes read, or copied into memory.
-    var payloadLimit: UInt64 { carriesTruth ? 1 << 31 : 1 << 20 }
+    var payloadLimit: UInt64 { carriesData ? 1 << 31 : 1 << 20 }
   }
 
   package var kind: Kind

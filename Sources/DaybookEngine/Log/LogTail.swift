@@ -13,9 +13,9 @@ struct LogTail {
   /// Checkpoints of other processes are never named, because this open has not verified them.
   private(set) var newestCheckpoint: UInt64
   private(set) var olderCheckpoint: UInt64
-  /// The `durableThrough` of the last frame, and the number of the last frame that carries truth.
+  /// The `durableThrough` of the last frame, and the number of the last frame that carries data.
   private(set) var provenThrough: UInt64
-  private(set) var lastTruthNumber: UInt64
+  private(set) var lastDataNumber: UInt64
   /// The last checkpoint that this open has appended.
   private(set) var lastCheckpointNumber: UInt64 = 0
 
@@ -25,7 +25,7 @@ struct LogTail {
     newestCheckpoint = plan.newestCheckpoint
     olderCheckpoint = plan.olderCheckpoint
     provenThrough = plan.provenThrough
-    lastTruthNumber = plan.hasUnprovenTruth ? plan.repairedThrough : plan.provenThrough
+    lastDataNumber = plan.hasUnprovenData ? plan.repairedThrough : plan.provenThrough
   }
 
   var offset: UInt64 { position.offset }
@@ -37,13 +37,13 @@ struct LogTail {
   mutating func move(to place: LogPosition, provenThrough: UInt64) {
     position = place
     self.provenThrough = provenThrough
-    lastTruthNumber = provenThrough
+    lastDataNumber = provenThrough
   }
 
   mutating func move(over header: FrameHeader) {
     position.move(over: header)
     provenThrough = header.durableThrough
-    if header.kind.carriesTruth { lastTruthNumber = header.number }
+    if header.kind.carriesData { lastDataNumber = header.number }
     if header.kind == .checkpoint { lastCheckpointNumber = header.number }
   }
 

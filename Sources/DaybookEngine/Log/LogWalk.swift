@@ -54,7 +54,7 @@ struct LogWalk {
           continue
         }
         if header.kind != .commit, header.end <= log.end {
-          // A damaged part is judged with its commit; other kinds carry no truth. The length can be trusted.
+          // A damaged part is judged with its commit; other kinds carry no data. The length can be trusted.
           stepOver(to: header.next, number: header.number + 1, previous: header.checksum)
           continue
         }
@@ -83,7 +83,7 @@ struct LogWalk {
     passProven()
     let rest = unproven[firstUnprovenIndex...]
     plan.firstUnproven = rest.first?.place.lastFrameOffset
-    plan.hasUnprovenTruth = rest.contains { $0.kind.carriesTruth || $0.kind == .checkpoint }
+    plan.hasUnprovenData = rest.contains { $0.kind.carriesData || $0.kind == .checkpoint }
   }
 
   /// The header at the present offset, if it continues this log.

@@ -2,7 +2,7 @@
 /// whether an invalid part is *torn* (an unacknowledged write that a crash cut off) or *corrupt* (acknowledged data that was
 /// damaged later).
 ///
-/// The rule: behind the accepted checkpoint, a damaged frame that carries no truth is skipped if the commit sequences on both
+/// The rule: behind the accepted checkpoint, a damaged frame that carries no data is skipped if the commit sequences on both
 /// sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose `durableThrough` covers it proves
 /// that it was acknowledged: the log is corrupt. Without such a frame it is torn. A log that ends before a length that the
 /// first page names was cut (`Store/Store+Length.swift`).
@@ -30,7 +30,7 @@ struct RecoveryPlan {
   var ending: Ending = .clean
   /// Where replay starts.
   var start = LogPosition.start
-  /// Damaged stretches without truth: each from its offset to the next valid frame.
+  /// Damaged stretches without data: each from its offset to the next valid frame.
   var skips: [UInt64: UInt64] = [:]
   /// The end of the last frame that counts.
   var end = LogPosition.start
@@ -44,11 +44,11 @@ struct RecoveryPlan {
   /// none. As the walk found them: beside a live writer, they may have changed since.
   var provenEnd = LogPosition.start
   var provenCommitEnd = LogPosition.start
-  /// The first frame, of any kind, that no other frame proves durable. Losing a frame without truth loses no data. But if it
+  /// The first frame, of any kind, that no other frame proves durable. Losing a frame without data loses no data. But if it
   /// were counted as durable and then lost, a later frame would claim that what was torn in its place had been acknowledged.
   var firstUnproven: UInt64?
   /// Whether commits or checkpoints are among the frames that are not proven.
-  var hasUnprovenTruth = false
+  var hasUnprovenData = false
   /// The header checksum of the first later frame that declares the corrupt part durable.
   var corruptionProof: UInt64?
   /// Whether there are whole frames in the torn part.

@@ -166,10 +166,10 @@ final class LogWriter: @unchecked Sendable {
     return header
   }
 
-  /// Appends a note, if the frames up to `number` (by default the last that carries truth) are durable and the last frame does
+  /// Appends a note, if the frames up to `number` (by default the last that carries data) are durable and the last frame does
   /// not cover them.
   func appendNote(covering number: UInt64? = nil, _ hold: borrowing Turn.Hold) throws(StoreError) {
-    let number = number ?? tail.lastTruthNumber
+    let number = number ?? tail.lastDataNumber
     guard number > tail.provenThrough, isDurable(number) else { return }
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)

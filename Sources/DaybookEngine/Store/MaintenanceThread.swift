@@ -183,7 +183,7 @@ extension Store {
 
   private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
 
-  /// Appends a frame without truth whose `durableThrough` covers everything durable. For the maintenance thread; other threads
+  /// Appends a frame without data whose `durableThrough` covers everything durable. For the maintenance thread; other threads
   /// access the maintenance thread only with the turn.
   package func appendNote() {
     if tryNote() { maintenance?.ask(.note) }
@@ -196,7 +196,7 @@ extension Store {
     return turn.holding(hold) { hold in
       guard isUsable, fileLock.isHeld else { return false }
       // Nobody syncs the parts of a transaction that was rolled back; the commits before them are acknowledged.
-      let last = isDurable(log.tail.lastTruthNumber) ? log.tail.lastTruthNumber : head.frameNumber
+      let last = isDurable(log.tail.lastDataNumber) ? log.tail.lastDataNumber : head.frameNumber
       // At `.relaxed` the sync comes later and requests the note then.
       if !isDurable(last) { return options.durability != .relaxed }
       // A note is optional: if there is no room for it, the next frame says the same.

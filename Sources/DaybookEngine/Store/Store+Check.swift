@@ -51,7 +51,7 @@ extension Store {
       if log.hasContent(in: min(header.end, log.end)..<min(header.next, log.end)) {
         result.remarks.append(.init(offset: header.end, message: "the gap behind a frame is not zero"))
       }
-      if header.kind.carriesTruth { try checkOperations(header, log, into: &result) }
+      if header.kind.carriesData { try checkOperations(header, log, into: &result) }
       do { try log.checkRead() } catch { throw .disk(error) }
       offset = header.next
       if let progress, !progress(offset, pin.end) { throw .refused(reason: "the check was cancelled") }

@@ -34,7 +34,7 @@ extension Store {
         try tellOfDamagedPage()
         lateLength = try writeClosed(writesLength: lastly == nil)
       } catch { failure = error }
-    } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastTruthNumber) {
+    } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastDataNumber) {
       // At other levels, each commit that waited was told. Here none waited: this is the last chance to report that commits
       // which returned may be lost.
       do { try checkAlive() } catch { failure = error }

@@ -57,7 +57,7 @@ extension Store {
 
     /// Calls `body` with the kind of each operation and the first bytes of its payload, up to the first invalid one.
     package func forEach(limit: Int = 512, _ body: (UInt8, ByteView) -> Void) throws(StoreError) {
-      guard header.kind.carriesTruth else { return }
+      guard header.kind.carriesData else { return }
       do throws(LogFault) {
         try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
           let head = Place(

@@ -78,7 +78,7 @@ extension RecoveryPlan {
     discardsFrames = false
     // The length proves them durable.
     firstUnproven = nil
-    hasUnprovenTruth = false
+    hasUnprovenData = false
   }
 
   /// Throws if the file must not be written.

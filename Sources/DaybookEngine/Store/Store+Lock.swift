@@ -46,7 +46,7 @@ extension Store {
   /// If this process has held the lock for long and another waits for it, lets that one go first.
   func letOthersHaveTheFileLock(_ hold: borrowing Turn.Hold) throws(StoreError) {
     guard fileLock.isDue(hold), !fileLock.isRetained else { return }
-    try syncThrough(max(head.frameNumber, log.tail.lastTruthNumber))
+    try syncThrough(max(head.frameNumber, log.tail.lastDataNumber))
     guard releaseFileLock(hold) else { return }
     fileLock.letOthersGoFirst(hold)
     try acquireFileLock(hold)
@@ -90,12 +90,12 @@ extension Store {
       // A thread that waits for a commit syncs it and will come here again. Nobody waits for parts of a transaction that was
       // rolled back.
       if !log.isDurable(head.frameNumber) { return false }
-      if !log.isDurable(log.tail.lastTruthNumber) { try? syncThrough(log.tail.lastTruthNumber) }
+      if !log.isDurable(log.tail.lastDataNumber) { try? syncThrough(log.tail.lastDataNumber) }
     }
     if log.isAlive {
       // The sync of a checkpoint acknowledges nothing, and the next writer rewrites a frame that nothing proves. That also
       // happens if there is no room for the note.
-      let last = max(log.tail.lastTruthNumber, log.tail.lastCheckpointNumber)
+      let last = max(log.tail.lastDataNumber, log.tail.lastCheckpointNumber)
       if !log.isDurable(last) { try? syncThrough(last) }
       if !isMutant("hand-over-without-note") { try? log.appendNote(covering: last, hold) }
     }

@@ -123,7 +123,7 @@ extension Store {
       let written = plan.lastSequence
       if isAlone {
         // What nothing proves durable may still be lost: first make it durable, then show it.
-        if plan.hasUnprovenTruth, !isMutant("show-unproven-frames") {
+        if plan.hasUnprovenData, !isMutant("show-unproven-frames") {
           try onDisk { () throws(DiskFailure) in try makeDurable(plan, log: log, of: file, at: path, disk: disk) }
         }
       } else if !isMutant("read-beyond-proof") {
@@ -238,7 +238,7 @@ extension Store {
     withTurnForBackground { hold in publishFirst(hold) }
     startMaintenance()
     // Readers in other processes see what a frame proves durable, and recovery has proven more.
-    if plan.hasUnprovenTruth { maintenance?.ask(.note) }
+    if plan.hasUnprovenData { maintenance?.ask(.note) }
   }
 
   /// Everything up to a frame is known to be durable, and everything up to the tail is written: an open has repaired the log,

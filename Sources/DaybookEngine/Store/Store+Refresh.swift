@@ -94,7 +94,7 @@ extension Store {
     let reader = try readerOfFile()
     let plan = try planOfOthers(in: reader, hold)
     guard plan.lastSequence > log.tail.sequence else { return false }
-    if plan.hasUnprovenTruth { throw .moved(.notHandedOver) }
+    if plan.hasUnprovenData { throw .moved(.notHandedOver) }
     // What was found does not change, so writers need not wait for a long replay.
     if !isMutant("replay-under-lock") {
       file.unlock(.writer)

@@ -97,7 +97,7 @@ struct TailJudge {
   }
 
   /// Whether some commit or part at or before a sequence is damaged, wherever replay starts.
-  func hasDamagedTruth(through sequence: UInt64) -> Bool {
+  func hasDamagedData(through sequence: UInt64) -> Bool {
     frames.indices.contains { frames[$0].kind <= 2 && !isWhole[$0] && frames[$0].sequence <= sequence }
   }
 

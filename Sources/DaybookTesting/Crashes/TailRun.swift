@@ -282,7 +282,7 @@ import DaybookEngine
         }
       } catch {
         // Damage in a body or page that the open did not need to read: no wrong data, and the check reports it.
-        guard judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages else {
+        guard judge.hasDamagedData(through: sequence) || judge.hasDamagedPages else {
           return fail("reading throws \(error)", choice, corruption)
         }
         counts.unnoticed += 1
@@ -327,7 +327,7 @@ import DaybookEngine
           return fail("a reader is shown something else than commit \(lost.lowerBound - 1)", choice, corruption)
         }
       } catch {
-        let isExplained = judge.hasDamagedTruth(through: lost.lowerBound - 1) || judge.hasDamagedPages
+        let isExplained = judge.hasDamagedData(through: lost.lowerBound - 1) || judge.hasDamagedPages
         if !isExplained { return fail("a reader is told \(error)", choice, corruption) }
       }
     } catch { fail("a reader cannot open it: \(error)", choice, corruption) }
@@ -353,7 +353,7 @@ import DaybookEngine
           return fail("a reader of a cut file is shown something else than commit \(sequence)", choice, corruption)
         }
       } catch {
-        let isExplained = judge.hasDamagedTruth(through: sequence) || judge.hasDamagedPages
+        let isExplained = judge.hasDamagedData(through: sequence) || judge.hasDamagedPages
         if !isExplained { return fail("a reader of a cut file is told \(error)", choice, corruption) }
       }
     } catch { fail("a reader cannot open a cut file: \(error)", choice, corruption) }
@@ -418,9 +418,9 @@ import DaybookEngine
       return ["cut at \(end)"]
     }
     for _ in 0..<(Int.random(in: 0..<5, using: &generator) == 0 ? 2 : 1) {
-      let truth = frames.filter { $0.kind <= 2 }
+      let data = frames.filter { $0.kind <= 2 }
       let isAny = Int.random(in: 0..<3, using: &generator) == 0
-      guard let frame = (isAny ? frames : truth).randomElement(using: &generator) else { continue }
+      guard let frame = (isAny ? frames : data).randomElement(using: &generator) else { continue }
       let isHeader = Int.random(in: 0..<3, using: &generator) == 0
       let start = Int.random(in: frame.offset..<(isHeader ? frame.offset + 96 : frame.end), using: &generator)
       guard start < bytes.count else { continue }

@@ -29,7 +29,7 @@ struct LogWalkTests {
     // All but the last, which no other has proven yet.
     #expect(walk.plan.provenCommitEnd.sequence == 2999)
     #expect(walk.plan.firstUnproven == walk.plan.last?.offset)
-    #expect(walk.plan.hasUnprovenTruth)
+    #expect(walk.plan.hasUnprovenData)
     try store.close()
   }
 

@@ -308,7 +308,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("damaged frames that carry no truth are stepped over", arguments: [30, 97])
+  @Test("damaged frames that carry no data are stepped over", arguments: [30, 97])
   func steppedOver(at place: Int) throws {
     var specimen = Specimen(.withoutCheckpoints())
     for generation in 0..<3 {
@@ -320,7 +320,7 @@ struct RecoveryTests {
       }
     }
     var kinds: Set<String> = []
-    for frame in try specimen.frames.dropLast() where !frame.kind.carriesTruth && Int(frame.end - frame.offset) > place {
+    for frame in try specimen.frames.dropLast() where !frame.kind.carriesData && Int(frame.end - frame.offset) > place {
       var bytes = specimen.bytes
       bytes[Int(frame.offset) + place] ^= 1
       let store = try specimen.open(specimen.disk(bytes))

@@ -264,7 +264,7 @@ struct CrashTests {
 
   @Test("a note, a page or a closing mark that only the cache had when the process died makes no torn commit corrupt")
   func cachedFrameIsNoProof() throws {
-    // Seed 3466 of the record swarm. Recovery took all frames of the file for durable, those without truth too, and did
+    // Seed 3466 of the record swarm. Recovery took all frames of the file for durable, those without data too, and did
     // not write them again. Then the power took such a frame and the commit behind it, and left the next commit, which
     // said that the lost frame had been durable.
     var options = StoreOptions.withoutCheckpoints()

@@ -127,7 +127,7 @@ struct CutFileTests {
       var offset = UInt64(FileHeader.byteCount)
       while let header = log.header(at: offset), Int(header.payloadOffset) <= length {
         offset = header.next
-        guard header.kind.carriesTruth else { continue }
+        guard header.kind.carriesData else { continue }
         try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
           guard Int(place.offset) + Int(place.byteCount) <= length else { return false }
           let payload = Operation.payload(try log.operation(at: place))
