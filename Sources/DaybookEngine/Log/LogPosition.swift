@@ -62,7 +62,7 @@ struct LogPosition: Equatable, Sendable {
   var commitOffset: UInt64 { offset &- pageByteCount }
 
   /// Whether the previous frame is still there, in a log that other processes may have changed.
-  func holds(in log: LogReader) throws(DiskFailure) -> Bool {
+  func isValid(in log: LogReader) throws(DiskFailure) -> Bool {
     guard let lastFrameOffset else { return true }
     let found = log.header(at: lastFrameOffset)
     try log.checkRead()

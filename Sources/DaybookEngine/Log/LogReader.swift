@@ -90,7 +90,7 @@
     return view(start..<start + min(limit, Int(header.payloadByteCount)))
   }
 
-  func payloadHolds(_ header: FrameHeader) -> Bool {
+  func isPayloadValid(_ header: FrameHeader) -> Bool {
     guard header.payloadByteCount <= end, header.end <= end else { return false }
     if isMutant("accept-payload-checksum") { return true }
     let salt = isMutant("ignore-salt") ? view(Int(header.offset)..<Int(header.offset) + 16)?.uint64(at: 8) ?? salt : salt

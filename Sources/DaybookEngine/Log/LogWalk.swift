@@ -40,7 +40,7 @@ struct LogWalk {
   /// Walks up to and including a checkpoint; false if any frame on the way does not hold.
   mutating func advance(through checkpoint: FrameHeader) -> Bool {
     while offset <= checkpoint.offset {
-      guard let header = expectedHeader(), holds(header) else { return false }
+      guard let header = expectedHeader(), isValid(header) else { return false }
       accept(header)
     }
     return plan.last?.offset == checkpoint.offset
@@ -49,7 +49,7 @@ struct LogWalk {
   mutating func advanceToEnd() {
     while true {
       if let header = expectedHeader() {
-        if holds(header) {
+        if isValid(header) {
           accept(header)
           continue
         }
@@ -95,14 +95,14 @@ struct LogWalk {
   }
 
   /// Whether a frame counts: payload, sequence, and for a commit all of its parts.
-  private func holds(_ header: FrameHeader) -> Bool {
+  private func isValid(_ header: FrameHeader) -> Bool {
     switch header.kind {
     case .pages:
       return header.sequence == sequence && header.end <= log.end
     case .part, .checkpoint, .closed, .note, .superseded:
-      return header.sequence == sequence && log.payloadHolds(header)
+      return header.sequence == sequence && log.isPayloadValid(header)
     case .commit:
-      guard follows(header), log.payloadHolds(header) else { return false }
+      guard follows(header), log.isPayloadValid(header) else { return false }
       return !header.hasParts || partsHold(of: header)
     }
   }

@@ -17,13 +17,13 @@ extension Page {
     unsafe base.storeBytes(of: sum, toByteOffset: 0, as: UInt64.self)
   }
 
-  func holdsChecksum(salt: UInt64, offset: UInt64) -> Bool {
+  func hasValidChecksum(salt: UInt64, offset: UInt64) -> Bool {
     unsafe base.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == checksum(salt: salt, offset: offset)
   }
 
   /// Checks a page that came from disk: checksum, layout, order, children. About half a microsecond.
   func verify(salt: UInt64, offset: UInt64) -> PageFault.Reason? {
-    if !holdsChecksum(salt: salt, offset: offset), !isMutant("accept-page-checksum") { return .checksum }
+    if !hasValidChecksum(salt: salt, offset: offset), !isMutant("accept-page-checksum") { return .checksum }
     if let reason = verifyStructure(isInFile: true) { return reason }
     if isBranch {
       for index in -1..<cellCount where !Page.lies(child(index), before: offset) { return .child }

@@ -23,7 +23,7 @@ extension SalvageReader {
   /// The parts of a commit that says that it has some, but not which any more: a transaction's parts follow each other, and
   /// its first has no flag. Nil where one may be missing.
   func partsWithoutList(of commit: FrameHeader, _ walk: Walk) -> [FrameHeader]? {
-    guard commit.hasParts, !commit.isImage, !walk.missesParts, !log.payloadHolds(commit),
+    guard commit.hasParts, !commit.isImage, !walk.missesParts, !log.isPayloadValid(commit),
       let first = walk.parts.lastIndex(where: { !$0.hasParts })
     else { return nil }
     return Array(walk.parts[first...])

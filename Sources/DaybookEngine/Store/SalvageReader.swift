@@ -133,7 +133,7 @@
       else { continue }
       let log = LogReader(window, salt: found.salt)
       guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(behind: header) else { continue }
-      if log.payloadHolds(header) { return found }
+      if log.isPayloadValid(header) { return found }
     }
     return nil
   }
@@ -172,7 +172,7 @@
         walk.parts.append(header)
         walk.imagePieces.append(pieces(of: header))
       case .commit:
-        if holds(header, walk.parts) {
+        if isValid(header, walk.parts) {
           if !header.isImage { noteLost(through: header.sequence - 1, &walk) }
           try visitWhole(header, walk.parts, visit)
         } else if header.number > provenThrough, header.offset >= leastEnd {
@@ -232,7 +232,7 @@
   /// names. Where its list of parts is gone and one of them may be, too, others may be those of a transaction that never ended.
   private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
     if commit.isImage { return walk.imagePieces }
-    guard commit.hasParts, log.payloadHolds(commit),
+    guard commit.hasParts, log.isPayloadValid(commit),
       let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload)
     else { return [] }
     return walk.parts.filter { $0.number >= list.firstNumber }.map { pieces(of: $0) }
@@ -269,8 +269,8 @@
     }
   }
 
-  private func holds(_ commit: FrameHeader, _ parts: [FrameHeader]) -> Bool {
-    guard log.payloadHolds(commit) else { return false }
+  private func isValid(_ commit: FrameHeader, _ parts: [FrameHeader]) -> Bool {
+    guard log.isPayloadValid(commit) else { return false }
     if !commit.hasParts { return true }
     return named(by: commit, parts) != nil
   }
@@ -279,7 +279,7 @@
   private func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
     guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
-      parts.count - first == Int(clamping: list.count), parts[first...].allSatisfy({ log.payloadHolds($0) }),
+      parts.count - first == Int(clamping: list.count), parts[first...].allSatisfy({ log.isPayloadValid($0) }),
       PartList.checksum(parts[first...].map(\.payloadChecksum)) == list.checksum
     else { return nil }
     return parts[first...]

@@ -44,7 +44,7 @@ extension Store {
       guard let header = log.header(at: offset) else { break }
       result.frameCount += 1
       if header.kind == .commit { result.commitCount += 1 }
-      if header.kind == .pages, !log.payloadHolds(header) {
+      if header.kind == .pages, !log.isPayloadValid(header) {
         // Pages in use are checked one by one.
         result.remarks.append(.init(offset: offset, message: "the payload of a pages frame does not match its checksum"))
       }

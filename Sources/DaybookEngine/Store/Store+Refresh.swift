@@ -122,7 +122,7 @@ extension Store {
     let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
     let plan: RecoveryPlan
     do {
-      guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
+      guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }
       plan = try reader.plan(continuing: place, provenThrough: proven)
     } catch { throw StoreError(diskOrStore: error) }
     if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
@@ -136,7 +136,7 @@ extension Store {
     let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
     let reader = try readerOfFile()
     do {
-      guard try place.holds(in: reader) else { throw StoreError.moved(.otherLog) }
+      guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }
       var plan = try RecoveryPlan.besideWriter { () throws(DiskFailure) in
         try reader.plan(continuing: place, provenThrough: proven)
       }

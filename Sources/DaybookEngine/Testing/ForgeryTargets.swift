@@ -25,7 +25,7 @@ extension Forgery {
     while let header = log.nextHeader(from: offset) {
       guard header.offset >= offset, header.next > header.offset else { throw Finding("frames do not go forward") }
       offset = header.offset + 8
-      if log.payloadHolds(header), let payload = log.payload(of: header) {
+      if log.isPayloadValid(header), let payload = log.payload(of: header) {
         try examineRoundTrip(header, payload, log)
         if header.kind == .checkpoint, let contents = CheckpointContents(payload, at: header.offset) {
           for root in contents.roots where root.reference >= header.offset { throw Finding("a root behind its checkpoint") }

@@ -138,7 +138,7 @@ import Synchronization
   func copyPage(_ page: Page, _ reference: UInt64, to target: Page) throws(PageFault) {
     // Safe: both are whole pages.
     unsafe target.base.copyMemory(from: page.base, byteCount: Page.byteCount)
-    if isBuffered || target.holdsChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") { return }
+    if isBuffered || target.hasValidChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") { return }
     throw remembered(PageFault(offset: reference, reason: .checksum))
   }
 

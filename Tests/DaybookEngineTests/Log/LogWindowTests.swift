@@ -26,7 +26,7 @@ struct LogWindowTests {
       let other = window.nextHeader(from: offset)
       #expect(header == other, "\(what)")
       guard header == other else { return }
-      #expect(whole.payloadHolds(header) == window.payloadHolds(header), "\(what)")
+      #expect(whole.isPayloadValid(header) == window.isPayloadValid(header), "\(what)")
       offset = header.offset + 8
     }
     #expect(window.nextHeader(from: offset) == nil, "\(what)")
