@@ -66,7 +66,7 @@ extension Store {
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
     log.zerosEnd.store(reader.end, ordering: .relaxed)
     guard plan.last != nil else { return }
-    if plan.lastSequence > log.tail.sequence { try show(plan, reader, hold) }
+    if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     setDurable(through: plan.provenThrough)
   }
@@ -199,7 +199,7 @@ extension StoreSwitch {
         replace(by: next)
         store.supersede(hold)
         // What a dead writer wrote but did not publish may be gone; if it is not, it counts as a commit of others.
-        let known = store.log.isAlive ? store.head.sequence : store.versions.shownSequence.load(ordering: .acquiring)
+        let known = store.log.isAlive ? store.head.sequence : store.versions.publishedSequence.load(ordering: .acquiring)
         store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true))
       }
       return true

@@ -32,7 +32,7 @@ extension Store {
   }
 
   /// The last commit that readers see.
-  package var lastSequence: UInt64 { versions.shownSequence.load(ordering: .acquiring) }
+  package var lastSequence: UInt64 { versions.publishedSequence.load(ordering: .acquiring) }
 
   /// Pins the newest version: about 6 ns.
   @inline(__always)

@@ -24,7 +24,7 @@ extension StoreSwitch {
   func refresh(_ store: Store) throws(StoreError) -> Bool {
     switch try store.refresh() {
     case .nothing: return false
-    case .shown: return true
+    case .published: return true
     case .moved(let cause):
       do { try reload(store, cause) } catch {
         // Another process has the lock by now: it repairs what the dead one left, and this store will see that later.
@@ -39,7 +39,7 @@ extension StoreSwitch {
 extension Store {
   enum Refreshed {
     /// The same as before, or more.
-    case nothing, shown
+    case nothing, published
     /// The file must be opened again.
     case moved(StoreError.Moved)
   }
@@ -72,13 +72,13 @@ extension Store {
       let (reader, plan, writtenSequence) = try planBesideWriter(hold)
       var found = Refreshed.nothing
       if plan.lastSequence > log.tail.sequence {
-        try show(plan, reader, hold)
+        try publish(plan, reader, hold)
         finishRecovery(behind: plan, hold)
-        found = .shown
+        found = .published
       }
       if hasOutgrown { return .moved(.outgrown) }
       if writtenSequence <= plan.lastSequence { return found }
-      return try showWhatNobodyProves(hold) ? .shown : found
+      return try showWhatNobodyProves(hold) ? .published : found
     } catch {
       guard case .moved(let cause) = error else { throw error }
       return .moved(cause)
@@ -100,7 +100,7 @@ extension Store {
       file.unlock(.writer)
       holdsWriterByte = false
     }
-    try show(plan, reader, hold)
+    try publish(plan, reader, hold)
     finishRecovery(behind: plan, hold)
     return true
   }
@@ -148,7 +148,7 @@ extension Store {
   }
 
   /// Applies the commits of a plan, all of them durable, publishes them and tells listeners.
-  func show(_ plan: RecoveryPlan, _ reader: LogReader, _ hold: borrowing Turn.Hold) throws(StoreError) {
+  func publish(_ plan: RecoveryPlan, _ reader: LogReader, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let transaction = reusableTransaction
     transaction.begin(borrowing: hold)
     // Pages of the checkpoint that this open started from may lie behind the last proven commit.
@@ -171,9 +171,9 @@ extension Store {
         version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
         pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
-    let shown = versions.publish(regardless: true)
+    let published = versions.publish(regardless: true)
     versions.reclaim(hold)
-    if let shown { options.onOthers?(OthersCommits(known: known, last: shown, isReopened: false)) }
+    if let published { options.onOthers?(OthersCommits(known: known, last: published, isReopened: false)) }
   }
 
   /// Sets the position for the next look: behind the last commit of a plan whose commits, all durable, are published. So the

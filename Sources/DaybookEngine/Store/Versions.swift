@@ -19,7 +19,7 @@ final class Versions: @unchecked Sendable {
   @safe @exclusivity(unchecked) private(set) var live: [UInt: UInt64] = [:]
   /// The newest published state, and its sequence for readers that have not pinned it.
   let newestWord = Atomic<UInt>(0)
-  let shownSequence = Atomic<UInt64>(0)
+  let publishedSequence = Atomic<UInt64>(0)
   /// The entrance for readers, while the store of these versions is the current one.
   @safe @exclusivity(unchecked) private var entrance: Entrance?
   /// How much work visits versions without having pinned them.
@@ -48,7 +48,7 @@ final class Versions: @unchecked Sendable {
 
   deinit { for word in live.keys { StateReference(word: word).free() } }
 
-  // MARK: showing
+  // MARK: publishing
 
   /// Queues a state that readers will see later, in the order of calls.
   func enqueue(_ record: StateRecord, of store: Store, _: borrowing Turn.Hold) {
@@ -68,17 +68,17 @@ final class Versions: @unchecked Sendable {
   /// The same, called with `monitor` locked.
   func publishLocked(regardless: Bool) -> UInt64? {
     let durableNumber = log.durableThrough.load(ordering: .acquiring)
-    var shown = -1
+    var last = -1
     for (index, state) in pending.enumerated() {
       if !regardless && state.record.frameNumber > durableNumber { break }
-      shown = index
+      last = index
     }
-    guard shown >= 0 else { return nil }
-    let state = pending[shown]
+    guard last >= 0 else { return nil }
+    let state = pending[last]
     newestWord.store(state.word, ordering: .sequentiallyConsistent)
     entrance?.word.store(state.word, ordering: .sequentiallyConsistent)
-    shownSequence.store(state.record.sequence, ordering: .releasing)
-    pending.removeSubrange(0...shown)
+    publishedSequence.store(state.record.sequence, ordering: .releasing)
+    pending.removeSubrange(0...last)
     return state.record.sequence
   }
 
@@ -94,7 +94,7 @@ final class Versions: @unchecked Sendable {
     older?.monitor.unlock()
   }
 
-  /// The newest state, shown or not: what the next transaction begins on. Only another one of the same turn's holder could
+  /// The newest state, published or not: what the next transaction begins on. Only another one of the same turn's holder could
   /// take its place.
   func newest(_: borrowing Turn.Hold) -> StateReference {
     monitor.withLock { pending.last ?? StateReference(word: newestWord.load(ordering: .relaxed)) }

@@ -473,7 +473,7 @@ struct StoreOpeningTests {
 
 /// Whether a refresh finds more, without opening the file again.
 private func hasShown(_ store: Store) throws -> Bool {
-  if case .shown = try store.refresh() { return true }
+  if case .published = try store.refresh() { return true }
   return false
 }
 
