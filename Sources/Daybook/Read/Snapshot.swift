@@ -16,7 +16,7 @@ public struct Snapshot: ~Copyable, Sendable {
     do { (store, pin) = try database.stores.beginSnapshot() } catch { throw DatabaseError(error, path: database.path) }
   }
 
-  deinit { store.end(pin) }
+  deinit { store.endSnapshot(pin) }
 
   /// The last commit in the snapshot.
   public var sequence: UInt64 { pin.sequence }
@@ -33,7 +33,7 @@ extension Snapshot: RecordReader {
   @_spi(Daybook) @inline(__always)
   public func beginReading() throws(DatabaseError) -> ReadView {
     do throws(StoreError) {
-      return ReadView(database: database, store: store, source: .pin(try store.resume(pin)))
+      return ReadView(database: database, store: store, source: .pin(try store.beginRead(through: pin)))
     } catch { throw DatabaseError(error, path: database.path) }
   }
 

@@ -61,7 +61,7 @@ extension Store {
     if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
-  /// A snapshot of the newest version; `end` ends it.
+  /// A snapshot of the newest version; `endSnapshot` ends it.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
     guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
       throw .tooManySnapshots(limit: slots.snapshots.limit)
@@ -74,7 +74,7 @@ extension Store {
     // Safe: the place keeps the version, and nobody revokes it before the present read ends.
     let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
     if life.isClosed.load(ordering: .sequentiallyConsistent) {
-      end(pin)
+      endSnapshot(pin)
       throw closedError
     }
     slots.snapshots.endReading(index)
@@ -83,7 +83,7 @@ extension Store {
 
   /// Begins a read through a snapshot; any number may run at once. Throws when it was revoked. `endRead(through:)` ends the
   /// read, and the pin with it.
-  package func resume(_ snapshot: SnapshotPin) throws(StoreError) -> Pin {
+  package func beginRead(through snapshot: SnapshotPin) throws(StoreError) -> Pin {
     guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
     if life.isOverwritten.load(ordering: .acquiring) {
       endRead(through: snapshot)
@@ -100,10 +100,10 @@ extension Store {
   package func endRead(through snapshot: SnapshotPin) {
     slots.snapshots.endReading(snapshot.index)
     // A store that is ending its snapshots waits only for those being read.
-    if life.isFinished.load(ordering: .relaxed) { releaseIfUnused() }
+    if life.hasEndedSnapshots.load(ordering: .relaxed) { releaseIfUnused() }
   }
 
-  package func end(_ snapshot: SnapshotPin) {
+  package func endSnapshot(_ snapshot: SnapshotPin) {
     slots.snapshots.end(snapshot.index)
     if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
   }
@@ -111,7 +111,7 @@ extension Store {
   private var closesAsForked: StoreError { life.isForked.load(ordering: .acquiring) ? .forked : .closed }
 
   private var closesSnapshots: Bool {
-    !life.isSuperseded.load(ordering: .acquiring) || life.isFinished.load(ordering: .acquiring)
+    !life.isSuperseded.load(ordering: .acquiring) || life.hasEndedSnapshots.load(ordering: .acquiring)
       || life.isForked.load(ordering: .acquiring)
   }
 

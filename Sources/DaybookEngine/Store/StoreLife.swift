@@ -10,9 +10,9 @@ struct StoreLife: ~Copyable {
   let isClosed = Atomic<Bool>(false)
   /// This is a child's copy of its parent's store after `fork`: it is closed and dead, too.
   let isForked = Atomic<Bool>(false)
-  /// A compaction has replaced this file; its snapshots go on until `isFinished`.
+  /// A compaction has replaced this file; its snapshots go on until `hasEndedSnapshots`.
   let isSuperseded = Atomic<Bool>(false)
-  let isFinished = Atomic<Bool>(false)
+  let hasEndedSnapshots = Atomic<Bool>(false)
   /// Its background work has ended: the last reader may release the file.
   let isRetired = Atomic<Bool>(false)
   /// What snapshots show may have been overwritten.

@@ -196,7 +196,7 @@ import Synchronization
     replacing.lock()
     defer { replacing.unlock() }
     let all = storesInUse
-    for store in all.dropLast() { store.finish() }
+    for store in all.dropLast() { store.endSnapshots() }
     try all.last?.close(lastly: lastly)
   }
 }
@@ -229,8 +229,8 @@ extension Store {
   var isReleased: Bool { versions.wereReleased }
 
   /// Ends the snapshots of a store that was superseded.
-  func finish() {
-    life.isFinished.store(true, ordering: .sequentiallyConsistent)
+  func endSnapshots() {
+    life.hasEndedSnapshots.store(true, ordering: .sequentiallyConsistent)
     releaseIfUnused()
   }
 
@@ -249,7 +249,7 @@ extension Store {
   /// Whether nobody reads any version and nobody will; true once.
   private func mayRelease() -> Bool {
     // Test the flag first: a snapshot that is about to read counts its read and then tests the flag.
-    versions.mayRelease(endsSnapshots: life.isFinished.load(ordering: .sequentiallyConsistent))
+    versions.mayRelease(endsSnapshots: life.hasEndedSnapshots.load(ordering: .sequentiallyConsistent))
   }
 
   /// Ends a visit to versions that were not pinned.

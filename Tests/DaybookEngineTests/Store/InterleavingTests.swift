@@ -158,9 +158,9 @@ private final class Explorer: @unchecked Sendable {
       guard taken.sequence >= acknowledged else { throw Deviation("a snapshot misses an acknowledged commit") }
       return
     }
-    let isWhole = try store.contents(pinned.resume(pin), of: pinned) == states[pin.sequence]
+    let isWhole = try store.contents(pinned.beginRead(through: pin), of: pinned) == states[pin.sequence]
     pinned.endRead(through: pin)
-    pinned.end(pin)
+    pinned.endSnapshot(pin)
     guard isWhole else { throw Deviation("a snapshot changed") }
     self.pin = nil
   }

@@ -20,7 +20,7 @@ struct ReaderSlotTests {
     let (current, pin) = try store.stores.beginRead()
     #expect(pin.slot < 16)
     current.endRead(pin)
-    for snapshot in snapshots { store.store.end(snapshot) }
+    for snapshot in snapshots { store.store.endSnapshot(snapshot) }
     try store.close()
   }
 
@@ -36,17 +36,17 @@ struct ReaderSlotTests {
           held.append(try store.store.beginSnapshot())
         } else {
           let snapshot = held.remove(at: Int.random(in: 0..<held.count, using: &generator))
-          let pin = try store.store.resume(snapshot)
+          let pin = try store.store.beginRead(through: snapshot)
           guard pin.root(0).count == 1, snapshot.index < 200 else { throw Deviation("place \(snapshot.index)") }
           store.store.endRead(through: snapshot)
-          store.store.end(snapshot)
+          store.store.endSnapshot(snapshot)
         }
       }
-      for snapshot in held { store.store.end(snapshot) }
+      for snapshot in held { store.store.endSnapshot(snapshot) }
     }
     let all = try (0..<200).map { _ in try store.store.beginSnapshot() }
     #expect(Set(all.map(\.index)).count == 200)
-    for snapshot in all { store.store.end(snapshot) }
+    for snapshot in all { store.store.endSnapshot(snapshot) }
     #expect(!store.store.versions.haveReaders)
     try store.close()
   }
@@ -62,12 +62,12 @@ struct ReaderSlotTests {
           try store.put("key \(round % 50)", [9])
           continue
         }
-        let pin = try store.store.resume(snapshot)
+        let pin = try store.store.beginRead(through: snapshot)
         defer { store.store.endRead(through: snapshot) }
         guard try store.contents(pin)["key 7"] == [7] else { throw Deviation("the snapshot has changed") }
       }
     }
-    store.store.end(snapshot)
+    store.store.endSnapshot(snapshot)
     try store.close()
   }
 
@@ -76,8 +76,8 @@ struct ReaderSlotTests {
     let store = try newStore()
     try store.put("a", [1])
     let snapshot = try store.store.beginSnapshot()
-    _ = try store.store.resume(snapshot)
-    _ = try store.store.resume(snapshot)
+    _ = try store.store.beginRead(through: snapshot)
+    _ = try store.store.beginRead(through: snapshot)
     store.store.endRead(through: snapshot)
     try store.put("a", [2])
     func revoke() -> Bool {
@@ -87,15 +87,15 @@ struct ReaderSlotTests {
     #expect(!revoke())
     store.store.endRead(through: snapshot)
     #expect(revoke())
-    #expect(thrownCase { _ = try store.store.resume(snapshot) } == "snapshotTooOld")
+    #expect(thrownCase { _ = try store.store.beginRead(through: snapshot) } == "snapshotTooOld")
     #expect(snapshot.sequence == 1)
-    store.store.end(snapshot)
+    store.store.endSnapshot(snapshot)
     // The next one to have the place is not revoked.
     let next = try store.store.beginSnapshot()
     #expect(next.index == snapshot.index)
-    #expect(try store.contents(store.store.resume(next)) == ["a": [2]])
+    #expect(try store.contents(store.store.beginRead(through: next)) == ["a": [2]])
     store.store.endRead(through: next)
-    store.store.end(next)
+    store.store.endSnapshot(next)
     try store.close()
   }
 
@@ -142,9 +142,9 @@ struct ReaderSlotTests {
       #expect(try store.contents(pin, of: old) == ["a": [1]])
       old.endRead(pin)
       #expect(store.stores.storesInUse.count == 2)
-      #expect(try store.contents(old.resume(snapshot), of: old) == ["a": [1]])
+      #expect(try store.contents(old.beginRead(through: snapshot), of: old) == ["a": [1]])
       old.endRead(through: snapshot)
-      old.end(snapshot)
+      old.endSnapshot(snapshot)
     }
     try readBesideCompaction()
     #expect(read == nil)
@@ -171,8 +171,8 @@ struct ReaderSlotTests {
           guard try store.contents(pin, of: current) == contents else { throw Deviation("a read finds something else") }
         } else if thread == 2 {
           let (current, snapshot) = try store.stores.beginSnapshot()
-          defer { current.end(snapshot) }
-          let pin = try current.resume(snapshot)
+          defer { current.endSnapshot(snapshot) }
+          let pin = try current.beginRead(through: snapshot)
           defer { current.endRead(through: snapshot) }
           guard try store.contents(pin, of: current) == contents else { throw Deviation("a snapshot finds something else") }
         } else {

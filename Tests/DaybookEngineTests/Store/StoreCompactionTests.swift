@@ -363,12 +363,12 @@ struct StoreCompactionTests {
     let pin = try old.beginSnapshot()
     try store.compact()
     try store.put("key 0", [9])
-    #expect(try store.contents(old.resume(pin), of: old) == contents)
+    #expect(try store.contents(old.beginRead(through: pin), of: old) == contents)
     old.endRead(through: pin)
     #expect(!old.isReleased)
     #expect(throws: StoreError.self) { try old.beginRead() }
     #expect(throws: StoreError.self) { try old.beginSnapshot() }
-    old.end(pin)
+    old.endSnapshot(pin)
     #expect(old.isReleased)
     try store.close()
   }
@@ -381,9 +381,9 @@ struct StoreCompactionTests {
     let pin = try old.beginSnapshot()
     try store.compact()
     try store.close()
-    #expect(thrownCase { _ = try old.resume(pin) } == "closed")
+    #expect(thrownCase { _ = try old.beginRead(through: pin) } == "closed")
     #expect(old.isReleased)
-    old.end(pin)
+    old.endSnapshot(pin)
   }
 
   @Test("commits that come while the image is written are in the new file")

@@ -119,9 +119,9 @@ private struct Lockstep {
       isWhole = try store.contents(pin) == contents
       store.store.endRead(pin)
     case .snapshot(let snapshot):
-      isWhole = try store.contents(store.store.resume(snapshot)) == contents
+      isWhole = try store.contents(store.store.beginRead(through: snapshot)) == contents
       store.store.endRead(through: snapshot)
-      store.store.end(snapshot)
+      store.store.endSnapshot(snapshot)
     }
     guard isWhole else { throw Deviation("a snapshot has changed") }
   }

@@ -201,7 +201,7 @@ struct StoreThreadTests {
     var revokedCount = 0
     func countRevoked() -> Int {
       snapshots.count { snapshot in
-        (try? store.store.resume(snapshot)).map { _ in store.store.endRead(through: snapshot) } == nil
+        (try? store.store.beginRead(through: snapshot)).map { _ in store.store.endRead(through: snapshot) } == nil
       }
     }
     for number in 0..<count * 5 / 4 {
@@ -218,7 +218,7 @@ struct StoreThreadTests {
     #expect(revokedCount > count / 20 && mostRounds <= 2, "\(revokedCount) revoked, \(mostRounds) rounds")
     #expect(!heldByteCounts.isEmpty)
     #expect(heldByteCounts.allSatisfy { $0 > options.snapshotMemoryByteCount - 4 * 4160 }, "\(heldByteCounts)")
-    for snapshot in snapshots { store.store.end(snapshot) }
+    for snapshot in snapshots { store.store.endSnapshot(snapshot) }
     try store.checkThoroughly()
     try store.close()
   }
@@ -245,7 +245,7 @@ struct StoreThreadTests {
     for _ in 0..<30 { try churn() }
     let revoked = resting.map { pin in
       thrownCase {
-        _ = try store.store.resume(pin)
+        _ = try store.store.beginRead(through: pin)
         store.store.endRead(through: pin)
       }
     }
@@ -254,13 +254,13 @@ struct StoreThreadTests {
     // None is spared while a younger one is revoked.
     #expect(revoked.drop { $0 != nil }.allSatisfy { $0 == nil })
     #expect(try store.contents(active) == before)
-    for pin in resting { store.store.end(pin) }
+    for pin in resting { store.store.endSnapshot(pin) }
     store.store.endRead(active)
     let pin = try store.store.beginSnapshot()
     try store.put("one more", [1])
-    #expect(try store.contents(store.store.resume(pin))["one more"] == nil)
+    #expect(try store.contents(store.store.beginRead(through: pin))["one more"] == nil)
     store.store.endRead(through: pin)
-    store.store.end(pin)
+    store.store.endSnapshot(pin)
     try store.close()
   }
 
