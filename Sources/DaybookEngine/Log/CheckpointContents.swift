@@ -27,7 +27,7 @@ struct CheckpointContents: Equatable {
 
   /// Whether a frame may be a checkpoint, according to its header. Asked before the checksum of its payload is computed: a
   /// forged file may have many frames that claim to be as long as the file.
-  static func mayStand(behind header: FrameHeader) -> Bool {
+  static func mayStand(after header: FrameHeader) -> Bool {
     header.kind == .checkpoint && header.payloadByteCount < UInt64(maximumByteCount)
   }
 

@@ -112,7 +112,7 @@ extension LogReader {
   /// The plan that uses the first valid one of some checkpoints; the log alone when none is valid.
   func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) throws(DiskFailure) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {
-      guard let header = header(at: offset), CheckpointContents.mayStand(behind: header), isPayloadValid(header),
+      guard let header = header(at: offset), CheckpointContents.mayStand(after: header), isPayloadValid(header),
         let payload = payload(of: header, limit: CheckpointContents.maximumByteCount),
         let contents = CheckpointContents(payload, at: offset)
       else {

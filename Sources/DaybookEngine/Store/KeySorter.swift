@@ -37,7 +37,7 @@
         unsafe counts.withUnsafeMutableBufferPointer { counts in
           unsafe gathered.withUnsafeBufferPointer { gathered in
             unsafe KeySorter(order: order, spare: spare, counts: counts, gathered: gathered, keys: keys)
-              .sort(range, behind: 0)
+              .sort(range, after: 0)
           }
         }
       }
@@ -58,8 +58,8 @@
   }
 
   /// Sorts ranks whose keys share their first `shared` bytes.
-  private func sort(_ range: Range<Int>, behind shared: Int) {
-    if range.count <= KeySorter.mostInserted { return insert(range, behind: shared) }
+  private func sort(_ range: Range<Int>, after shared: Int) {
+    if range.count <= KeySorter.mostInserted { return insert(range, after: shared) }
     guard let shared = sharedByteCount(range, atLeast: shared) else { return }
     for rank in range {
       // Safe: a rank of the range.
@@ -79,7 +79,7 @@
       var end = start + 1
       while end < range.upperBound, unsafe order[end] >> 32 == head { end += 1 }
       // Keys that end within the three bytes are equal.
-      if end - start > 1, head & 0xFF == 3 { sort(start..<end, behind: shared + 3) }
+      if end - start > 1, head & 0xFF == 3 { sort(start..<end, after: shared + 3) }
       start = end
     }
   }
@@ -144,7 +144,7 @@
   }
 
   /// Sorts a few keys by comparing them whole.
-  private func insert(_ range: Range<Int>, behind shared: Int) {
+  private func insert(_ range: Range<Int>, after shared: Int) {
     for rank in range.dropFirst() {
       // Safe: ranks of the range.
       let number = unsafe order[rank]

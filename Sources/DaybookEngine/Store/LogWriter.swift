@@ -143,7 +143,7 @@ final class LogWriter: @unchecked Sendable {
     let byteCount = frame.count
     frame.append(zeros: Int(header.next - header.end))
     waitForZeros(through: header.next, hold)
-    let reserve = keepsReserve ? reserveToWrite(behind: header.next) : 0
+    let reserve = keepsReserve ? reserveToWrite(after: header.next) : 0
     frame.append(zeros: reserve)
     let writtenEnd = header.next + UInt64(reserve)
     defer { frame.truncate(to: byteCount) }
@@ -193,7 +193,7 @@ final class LogWriter: @unchecked Sendable {
 
   /// Writes zeros over everything behind a place and makes them durable, so that a crash brings nothing of it back.
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
-  func erase(behind place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+  func erase(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
     do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch {
@@ -218,7 +218,7 @@ final class LogWriter: @unchecked Sendable {
 
   /// Cuts off zeros behind a place, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
   /// for commits.
-  func cutZeros(behind place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
+  func cutZeros(after place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
     waitForZeros(through: .max, hold)
     let target = max(place, tail.offset + UInt64(2 * reserveByteCount))
     guard try file.byteCount() > Int(target), try file.tryLock(.readers, .exclusive) else { return }
@@ -231,7 +231,7 @@ final class LogWriter: @unchecked Sendable {
 
   /// How many zeros to write with a frame, so that the reserve follows it. None if zeros are prepared already, or being written
   /// right now. Otherwise twice the reserve, so that the next small commits need none.
-  private func reserveToWrite(behind next: UInt64) -> Int {
+  private func reserveToWrite(after next: UInt64) -> Int {
     let reserve = UInt64(reserveByteCount)
     if zerosEnd.load(ordering: .relaxed) >= next + reserve { return 0 }
     return turn.monitor.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }

@@ -132,7 +132,7 @@
         let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
       else { continue }
       let log = LogReader(window, salt: found.salt)
-      guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(behind: header) else { continue }
+      guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(after: header) else { continue }
       if log.isPayloadValid(header) { return found }
     }
     return nil

@@ -142,7 +142,7 @@ extension Store {
       store.recovery.isBesideWriter = !isAlone
       if written > used.lastSequence, store.lost == nil { store.recovery.unprovenSequence = written }
       store.withTurnForBackground { hold in
-        store.finishRecovery(behind: used, hold)
+        store.finishRecovery(after: used, hold)
         store.publishFirst(hold)
       }
       return store

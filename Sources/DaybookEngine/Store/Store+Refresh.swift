@@ -73,7 +73,7 @@ extension Store {
       var found = Refreshed.nothing
       if plan.lastSequence > log.tail.sequence {
         try publish(plan, reader, hold)
-        finishRecovery(behind: plan, hold)
+        finishRecovery(after: plan, hold)
         found = .published
       }
       if hasOutgrown { return .moved(.outgrown) }
@@ -101,7 +101,7 @@ extension Store {
       holdsWriterByte = false
     }
     try publish(plan, reader, hold)
-    finishRecovery(behind: plan, hold)
+    finishRecovery(after: plan, hold)
     return true
   }
 
@@ -178,7 +178,7 @@ extension Store {
 
   /// Sets the position for the next look: behind the last commit of a plan whose commits, all durable, are published. So the
   /// parts of a large transaction are never separated from the commit that names them.
-  func finishRecovery(behind plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
+  func finishRecovery(after plan: RecoveryPlan, _ hold: borrowing Turn.Hold) {
     let place = plan.lastCommitEnd
     log.move(to: place, provenThrough: place.number - 1, hold)
     head.position = place

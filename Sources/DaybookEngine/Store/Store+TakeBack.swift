@@ -12,7 +12,7 @@ extension Store {
   /// fails, the parts stay, like those of any transaction that was rolled back.
   func takeBack(to place: LogTail, zerosEnd: UInt64, _ hold: borrowing Turn.Hold) {
     if log.tail.offset > place.offset {
-      guard (try? log.erase(behind: place, hold)) == true else { return }
+      guard (try? log.erase(after: place, hold)) == true else { return }
       syncMonitor.withLock {
         // The turn is held, so nothing more is written and this loop ends.
         while groupCommit.isSyncing { syncMonitor.wait(at: groupCommit.covered) }
@@ -21,6 +21,6 @@ extension Store {
       // The transaction may have read what it wrote, so the cache may hold it.
       source.buffered?.evict()
     }
-    try? log.cutZeros(behind: zerosEnd, hold)
+    try? log.cutZeros(after: zerosEnd, hold)
   }
 }

@@ -125,12 +125,12 @@ struct TailJudge {
         sequence = commit.sequence
         continue
       }
-      if covers(commit.number, behind: index) { return [.corrupt(commit.sequence)] }
+      if covers(commit.number, after: index) { return [.corrupt(commit.sequence)] }
       // Frames without headers cannot be told apart: if one of those just before it was acknowledged, this one may have been,
       // too.
       var first = index
       while first > start, !hasHeader[first - 1] { first -= 1 }
-      let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, behind: index)
+      let isDoubtful = !hasHeader[index] && first < index && covers(frames[first].number, after: index)
       let end = end(sequence, from: start, before: index)
       return isDoubtful ? [.corrupt(commit.sequence), end] : [end]
     }
@@ -167,7 +167,7 @@ struct TailJudge {
       }
   }
 
-  private func covers(_ number: UInt64, behind index: Int) -> Bool {
+  private func covers(_ number: UInt64, after index: Int) -> Bool {
     frames.indices[(index + 1)...].contains { hasHeader[$0] && frames[$0].durableThrough >= number }
   }
 
