@@ -129,7 +129,7 @@ public final class Database: Sendable {
     mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
       store: AssetStore(
-        path: path, disk: disk, takesTurns: store.options.locksPerTransaction,
+        path: path, disk: disk, sharesFile: store.options.locksPerTransaction,
         identity: ReadView.uuid(of: store.header).uuidString, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(

@@ -161,7 +161,7 @@ extension AssetStore {
   /// that restored it, whose failed sync would be known here. This does not hold for what another process did that had the turn
   /// in the meantime.
   private func hasDurableName(_ hold: AssetHold, in folder: any DiskFolder) throws(DiskFailure) -> Bool {
-    guard !takesTurns, hold.suspensionCount == suspensionCount,
+    guard !sharesFile, hold.suspensionCount == suspensionCount,
       !state.withLock({ $0.unsyncedNames.contains(hold.digest) }),
       let identity = try folder.identity(of: hold.digest.name)
     else { return false }

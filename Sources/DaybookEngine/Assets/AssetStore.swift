@@ -27,8 +27,8 @@ package final class AssetStore: Sendable {
   let state = Locked(State(), spansDiskCalls: true)
   /// Held while a directory is made: until it has its rights, no other thread puts anything into it.
   private let making = Monitor()
-  /// Other processes may have the turn while names are held here.
-  let takesTurns: Bool
+  /// Other processes may write while names are held here.
+  let sharesFile: Bool
   private let mark: [UInt8]?
   private let process = processID()
 
@@ -74,17 +74,17 @@ package final class AssetStore: Sendable {
 
   /// - Parameters:
   ///   - path: the database's file.
-  ///   - takesTurns: other processes may write while this one has it open.
+  ///   - sharesFile: other processes may write while this one has it open.
   ///   - identity: of the database, which its directory of contents is marked with; nil marks none, and asks for none.
   package init(
-    path: String, disk: any Disk, takesTurns: Bool = false, identity: String? = nil, random: @escaping @Sendable () -> UInt64
+    path: String, disk: any Disk, sharesFile: Bool = false, identity: String? = nil, random: @escaping @Sendable () -> UInt64
   ) {
     mark = identity.map { Array($0.utf8) }
     directory = path + ".assets"
     database = path
     self.disk = disk
     self.random = random
-    self.takesTurns = takesTurns
+    self.sharesFile = sharesFile
   }
 
   deinit {

@@ -261,9 +261,9 @@ struct AssetCrashTests {
   }
 
   /// What a commit counts on, at the moment when another ingest of the same content syncs the folder.
-  private func expectDurable(takesTurns: Bool, _ prepare: (AssetStore, AssetHold) throws -> Void) throws {
+  private func expectDurable(sharesFile: Bool, _ prepare: (AssetStore, AssetHold) throws -> Void) throws {
     let disk = SimulatedDisk(seed: 5, maximumFileByteCount: 16 << 20)
-    let store = AssetStore(path: "/a.daybook", disk: disk, takesTurns: takesTurns, random: { UInt64.random(in: 1 ... .max) })
+    let store = AssetStore(path: "/a.daybook", disk: disk, sharesFile: sharesFile, random: { UInt64.random(in: 1 ... .max) })
     disk.install([1, 2, 3], at: "/a.daybook")
     let content = [UInt8](AssetBench.content(9, byteCount: 1000))
     func ingest() throws -> AssetHold { try content.withView { try store.ingest(.bytes($0), byteCount: 1000) } }
@@ -292,12 +292,12 @@ struct AssetCrashTests {
   }
 
   @Test("a name that another ingest has just made is durable before a commit counts on it")
-  func nameOfAnotherIngest() throws { try expectDurable(takesTurns: false) { _, _ in } }
+  func nameOfAnotherIngest() throws { try expectDurable(sharesFile: false) { _, _ in } }
 
   @Test("a name that a process put back and died before its sync is durable before a commit of another counts on it")
   func nameOfAnotherProcess() throws {
     for suspends in [false, true] {
-      try expectDurable(takesTurns: !suspends) { store, hold in
+      try expectDurable(sharesFile: !suspends) { store, hold in
         if suspends {
           store.suspend()
           store.resume()
