@@ -1,8 +1,8 @@
-/// A place between two frames of a log: what lies before it, and how the next frame must continue the chain.
+/// A position between two frames of a log: what lies before it, and how the next frame must continue the chain.
 ///
 ///     … │ frame 7 │ frame 8 │ ← offset: the first byte of frame 9; previous: the checksum of frame 8's header
 ///
-/// Such places say where the next frame goes, where a version ends, where replay starts, and how far a copy has come. A place
+/// Such positions say where the next frame goes, where a version ends, where replay starts, and how far a copy has come. A position
 /// is made only at the start of a file, from a checkpoint, or by moving over a frame; so its parts always belong together.
 struct LogPosition: Equatable, Sendable {
   /// The first byte behind the previous frame.
@@ -11,11 +11,11 @@ struct LogPosition: Equatable, Sendable {
   private(set) var number: UInt64
   /// The header checksum of the previous frame, which the next one repeats.
   private(set) var previous: UInt64
-  /// The sequence of the last commit before this place.
+  /// The sequence of the last commit before this position.
   private(set) var sequence: UInt64
-  /// Bytes of page frames before this place, counted from where this open began to replay.
+  /// Bytes of page frames before this position, counted from where this open began to replay.
   private(set) var pageByteCount: UInt64 = 0
-  /// Where the previous frame starts; nil for a place that comes from a checkpoint, which does not record it.
+  /// Where the previous frame starts; nil for a position that comes from a checkpoint, which does not record it.
   private(set) var lastFrameOffset: UInt64?
 
   /// In front of the first frame of a file.
