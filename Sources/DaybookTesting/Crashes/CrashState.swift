@@ -6,12 +6,6 @@
 import Daybook
 import DaybookEngine
 
-/// A promise that was broken.
-package struct CrashDeviation: Error, CustomStringConvertible {
-  package let description: String
-  package init(_ description: String) { self.description = description }
-}
-
 /// A naive model of a small database: what it holds after one commit. It knows nothing of logs or trees.
 package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   struct Entry: Hashable, Sendable {
@@ -155,63 +149,5 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     }
     if let data = try snapshot.metadata(forKey: "step") { state.step = data.reduce(0) { $0 << 8 | Int64($1) } }
     return (Int(snapshot.sequence), state)
-  }
-}
-
-/// What must hold if the power fails now.
-package struct CrashExpectation: Sendable {
-  struct HeldToken: Sendable {
-    let token: ChangeToken
-    let sequence: Int
-  }
-
-  /// The state after each commit; the last may not be acknowledged or written yet.
-  package internal(set) var history = CrashHistory()
-  /// The newest commit whose `write` has returned with a promise.
-  package internal(set) var acknowledged = 0
-  /// Whether the open that created the database has returned. If it throws, the file may exist and not survive: before the
-  /// first commit nothing is promised.
-  package internal(set) var wasCreated = false
-  package var mustExist: Bool { wasCreated || acknowledged > 0 }
-  /// Tokens that an application keeps.
-  var tokens: [HeldToken] = []
-  /// What the backup may hold, and what it must hold: the state when the last backup returned.
-  var copies: [CrashState] = []
-  var copy: CrashState?
-  /// Tokens of commits that a crash has lost.
-  var lostTokens: [ChangeToken] = []
-
-  /// A crash has gone back to this commit, and the application goes on from there.
-  mutating func goBack(to sequence: Int) {
-    history.removeLast(history.count - 1 - sequence)
-    acknowledged = sequence
-    lostTokens += tokens.filter { $0.sequence > sequence }.map(\.token)
-    tokens.removeAll { $0.sequence > sequence }
-  }
-}
-
-/// The states after the commits of a run, starting with the empty database. Each is stored with its hash, because a search
-/// makes few states and compares them with millions of images.
-package struct CrashHistory: Sendable {
-  private var states = [CrashState()]
-  private var hashes = [CrashState().hashValue]
-
-  package var count: Int { states.count }
-
-  package var last: CrashState { states[states.count - 1] }
-
-  package subscript(sequence: Int) -> CrashState { states[sequence] }
-
-  func hash(at sequence: Int) -> Int { hashes[sequence] }
-
-  mutating func append(_ state: CrashState) {
-    states.append(state)
-    hashes.append(state.hashValue)
-  }
-
-  mutating func removeLast(_ count: Int = 1) {
-    precondition(count < states.count, "the empty database stays")
-    states.removeLast(count)
-    hashes.removeLast(count)
   }
 }

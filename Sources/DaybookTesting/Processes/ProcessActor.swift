@@ -6,12 +6,6 @@
 import Daybook
 import DaybookEngine
 
-/// The number that each transaction writes as metadata.
-enum CommitNumber {
-  static func data(_ number: Int) -> Data { Data((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }) }
-  static func of(_ data: Data?) -> Int { data.map { $0.reduce(0) { $0 << 8 | Int($1) } } ?? 0 }
-}
-
 /// A thread of a process: its script, and what it holds.
 ///
 /// Errors that a script has caused are part of the run: the process goes on as an application would, and opens the database

@@ -18,25 +18,6 @@
 import DaybookEngine
 import Synchronization
 
-/// A change from one actor to another, at a call of a step, by the numbers of step and call, so that it keeps its meaning when
-/// other steps are left out.
-package struct HandOver: Hashable, Sendable, CustomStringConvertible {
-  package var actor: Int
-  package var step: Int
-  package var call: Int
-  package var to: Int
-
-  package var description: String { "actor \(actor), step \(step), before call \(call): actor \(to) goes on" }
-}
-
-/// How the next actor is chosen while the present one could go on.
-package enum Schedule: Sendable {
-  /// At one point in so many another actor goes on, as the seed decides.
-  case random(seed: UInt64, oneIn: Int)
-  /// At these points and no others.
-  case handOvers([HandOver])
-}
-
 package final class Scheduler: @unchecked Sendable {
   enum Life: Equatable {
     case ready
@@ -292,20 +273,6 @@ package final class Scheduler: @unchecked Sendable {
     own.give()
     baton.wait()
   }
-}
-
-/// The clock of one actor's thread.
-class ActorTime: SimulatedTime, @unchecked Sendable {
-  let scheduler: Scheduler
-  let actor: Int
-
-  required init(scheduler: Scheduler, actor: Int) {
-    self.scheduler = scheduler
-    self.actor = actor
-  }
-
-  func monotonicNanoseconds() -> UInt64 { scheduler.time() }
-  func sleep(nanoseconds: UInt64) { scheduler.sleep(actor, nanoseconds: nanoseconds) }
 }
 
 /// A baton for one thread, which waits for it.

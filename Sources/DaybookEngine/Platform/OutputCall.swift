@@ -1,7 +1,7 @@
-/// The system's calls for outputs that SystemCalls+Below.swift does not have: folders on the way to a link's target, pipes and
+/// The system's calls for outputs that SystemCall+Below.swift does not have: folders on the way to a link's target, pipes and
 /// devices, and writes at the position of a description.
 ///
-/// As in SystemCalls.swift, a function makes one call and decides nothing.
+/// As in SystemCall.swift, a function makes one call and decides nothing.
 
 #if canImport(Darwin)
   import Darwin
@@ -10,18 +10,6 @@
 #else
   import Glibc
 #endif
-
-/// What a name or a descriptor leads to.
-struct NameStatus {
-  enum Kind { case regular, folder, link, pipe, characterDevice, other }
-  let kind: Kind
-  let identity: FileIdentity
-  let owner: UInt32
-  let group: UInt32
-  /// Permission bits, without the kind.
-  let mode: UInt32
-  let linkCount: Int
-}
 
 enum OutputCall {
   /// Opens a folder only to reach names in it, which needs no right to read.
@@ -120,26 +108,6 @@ enum OutputCall {
   }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
-}
-
-extension NameStatus {
-  fileprivate init(_ status: stat) {
-    kind =
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: .regular
-      case S_IFDIR: .folder
-      case S_IFLNK: .link
-      case S_IFIFO: .pipe
-      case S_IFCHR: .characterDevice
-      default: .other
-      }
-    identity = FileIdentity(
-      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
-    owner = UInt32(status.st_uid)
-    group = UInt32(status.st_gid)
-    mode = UInt32(status.st_mode) & 0o7777
-    linkCount = Int(clamping: status.st_nlink)
-  }
 }
 
 /// The library's function under a name that the wrapper above does not shadow.

@@ -1,6 +1,6 @@
 /// The system's calls for directories and for copies of whole files: what assets need.
 ///
-/// As in SystemCalls.swift, a function makes one call and decides nothing; where a platform lacks a call, the result says so,
+/// As in SystemCall.swift, a function makes one call and decides nothing; where a platform lacks a call, the result says so,
 /// and the caller does without.
 
 #if canImport(Darwin)

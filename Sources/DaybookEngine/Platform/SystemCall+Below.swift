@@ -1,6 +1,6 @@
 /// The system's calls for names in an open directory.
 ///
-/// As in SystemCalls.swift, a function makes one call and decides nothing. None of them follows a link with the name. A name is
+/// As in SystemCall.swift, a function makes one call and decides nothing. None of them follows a link with the name. A name is
 /// one component; anything else is EINVAL.
 
 #if canImport(Darwin)

@@ -1,0 +1,36 @@
+/// A disk said no. `code` is the system's errno (or the simulated one), `kind` what the engine does about it.
+package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Operation: String, Sendable {
+    case open, create, read, write, sync, truncate, map, lock, rename, remove, syncDirectory, status
+    case link, makeDirectory, list, protect
+  }
+  /// `foreign`: it belongs to another user, and is left alone though it could be removed. `notUTF8`: a path that no text can hold.
+  package enum Kind: Sendable {
+    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, other
+  }
+
+  package let operation: Operation
+  package let path: String
+  package let kind: Kind
+  package let code: Int32
+  package let offset: Int?
+  package let byteCount: Int?
+
+  package init(
+    _ operation: Operation, path: String, kind: Kind, code: Int32, offset: Int? = nil, byteCount: Int? = nil
+  ) {
+    self.operation = operation
+    self.path = path
+    self.kind = kind
+    self.code = code
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+
+  package var description: String {
+    var text = "\(operation.rawValue) of \(path) failed with code \(code)"
+    if let offset { text += " at byte \(offset)" }
+    if let byteCount { text += " for \(byteCount) bytes" }
+    return text
+  }
+}
