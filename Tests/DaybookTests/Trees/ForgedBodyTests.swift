@@ -71,7 +71,11 @@ struct ForgedBodyTests {
       try file.write(contentsOf: Data(bytes))
       for (name, place) in zip(names, places.dropFirst()) {
         let value = ByteBuffer(capacity: 64)
-        RecordEntry(place: place, sequence: entry.sequence, ordinal: entry.ordinal).append(to: value)
+        // Each keeps its own entry in the change journal.
+        let own = try Array(name.utf8).withView { key in
+          try #require(try changes.value(key, in: trees.byName).flatMap { RecordEntry($0) })
+        }
+        RecordEntry(place: place, sequence: own.sequence, ordinal: own.ordinal).append(to: value)
         try Array(name.utf8).withView { (key) throws(LogFault) in _ = try changes.put(key, value.view, in: &trees.byName) }
       }
     }
