@@ -1,8 +1,7 @@
-/// Reads frames from a log: in place where the file is mapped, else through a window. Nothing here changes anything or
-/// trusts a length.
+/// Reads frames from a log: in place where the file is mapped, else through a window. It changes nothing and trusts no length.
 ///
-/// A disk that fails makes bytes unreadable, and the walks end early. So whoever lets a walk decide something asks
-/// `checkRead` before using the decision; the plans do so themselves.
+/// When the disk fails, bytes are unreadable and walks end early. So code that bases a decision on a walk calls `checkRead`
+/// before using it; the plans do that themselves.
 @safe struct LogReader {
   /// All bytes of the log; empty where it is read through a window.
   let bytes: ByteView
@@ -44,13 +43,13 @@
     window == nil ? bytes.prefix(upper) : window?.view(before: upper, atLeast: count)
   }
 
-  /// Looks at the file as it is now.
+  /// Makes further reads see the file as it is now.
   func lookAgain() {
     window?.forget()
     holes?.forget()
   }
 
-  /// Throws when a read has failed since the last time: what was found then means nothing.
+  /// Throws when a read has failed since the last call: then what was found means nothing.
   func checkRead() throws(DiskFailure) {
     if let failure = window?.takeFailure() { throw failure }
   }
@@ -68,7 +67,7 @@
 
   // MARK: frames
 
-  /// The header at an offset, if one holds there.
+  /// The header at an offset, if there is a valid one.
   func header(at offset: UInt64) -> FrameHeader? {
     guard offset >= UInt64(FileHeader.byteCount), offset & 7 == 0, offset < end,
       end - offset >= UInt64(FrameHeader.byteCount), let bytes = view(Int(offset)..<Int(offset) + FrameHeader.byteCount)
@@ -76,14 +75,14 @@
     return FrameHeader(bytes, salt: salt, offset: offset)
   }
 
-  /// The payload of a frame of a mapped log; nil when the file ends before it does.
+  /// The payload of a frame of a mapped log; nil when the file ends within it.
   func payload(of header: FrameHeader) -> ByteView? {
     precondition(window == nil, "a payload may be longer than what is read at once")
     guard header.payloadByteCount <= end, header.end <= end else { return nil }
     return bytes.slice(Int(header.payloadOffset)..<Int(header.end))
   }
 
-  /// The first bytes of a payload, `limit` at most; nil when the file ends before the frame does.
+  /// The first bytes of a payload, `limit` at most; nil when the file ends within the frame.
   func payload(of header: FrameHeader, limit: Int) -> ByteView? {
     guard header.payloadByteCount <= end, header.end <= end else { return nil }
     let start = Int(header.payloadOffset)
@@ -109,7 +108,7 @@
 
   // MARK: searches, which pass over holes
 
-  /// The first header that holds at or behind `offset`.
+  /// The first valid header at or behind `offset`.
   func nextHeader(from offset: UInt64) -> FrameHeader? {
     var candidate = max((offset + 7) & ~7, UInt64(FileHeader.byteCount))
     var search = LogHoles.Search(holes, from: Int(clamping: candidate))
@@ -131,18 +130,18 @@
     return nil
   }
 
-  /// The last header that holds, looking back from the end of the file.
+  /// The last valid header, searched backwards from the end of the file.
   func lastHeader() -> FrameHeader? {
     let least = UInt64(FileHeader.byteCount)
     guard end >= least + UInt64(FrameHeader.byteCount) else { return nil }
-    // Where the candidate ends, so that it never goes below zero.
+    // The end of the candidate, so that it never goes below zero.
     var upper = ((end - UInt64(FrameHeader.byteCount)) & ~7) + 8
     var search = LogHoles.Search(holes, before: Int(upper))
     while upper > least {
       guard let bytes = view(before: Int(upper), atLeast: 8)?.suffix(search.pieceByteCount) else { return nil }
       var index = bytes.count - 8
       while index >= 0, bytes.uint32(at: index) != FrameHeader.magic { index -= 8 }
-      // What is left in front of the window, less than eight bytes of it, is looked at with the next.
+      // Fewer than eight bytes remain at the front of the window; they are searched with the next one.
       upper -= UInt64(bytes.count - 8 - index)
       guard index >= 0 else {
         upper = min(upper, (UInt64(search.start(ofHoleBefore: Int(upper), limit: Int(least))) + 7) & ~7)
@@ -154,7 +153,7 @@
     return nil
   }
 
-  /// Whether anything but zero stands in `range`.
+  /// Whether there is anything but zeros in `range`.
   func hasContent(in range: Range<UInt64>) -> Bool {
     var position = Int(range.lowerBound)
     let upper = Int(range.upperBound)
@@ -168,7 +167,7 @@
     return false
   }
 
-  /// The first byte from `start` on behind which nothing but zeros stands.
+  /// The first offset from `start` on behind which there are only zeros.
   func contentEnd(from start: UInt64) -> UInt64 {
     let lower = Int(min(start, end))
     var upper = Int(end)

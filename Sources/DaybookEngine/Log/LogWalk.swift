@@ -1,22 +1,22 @@
-/// Walks frame by frame and keeps what the plan needs to know.
+/// Walks a log frame by frame and collects what the plan needs.
 struct LogWalk {
   let log: LogReader
   var plan = RecoveryPlan()
-  /// Where the next frame is looked for: behind the last that counts, or behind a damaged stretch.
+  /// Where the next frame is expected: behind the last one that counts, or behind a damaged stretch.
   private var offset: UInt64
   private var number: UInt64
   /// Nil behind a damaged frame: its header's checksum is not known.
   private var previous: UInt64?
   private var sequence: UInt64 { plan.end.sequence }
   private var parts: [FrameHeader] = []
-  /// Frames that count and that none proves yet, in order; those before `firstUnprovenIndex` have been proven since, and go
-  /// from time to time: a log of ten million commits that prove each other is walked in the memory of some hundred.
+  /// Frames that count and are not proven yet, in order. Those before `firstUnprovenIndex` have been proven since, and are
+  /// removed from time to time: a log of ten million commits that prove each other is walked in the memory of a few hundred.
   private var unproven: [Unproven] = []
   private var firstUnprovenIndex = 0
   private static let mostProvenCount = 256
 
   private struct Unproven {
-    /// Behind the frame.
+    /// The place behind the frame.
     var place: LogPosition
     var kind: FrameHeader.Kind
   }
@@ -37,7 +37,7 @@ struct LogWalk {
     plan.provenThrough = provenThrough
   }
 
-  /// Walks up to and including a checkpoint; false if any frame on the way does not hold.
+  /// Walks up to and including a checkpoint; false if any frame on the way is invalid.
   mutating func advance(through checkpoint: FrameHeader) -> Bool {
     while offset <= checkpoint.offset {
       guard let header = expectedHeader(), isValid(header) else { return false }
@@ -54,13 +54,13 @@ struct LogWalk {
           continue
         }
         if header.kind != .commit, header.end <= log.end {
-          // A damaged part is judged with its commit; other kinds carry no data. The length can be trusted.
+          // A damaged part is judged with its commit; other kinds carry no data. The length can be trusted, so skip the frame.
           stepOver(to: header.next, number: header.number + 1, previous: header.checksum)
           continue
         }
         if header.kind != .commit {
-          // The file was cut inside this frame. What looks like a frame there lies inside it, and must not count now: once
-          // the file has grown, the length would be trusted, and lead over what was appended meanwhile.
+          // The file was cut inside this frame. Anything inside it that looks like a frame must not count now: when the file
+          // has grown, the length would be trusted, and would skip what was appended in the meantime.
           plan.ending = .torn
           plan.discardsFrames = log.nextHeader(from: offset + 8) != nil
           break
@@ -69,7 +69,7 @@ struct LogWalk {
         break
       }
       guard let next = log.nextHeader(from: offset + 8), next.number > number else {
-        // From the last frame that counts: damaged ones that were stepped over at the very end go as well.
+        // From the last frame that counts: damaged frames that were skipped at the very end are discarded, too.
         if plan.end.offset < log.end, log.hasContent(in: plan.end.offset..<log.end) { plan.ending = .torn }
         break
       }
@@ -107,7 +107,7 @@ struct LogWalk {
     }
   }
 
-  /// Whether a commit is the next one. An image stands for all up to its own sequence.
+  /// Whether a commit has the next sequence. An image stands for all commits up to its own.
   private func follows(_ commit: FrameHeader) -> Bool {
     commit.sequence == sequence + 1 || commit.isImage && sequence == 0
   }
@@ -132,7 +132,7 @@ struct LogWalk {
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
     case .pages, .closed, .superseded:
-      // `superseded` means nothing to whoever finds it under the file's name: the rename did not happen.
+      // A `superseded` frame in a file that still has its name means nothing: the rename did not happen.
       break
     }
     plan.last = header
@@ -146,7 +146,7 @@ struct LogWalk {
     (offset, number, previous) = (plan.end.offset, plan.end.number, plan.end.previous)
   }
 
-  /// Numbers ascend, so each frame is passed once, whatever a forged file says of what is durable.
+  /// Numbers ascend, so each frame is passed once, whatever a forged file claims to be durable.
   private mutating func passProven() {
     while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].place.number - 1 <= plan.provenThrough {
       plan.provenEnd = unproven[firstUnprovenIndex].place
@@ -166,10 +166,10 @@ struct LogWalk {
     self.previous = previous
   }
 
-  /// A commit is damaged or missing: its frame number is `lostNumber` at the lowest.
+  /// A commit is damaged or missing: its frame number is at least `lostNumber`.
   private mutating func stop(lostNumber: UInt64, from start: UInt64) {
     var proof: UInt64?
-    // Commits between the gap and the next frame that holds are lost.
+    // Commits between the gap and the next valid frame are lost.
     var newestLost: UInt64?
     var position = start
     while let header = log.nextHeader(from: position) {

@@ -1,32 +1,32 @@
-/// A stretch of a file in memory, for reading a log that is not mapped: it moves along with the reader.
+/// A part of a file in memory, for reading a log that is not mapped. It moves along with the reader.
 ///
 ///     ┌───────────────┬═══════════════┬──────────────────────┐
 ///     │  was read     │    window     │  will be read        │
 ///     └───────────────┴═══════════════┴──────────────────────┘
 ///
-/// Views into it are valid until the next call. What is longer than the window (an operation may be) gets a window of its
-/// length for as long as it is looked at; lengths have been held against the file by then.
+/// Views into it are valid until the next call. For something longer than the window, such as a long operation, the window
+/// grows for that read; its length was compared with the file before.
 ///
-/// For a salvage, what the disk does not give stands as zeros, which are nothing, and is counted. Otherwise a read that
-/// fails makes every further view nil until somebody has taken the failure: the walks of a log go on in their
-/// own way when bytes make no sense, and whoever started them asks before using what they found.
+/// For a salvage, bytes that the disk cannot read count as zeros, which mean nothing, and are counted. Otherwise a failed read
+/// makes every further view nil until the failure is taken: walks of a log end by themselves when bytes make no sense, and
+/// their caller asks for the failure before it uses what they found.
 @safe final class LogWindow {
   static let usualByteCount = TestSetting.isBuffered ? 8 << 10 : 256 << 10
 
   let byteCount: Int
   let holes: LogHoles?
   private let file: any DiskFile
-  /// How many bytes of zeros at the end need not be in the file: the gap behind its last frame.
+  /// How many zeros at the end may be missing from the file: the gap behind its last frame.
   private let gapByteCount: Int
   private let buffer = ByteBuffer(capacity: LogWindow.usualByteCount)
   private var start = 0
   private(set) var failure: DiskFailure?
   private let passesOverFailures: Bool
-  /// The blocks that the disk did not give.
+  /// The blocks that the disk could not read.
   private var unreadable: Set<Int> = []
   var unreadableByteCount: Int { unreadable.count * Page.byteCount }
 
-  /// - Parameter byteCount: where the file ends, for this reader.
+  /// - Parameter byteCount: the end of the file for this reader.
   init(
     _ file: any DiskFile, byteCount: Int, gapByteCount: Int = 0, passesOverFailures: Bool = false,
     holeStepByteCount: Int = LogHoles.usualByteCount
@@ -44,16 +44,16 @@
     return buffer.view.slice(range.lowerBound - start..<range.upperBound - start)
   }
 
-  /// As many bytes from `lower` on as are there, at least some.
+  /// As many bytes from `lower` on as there are, but at least `count`.
   func view(from lower: Int, atLeast count: Int) -> ByteView? {
     guard isInside(lower..<lower + count) || fill(from: lower, atLeast: count) else { return nil }
     return buffer.view.dropFirst(lower - start)
   }
 
-  /// As many bytes before `upper` as are there, at least some.
+  /// As many bytes before `upper` as there are, but at least `count`.
   func view(before upper: Int, atLeast count: Int) -> ByteView? {
     if !isInside(upper - count..<upper) {
-      // Some more behind it, because headers are read from where they begin.
+      // Some more bytes behind it, because headers are read from their first byte on.
       let wanted = max(count, LogWindow.usualByteCount - FrameHeader.byteCount)
       guard fill(from: max(0, upper - wanted), atLeast: upper - max(0, upper - wanted)) else { return nil }
     }
@@ -109,10 +109,10 @@
     }
   }
 
-  /// What is in memory may have changed in the file meanwhile.
+  /// Drops what is in memory: the file may have changed in the meantime.
   func forget() { buffer.count = 0 }
 
-  /// The failure since the last time, which is over with that.
+  /// Returns and clears the failure, if a read has failed.
   func takeFailure() -> DiskFailure? {
     defer { failure = nil }
     return failure

@@ -1,12 +1,12 @@
-/// Parts whose commit is gone, or is cut: what stands before the end of a file that was cut short.
+/// Parts whose commit is missing or cut: the last bytes of a file that was cut short.
 ///
 ///     p4  p5  p6 ▒▒▒▒            the rest of p6 and the commit that named p4 to p6 are missing
 ///     └ first part: flags 0      what stands before it belongs to other transactions, which ended
 ///
-/// All of it was durable, so these were not the live tail. Where the commit is gone nobody can tell whether it took back a
-/// savepoint later, or all of it: the report calls it a commit of which a part was found.
+/// All of it was durable, so this was not an unfinished tail. Without the commit it is unknown whether the transaction was
+/// later rolled back to a savepoint, or as a whole: the report calls it a commit of which a part was found.
 extension SalvageReader {
-  /// Visits what holds of a transaction, or of an image, that has lost its end.
+  /// Visits what is valid of a transaction, or of an image, that has lost its end.
   func visitUnfinished(_ walk: Walk, _ visit: (Commit) throws(StoreError) -> Void) throws(StoreError) {
     let sequence = walk.sequence + 1
     if generation > 1, walk.sequence == 0 {
@@ -20,8 +20,8 @@ extension SalvageReader {
     try visitInOrder(Array(walk.parts[first...]), sequence, visit)
   }
 
-  /// The parts of a commit that says that it has some, but not which any more: a transaction's parts follow each other, and
-  /// its first has no flag. Nil where one may be missing.
+  /// The parts of a commit that has some but whose list is lost: a transaction's parts follow each other, and the first has no
+  /// flag. Nil if one may be missing.
   func partsWithoutList(of commit: FrameHeader, _ walk: Walk) -> [FrameHeader]? {
     guard commit.hasParts, !commit.isImage, !walk.missesParts, !log.isPayloadValid(commit),
       let first = walk.parts.lastIndex(where: { !$0.hasParts })
@@ -29,14 +29,14 @@ extension SalvageReader {
     return Array(walk.parts[first...])
   }
 
-  /// Visits the operations of frames that follow each other, of one commit that is not whole.
+  /// Visits the operations of consecutive frames of one incomplete commit.
   func visitInOrder(
     _ frames: [FrameHeader], _ sequence: UInt64, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
     var (places, rest) = operationsInOrder(of: frames)
     for range in rest {
       let found = operationsThatHold(in: range)
-      // Counted from the beginning, of which something is missing.
+      // The rollback counts from the beginning, of which something is missing.
       if found.takeBack { places.removeAll() }
       places += found.places
     }
@@ -45,8 +45,8 @@ extension SalvageReader {
     try visit(Commit(sequence: sequence, operations: LoggedOperations(places: places, log: log), isWhole: false))
   }
 
-  /// The operations of frames, one after the other, up to the first that does not hold, without those that a savepoint took
-  /// back; and the stretches from there on.
+  /// The operations of frames, one after the other, up to the first invalid one, without those that were rolled back; and the
+  /// ranges from there on.
   private func operationsInOrder(of frames: [FrameHeader]) -> (places: [Place], rest: [Range<Int>]) {
     var places: [Place] = []
     for (index, frame) in frames.enumerated() {

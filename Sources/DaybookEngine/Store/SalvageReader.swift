@@ -1,31 +1,31 @@
-/// Reads what still holds of a damaged file, without its trees and, if need be, without its first page.
+/// Reads what is still valid of a damaged file, without its trees and, if necessary, without its first page.
 ///
-/// `RecoveryPlan` stops at the first acknowledged commit that is damaged, because a log with a hole is no prefix. Salvage
-/// goes on behind it: it visits every commit that holds, in order, and of a damaged one the operations that still match
-/// their own checksums. What no later frame proves durable is treated as in recovery: behind a torn write nothing counts.
-/// Of a file that was cut short, everything before the length that it names was durable; the parts of a last transaction
-/// without their commit are read as far as they hold (`SalvageReader+CutFile`).
+/// `RecoveryPlan` stops at the first damaged acknowledged commit, because a log with a hole is not a prefix. Salvage continues
+/// behind it: it visits every valid commit, in order, and in a damaged one the operations that still match their checksums.
+/// What no later frame proves durable is treated as in recovery: behind a torn write nothing counts. In a file that was cut
+/// short, everything before the length that it names was durable; the parts of a last transaction without their commit are read
+/// as far as they are valid (`SalvageReader+CutFile`).
 ///
 ///     file ─► header, or its copy in a checkpoint ─► every frame that holds ─► commits, whole or in pieces
 ///
-/// Only reads, with `pread`, because a dying disk is one of the things that it is for: what the disk does not give counts as
-/// damaged. Any content is allowed; a length that the file claims is held against the file before anything is allocated.
+/// It only reads, with `pread`, because it is also meant for dying disks: bytes that cannot be read count as damaged. Any
+/// content is allowed; a length in the file is compared with the file's size before memory is allocated.
 @safe package final class SalvageReader {
   /// What could not be read.
   package struct Losses: Sendable, Equatable {
-    /// The first page was damaged, and a checkpoint's copy of it served.
+    /// Whether the first page was damaged and a checkpoint's copy of it was used.
     package var usedHeaderCopy = false
     /// Commits of which something is missing, ascending.
     package var sequences: [ClosedRange<UInt64>] = []
-    /// Those of them of which some operations were read.
+    /// Those of which some operations were read.
     package var partialSequences: [UInt64] = []
-    /// Bytes between frames that hold, where something else than zeros stands.
+    /// Bytes other than zeros between valid frames.
     package var damagedByteCount: UInt64 = 0
-    /// An unfinished write at the end was left out, as recovery would.
+    /// Whether an unfinished write at the end was left out, as in recovery.
     package var hasTornTail = false
     /// Bytes that are missing at the end of a file that was cut short.
     package var missingByteCount: UInt64 = 0
-    /// Bytes that the disk did not give.
+    /// Bytes that the disk could not read.
     package var unreadableByteCount = 0
 
     mutating func add(_ range: ClosedRange<UInt64>) {
@@ -42,7 +42,7 @@
     package let sequence: UInt64
     private let operations: LoggedOperations
     package let isWhole: Bool
-    /// Its tombstones are of records that are nowhere in the file.
+    /// Whether it is an image; its tombstones belong to records that are nowhere in the file.
     package let isImage: Bool
 
     init(sequence: UInt64, operations: LoggedOperations, isWhole: Bool, isImage: Bool = false) {
@@ -54,7 +54,7 @@
 
     package var count: Int { operations.count }
 
-    /// An operation, valid until the next is asked for, during the visit. Nil when it cannot be read a second time.
+    /// An operation, valid during the visit until the next call. Nil when it cannot be read a second time.
     package func operation(_ index: Int) -> ByteView? {
       let place = operations.places[index]
       guard let bytes = try? operations.bytes(index),
@@ -66,20 +66,20 @@
 
   private let file: any DiskFile
 
-  /// The rights and owners of the file that is read, whatever has its name by now.
+  /// The rights and owners of the file that is read, even if its name leads elsewhere by now.
   package func fileAttributes() throws(DiskFailure) -> FileAttributes { try file.attributes() }
 
   let log: LogReader
   private let window: LogWindow
-  /// Of the file's header: a compacted file begins with an image.
+  /// The generation in the header: a compacted file begins with an image.
   let generation: UInt64
-  /// All before it was durable once.
+  /// Everything before this offset was durable.
   private let leastEnd: UInt64
   package internal(set) var losses = Losses()
   package var byteCount: UInt64 { log.end }
 
   /// - Parameter path: resolved; a link that has taken the last name since then is not followed.
-  /// - Throws: `.locked` while a writer has the file; `.header` when neither the first page nor any checkpoint names the
+  /// - Throws: `.locked` while a writer has the file open; `.header` when neither the first page nor any checkpoint gives the
   ///   file's salt.
   package convenience init(_ path: String, disk: any Disk) throws(StoreError) {
     try self.init(path, disk: disk, holeStepByteCount: LogHoles.usualByteCount)
@@ -104,7 +104,7 @@
         if case .formatTooNew = error { throw StoreError.header(error) }
         guard let copy = SalvageReader.headerOfCheckpoint(in: window) else { throw StoreError.header(error) }
         header = copy
-        // It has a checksum of its own.
+        // The closed length has a checksum of its own.
         header.leastByteCount = window.view(firstPage).flatMap { ClosedLength.read($0, salt: copy.salt) } ?? 0
         losses.usedHeaderCopy = true
       }
@@ -120,7 +120,7 @@
 
   deinit { file.close() }
 
-  /// The first copy of the header whose checkpoint frame holds with its salt.
+  /// The first copy of the header whose checkpoint frame is valid with its salt.
   private static func headerOfCheckpoint(in window: LogWindow) -> FileHeader? {
     let byteCount = FrameHeader.byteCount + FileHeader.meaningfulByteCount
     var offset = FileHeader.byteCount
@@ -140,8 +140,8 @@
 
   // MARK: the walk
 
-  /// Visits every commit of which something holds, in order.
-  /// - Parameter progress: called with the bytes that were walked; false ends the walk with `.refused`.
+  /// Visits every commit of which something is valid, in order.
+  /// - Parameter progress: called with the number of bytes walked; false ends the walk with `.refused`.
   package func forEachCommit(
     progress: (UInt64) -> Bool, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -158,7 +158,7 @@
         losses.damagedByteCount += UInt64(gap.count)
       }
       if hasGap {
-        // A frame that nothing proves durable, and that is missing, was being written when the power failed.
+        // A missing frame that nothing proves durable was being written when the power failed.
         if walk.number + 1 > provenThrough, gap.lowerBound >= leastEnd {
           losses.hasTornTail = true
           return
@@ -210,16 +210,16 @@
   struct Walk {
     var number: UInt64 = 0
     var sequence: UInt64 = 0
-    /// Since the last commit.
+    /// The parts since the last commit.
     var parts: [FrameHeader] = []
-    /// Stretches that belong to the image, if this file has one.
+    /// The ranges that belong to the image, if the file has one.
     var imagePieces: [Range<Int>] = []
-    /// A frame is missing since the first of the parts, which may have been one.
+    /// Whether a frame is missing since the first of the parts; it may have been a part, too.
     var missesParts = false
   }
 
-  /// Where the operations of a frame stand. One that reaches beyond the file ends in front of the next that holds, which is
-  /// visited for itself: in a forged file thousands may lie in one another, and each would give all that lies in it.
+  /// The range of a frame's operations. One that reaches beyond the file ends in front of the next that holds, which is visited
+  /// for itself: in a forged file thousands may lie in one another, and each would give all that lies in it.
   func pieces(of header: FrameHeader) -> Range<Int> {
     var end = Int(min(header.end, log.end))
     if header.end > log.end, !isMutant("salvage-nested-frames"), let next = log.nextHeader(from: header.offset + 8) {
@@ -228,8 +228,8 @@
     return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
   }
 
-  /// What belongs to a damaged commit besides its own frame: all before an image; of another commit the parts that it
-  /// names. Where its list of parts is gone and one of them may be, too, others may be those of a transaction that never ended.
+  /// What belongs to a damaged commit besides its own frame: everything before an image; the parts that another commit names.
+  /// If its list of parts is lost, and perhaps one of them, too, the others may belong to a transaction that never ended.
   private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
     if commit.isImage { return walk.imagePieces }
     guard commit.hasParts, log.isPayloadValid(commit),
@@ -238,7 +238,7 @@
     return walk.parts.filter { $0.number >= list.firstNumber }.map { pieces(of: $0) }
   }
 
-  /// The next frame that holds and was written after frame `number`.
+  /// The next valid frame that was written after frame `number`.
   private func nextFrame(from start: UInt64, after number: UInt64) -> FrameHeader? {
     var offset = start
     while let header = log.header(at: offset) ?? log.nextHeader(from: offset) {
@@ -248,13 +248,13 @@
     return nil
   }
 
-  /// The highest frame number that some frame says is durable.
+  /// The highest frame number that any frame declares durable.
   private func highestProof() -> UInt64 {
     var proven: UInt64 = 0
     var number: UInt64 = 0
     var offset = UInt64(FileHeader.byteCount)
     while let header = nextFrame(from: offset, after: number) {
-      // A frame can only speak of those before it.
+      // A frame can only prove earlier frames.
       proven = max(proven, min(header.durableThrough, header.number - 1))
       number = header.number
       offset = header.end <= log.end ? header.next : header.offset + 8
@@ -275,7 +275,7 @@
     return named(by: commit, parts) != nil
   }
 
-  /// The parts that a commit names, when all of them are there and hold.
+  /// The parts that a commit names, if all of them are valid.
   private func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
     guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
@@ -292,14 +292,14 @@
     let frames = commit.hasParts ? Array(named(by: commit, parts) ?? []) + [commit] : [commit]
     let operations: LoggedOperations
     do { operations = try log.operations(of: frames) } catch {
-      // Sound checksums around absurd lengths: nobody's commit.
+      // Valid checksums around absurd lengths: no writer made this commit.
       losses.add(commit.sequence...commit.sequence)
       return
     }
     try visit(Commit(sequence: commit.sequence, operations: operations, isWhole: true))
   }
 
-  /// An image may be larger than what one transaction can hold: it comes frame by frame, the last one as the whole.
+  /// An image may be larger than what one transaction can hold, so it is visited frame by frame; the last visit completes it.
   private func visitImage(
     _ commit: FrameHeader, _ parts: [FrameHeader], _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -316,8 +316,8 @@
 
   // MARK: pieces
 
-  /// A gap in the frame numbers. Where exactly one frame is missing and the sequences say that it was a commit, its
-  /// operations are looked for.
+  /// Visits a gap in the frame numbers. If exactly one frame is missing and the sequences say that it was a commit, searches
+  /// for its operations.
   private func visitGap(
     _ gap: Range<UInt64>, before next: FrameHeader, _ walk: inout Walk, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -349,13 +349,13 @@
     try visit(Commit(sequence: sequence, operations: operations, isWhole: false, isImage: isImage))
   }
 
-  /// Operations that match their own checksums, wherever they begin. A checksum knows its place, so nothing but an
-  /// operation of this file at this very offset passes.
+  /// The operations that match their checksums, wherever they begin. A checksum includes the place, so only an operation of
+  /// this file at this offset passes.
   func operationsThatHold(in range: Range<Int>) -> (places: [Place], takeBack: Bool) {
     var result: [Place] = []
     var takeBack = false
     var position = range.lowerBound
-    // Content made to look like long operations at every byte must not cost its square.
+    // Content that looks like long operations at every byte must not take quadratic time.
     var budget = 64 * min(range.count, 1 << 30) + max(0, min(range.count, 1 << 62) - 1 << 30) + (1 << 20)
     var search = log.search(from: position)
     while position + Operation.headerByteCount <= range.upperBound, budget > 0 {
@@ -374,7 +374,7 @@
         continue
       }
       if candidate.kind == Operation.rollbackKind {
-        // Which operations a savepoint took back cannot be told when some before it are missing: keep none of them.
+        // If operations are missing, it is unknown which ones a rollback took back: keep none of them.
         result.removeAll()
         takeBack = true
       } else {
