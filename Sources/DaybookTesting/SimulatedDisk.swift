@@ -324,7 +324,8 @@ public final class SimulatedDisk: Disk, Sendable {
     }
   }
 
-  /// Whether a power loss now could change anything.
+  /// Whether a power loss now could change any byte. It need not lose anything acknowledged: at `.relaxed`, `Database.sync`
+  /// writes a note after its sync, which nothing makes durable.
   package var hasPendingChanges: Bool {
     state.withLock { state in
       !state.pendingChanges.isEmpty || state.names.values.contains { $0.hasPendingChanges }
