@@ -15,6 +15,8 @@ let package = Package(
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
     // What the programs of Fuzz/ link; of no use to anybody else.
     .library(name: "DaybookFuzzing", targets: ["DaybookFuzzing"]),
+    // What Benchmarks/ measures without records; of no use to anybody else.
+    .library(name: "DaybookBenchmarking", targets: ["DaybookBenchmarking"]),
     .executable(name: "daybook", targets: ["DaybookCommand"]),
   ],
   targets: [
@@ -23,6 +25,7 @@ let package = Package(
     .target(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
+    .target(name: "DaybookBenchmarking", dependencies: ["DaybookEngine"], swiftSettings: settings),
     .target(
       name: "DaybookFuzzing", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookTool"], swiftSettings: settings),
     .target(
@@ -34,7 +37,7 @@ let package = Package(
     .executableTarget(
       name: "DaybookGuard", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"], swiftSettings: settings),
     .testTarget(
-      name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting"],
+      name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookBenchmarking"],
       swiftSettings: settings),
     .testTarget(
       name: "DaybookTests", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting", "DaybookFuzzing"],

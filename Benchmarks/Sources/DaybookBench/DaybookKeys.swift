@@ -1,4 +1,4 @@
-import DaybookTesting
+import DaybookBenchmarking
 import Foundation
 
 /// Daybook's engine, through the loops beside its module.

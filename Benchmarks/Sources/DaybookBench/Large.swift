@@ -1,5 +1,5 @@
 import Daybook
-import DaybookTesting
+import DaybookBenchmarking
 import Foundation
 
 /// What large databases cost: keys, records and small zones, each loaded, changed at random, read, compacted, closed and

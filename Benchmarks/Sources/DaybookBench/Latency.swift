@@ -1,4 +1,4 @@
-import DaybookTesting
+import DaybookBenchmarking
 import Foundation
 
 /// How long a durable commit takes while the checkpointer and the compactor are at work: for each second its median, its

@@ -1,4 +1,4 @@
-import DaybookTesting
+import DaybookBenchmarking
 import Foundation
 
 /// What updates cost in space: every key is updated ten times over at random, and after each round stand the file, what lives

@@ -1,3 +1,4 @@
+import DaybookBenchmarking
 import DaybookTesting
 import Foundation
 import Testing
