@@ -97,7 +97,8 @@ extension Database {
       func add(_ name: String, _ zone: Zone.ID?, _ root: TreeRoot) throws(DatabaseError) {
         guard root.reference != 0 else { return }
         do throws(StoreError) {
-          result.append(TreeInfo(name: name, zone: zone, count: root.count, levels: try store.levels(of: root, pin, visited: &visited)))
+          result.append(
+            TreeInfo(name: name, zone: zone, count: root.count, levels: try store.levels(of: root, pin, visited: &visited)))
         } catch { throw DatabaseError(error, path: path) }
       }
       try add("catalog", nil, view.root(Roots.catalog))

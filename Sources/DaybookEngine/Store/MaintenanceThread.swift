@@ -64,7 +64,8 @@ final class MaintenanceThread: @unchecked Sendable {
       monitor.lock()
       while requests.isEmpty { monitor.wait() }
       if requests.isSubset(of: [.note, .sync]) {
-        _ = monitor.wait(nanoseconds: requests.contains(.note) ? MaintenanceThread.restNanoseconds : MaintenanceThread.idleNanoseconds)
+        _ = monitor.wait(
+          nanoseconds: requests.contains(.note) ? MaintenanceThread.restNanoseconds : MaintenanceThread.idleNanoseconds)
       }
       let now = requests
       requests = []
@@ -124,7 +125,9 @@ extension Store {
   func mustSyncWithoutMaintenance(_: borrowing Turn.Hold) -> Bool {
     guard options.durability == .relaxed, options.hasBackgroundThread else { return false }
     let now = SystemClock.monotonicNanoseconds()
-    if now &- lastOwnSync < MaintenanceThread.syncIntervalNanoseconds, unsyncedByteCount < MaintenanceThread.syncByteCount { return false }
+    if now &- lastOwnSync < MaintenanceThread.syncIntervalNanoseconds, unsyncedByteCount < MaintenanceThread.syncByteCount {
+      return false
+    }
     lastOwnSync = now
     return true
   }

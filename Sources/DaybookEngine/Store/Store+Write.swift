@@ -103,7 +103,11 @@ extension Store {
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
-    if let maintenance { ask(maintenance, afterCommit: header, hold) } else { ticket.needsSync = mustSyncWithoutMaintenance(hold) }
+    if let maintenance {
+      ask(maintenance, afterCommit: header, hold)
+    } else {
+      ticket.needsSync = mustSyncWithoutMaintenance(hold)
+    }
     ticket.needsCheckpoint = needsCheckpointNow(hold)
     turn.give(hold)
     if let shown { options.onPublish?(shown) }

@@ -15,7 +15,8 @@ package final class ProcessExhaustion {
   private let checksTags: Bool
 
   private static let pairs: [(ProcessSettings.Role, ProcessSettings.Role)] = [
-    (.turnTaker, .turnTaker), (.soleWriter, .follower), (.follower, .soleWriter), (.turnTaker, .follower), (.follower, .turnTaker),
+    (.turnTaker, .turnTaker), (.soleWriter, .follower), (.follower, .soleWriter), (.turnTaker, .follower),
+    (.follower, .turnTaker),
     (.soleWriter, .turnTaker), (.turnTaker, .soleWriter),
   ]
 

@@ -64,7 +64,8 @@ struct LeftoverTests {
     }
   }
 
-  @Test("a whole database that is called NAME.unfinished, be it a backup itself, is removed by no backup and no salvage to NAME")
+  @Test(
+    "a whole database that is called NAME.unfinished, be it a backup itself, is removed by no backup and no salvage to NAME")
   func copies() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

@@ -71,7 +71,8 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
     else { return [] }
     return [(true, false), (false, true), (true, true)].map { hasMaintenance, isRelaxed in
       FaultKind(
-        name: kind.name + (hasMaintenance ? ", with maintenance" : "") + (isRelaxed ? ", relaxed" : ""), operations: kind.operations,
+        name: kind.name + (hasMaintenance ? ", with maintenance" : "") + (isRelaxed ? ", relaxed" : ""),
+        operations: kind.operations,
         code: kind.code, repeats: kind.repeats, leavesPartOfWrite: kind.leavesPartOfWrite, syncLoss: kind.syncLoss,
         hasMaintenance: hasMaintenance, isRelaxed: isRelaxed)
     }
@@ -81,7 +82,8 @@ struct FaultKind: Sendable, CustomTestStringConvertible {
 
   /// What `swift test` takes: a code for each operation.
   static let selected = (all + variants).filter {
-    runsAll || ($0.code == ErrorNumber.inputOutput && $0.hasMaintenance == $0.isRelaxed) || $0.name.hasPrefix("short write ENOSPC")
+    runsAll || ($0.code == ErrorNumber.inputOutput && $0.hasMaintenance == $0.isRelaxed)
+      || $0.name.hasPrefix("short write ENOSPC")
   }
 }
 
