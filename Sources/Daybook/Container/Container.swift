@@ -55,7 +55,7 @@ public final class Container: Sendable {
   ) throws(DatabaseError) -> Container {
     guard directory.isFileURL else {
       throw DatabaseError(
-        .invalidArguments, "A container lies at a file URL.", facts: .init(found: directory.scheme ?? ""))
+        .invalidArguments, "The URL must be a file URL.", facts: .init(found: directory.scheme ?? ""))
     }
     return try open(id, in: directory.path, options: options)
   }

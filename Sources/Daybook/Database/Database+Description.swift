@@ -20,7 +20,7 @@ extension Database.Recovery: CustomStringConvertible {
     var parts = [wasClosed ? "closed properly" : "not closed", "from \(basis.rawValue)"]
     if replayedCommitCount > 0 { parts.append("\(replayedCommitCount) commits of \(replayedByteCount) bytes replayed") }
     if discardedByteCount > 0 {
-      parts.append("\(discardedByteCount) bytes of commits that nobody was told of were taken away")
+      parts.append("\(discardedByteCount) bytes of unacknowledged commits were discarded")
     }
     if let lostSequences { parts.append("commits \(lostSequences.lowerBound) to \(lostSequences.upperBound) are lost") }
     if missingByteCount > 0 { parts.append("\(missingByteCount) bytes are missing at the end") }
@@ -42,7 +42,8 @@ extension Database.Options: CustomReflectable {
     Mirror(
       self,
       children: [
-        "durability": durability, "isReadOnly": isReadOnly, "access": access, "pageCacheByteCount": pageCacheByteCount,
+        "durability": durability, "isReadOnly": isReadOnly, "createsDirectory": createsDirectory,
+        "access": access, "pageCacheByteCount": pageCacheByteCount,
         "lock": lock, "lockTimeout": lockTimeout, "checkpoint": checkpoint, "compaction": compaction, "padding": padding,
         "snapshotMemory": snapshotMemory, "limits": limits, "dialect": dialect, "schema": schema,
         "inlineAssetByteCount": inlineAssetByteCount, "assetGrace": assetGrace, "userID": userID as Any,

@@ -46,16 +46,23 @@ public final class Database: Sendable {
   /// A symbolic link is followed, also one that leads to nothing yet; files beside the database are beside its target.
   /// After a crash this recovers: a write that was not acknowledged is undone, everything acknowledged is there;
   /// ``statistics()`` says what was found. Opening takes about a millisecond after a clean close.
-  /// - Throws: `locked` when another process writes and does not release the file in time, or this one has it open already;
-  ///   `notADatabase`, `formatTooNew`, `corrupted`, `ioFailed`, `diskFull`.
+  /// An empty file is taken for a new database, as one that the system has made for a temporary name.
+  /// - Throws: `locked` when another process writes and does not release the file in time, or this one has the file open already;
+  ///   `ioFailed` when the directory is missing (``Options/createsDirectory`` makes it) or the path is a directory;
+  ///   `notADatabase`, `formatTooNew`, `corrupted`, `diskFull`; `invalidArguments` for `:memory:`.
   public static func open(at path: String, options: Options = .init()) throws(DatabaseError) -> Database {
-    try open(at: path, options: options, disk: SystemDisk())
+    if path == ":memory:" {
+      throw DatabaseError(
+        .invalidArguments, "A database in memory has no path; Database.inMemory() makes one.", facts: .init(path: path))
+    }
+    if options.createsDirectory, !options.isReadOnly { try makeDirectory(for: path) }
+    return try open(at: path, options: options, disk: SystemDisk())
   }
 
   /// Opens the database at a file URL.
   public static func open(at url: URL, options: Options = .init()) throws(DatabaseError) -> Database {
     guard url.isFileURL else {
-      throw DatabaseError(.invalidArguments, "A database lies at a file URL.", facts: .init(found: url.scheme ?? ""))
+      throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: url.scheme ?? ""))
     }
     return try open(at: url.path, options: options)
   }
@@ -76,7 +83,9 @@ public final class Database: Sendable {
     try options.validate()
     // All other names derive from this one. A compaction renames: it must not replace a link by a file.
     let path: String
-    do { path = made == nil ? try disk.resolve(given) : given } catch { throw DatabaseError(error) }
+    do { path = made == nil ? try disk.resolve(given) : given } catch {
+      throw DatabaseError(opening: given, .disk(error), on: disk)
+    }
     let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
@@ -91,20 +100,27 @@ public final class Database: Sendable {
     }
     do throws(StoreError) {
       // Open until it is opened by its name: no other file has its identity meanwhile.
-      let born = !options.isReadOnly && made == nil ? try createIfMissing(path, disk: disk, options: storeOptions) : nil
+      var born = !options.isReadOnly && made == nil ? try createIfMissing(path, disk: disk, options: storeOptions) : nil
       defer { born?.close() }
-      let store =
-        if let made {
-          try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier())
-        } else {
-          try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
-        }
+      let store: Store
+      do throws(StoreError) {
+        store =
+          if let made {
+            try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier())
+          } else {
+            try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
+          }
+      } catch {
+        guard case .header(.tooShort(byteCount: 0)) = error, !options.isReadOnly, made == nil else { throw error }
+        born = try createOverEmpty(path, disk: disk, options: storeOptions)
+        store = try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
+      }
       writerState.openSequence = store.lastSequence
       let database = Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
       if born != nil { database.library.store.joinRoot() }
       return database
-    } catch { throw DatabaseError(error, path: path) }
+    } catch { throw DatabaseError(opening: path, error, on: disk) }
   }
 
   /// The file that was made; nil when there was one.
@@ -115,6 +131,16 @@ public final class Database: Sendable {
     do { return try Store.make(path, disk: disk, options: options) } catch {
       // Another process created it between the two lines: then that one is opened.
       if case .disk(let failure) = error, failure.kind == .exists, failure.operation != .remove { return nil }
+      throw error
+    }
+  }
+
+  /// The file that was made in the place of one without a byte; nil when somebody else was faster.
+  private static func createOverEmpty(
+    _ path: String, disk: any Disk, options: StoreOptions
+  ) throws(StoreError) -> (any DiskFile)? {
+    do { return try Store.make(path, disk: disk, options: options, replacesEmpty: true) } catch {
+      if case .disk(let failure) = error, failure.kind == .exists { return nil }
       throw error
     }
   }

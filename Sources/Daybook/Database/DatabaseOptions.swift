@@ -80,6 +80,9 @@ extension Database {
     /// waits some milliseconds until that process has said that the commit is durable, at most a quarter of a second: beside a
     /// process that is stopped, or busy with one long transaction, the last commits come with ``Database/refresh(to:)``.
     public var isReadOnly = false
+    /// Opening makes the directory that the file is to be in, and those above it, where they are missing. Otherwise a missing
+    /// directory is an error.
+    public var createsDirectory = false
     /// How the file is read. Unless said otherwise: mapped where the process has address space for it, and buffered where
     /// it has only a few gigabytes, as on iOS.
     public var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped

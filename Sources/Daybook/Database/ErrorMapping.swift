@@ -8,7 +8,9 @@ extension DatabaseError {
       self.init(failure)
     case .header(.tooShort(let byteCount)):
       self.init(
-        .notADatabase, "The file is too short to be a database.",
+        .notADatabase,
+        byteCount == 0
+          ? "The file is empty; opening it for writing makes it a database." : "The file is too short to be a database.",
         facts: .init(path: path, size: byteCount, expected: "at least \(FileHeader.byteCount) bytes"), cause: error)
     case .header(.notADatabase):
       self.init(.notADatabase, facts: .init(path: path, offset: 0), cause: error)
@@ -35,7 +37,7 @@ extension DatabaseError {
         .formatTooNew, facts: .init(path: path, expected: "at most \(ZoneTree.count) trees in a zone", found: "\(count) trees"),
         cause: error)
     case .log:
-      self.init(.corrupted, "The log holds an operation that makes no sense.", facts: .init(path: path), cause: error)
+      self.init(.corrupted, "The log contains an invalid operation.", facts: .init(path: path), cause: error)
     case .operation(let offset):
       self.init(
         .corrupted, "A record in the log is damaged.", facts: .init(path: path, offset: Int(clamping: offset)),
@@ -43,14 +45,14 @@ extension DatabaseError {
     case .corrupt(let lost):
       self.init(
         .corrupted,
-        "Commits that were acknowledged are damaged; the file can be read up to them, and not written.",
+        "Acknowledged commits are damaged. Commits before them can be read; the file is read-only.",
         facts: .init(
           path: path, sequence: lost.lowerBound, found: "damaged commits \(lost.lowerBound) to \(lost.upperBound)"),
         cause: error)
     case .cutShort(let offset, let leastByteCount, let missingByteCount):
       self.init(
         .corrupted,
-        "The file was cut short: bytes are missing at its end. What is whole can be read, and nothing be written.",
+        "The file was cut short: bytes are missing at its end. The intact part can be read; the file is read-only.",
         facts: .init(
           path: path, offset: Int(clamping: offset), expected: "at least \(leastByteCount) bytes",
           found: "\(missingByteCount) bytes are missing"),
@@ -61,8 +63,10 @@ extension DatabaseError {
       self.init(.locked, "The database is open for writing in this process already.", facts: .init(path: path), cause: error)
     case .readOnly:
       self.init(.readOnly, facts: .init(path: path), cause: error)
-    case .closed, .superseded:
+    case .closed:
       self.init(.closed, facts: .init(path: path), cause: error)
+    case .superseded:
+      self.init(.closed, "Another file has taken the place of this one; open it again.", facts: .init(path: path), cause: error)
     case .outcomeUnknown(let failure):
       self.init(
         .outcomeUnknown, facts: .init(path: path, offset: failure.offset, found: "error \(failure.code)"),
@@ -83,13 +87,13 @@ extension DatabaseError {
       self.init(.closed, "The file was replaced; open it again.", facts: .init(path: path), cause: error)
     case .hardLinked(_, let count):
       self.init(
-        .badDatabase, "Several names lead to the file (hard links); compacting it would leave them behind.",
+        .badDatabase, "The file has several hard links; compacting would update only one of them.",
         facts: .init(path: path, found: "\(count) names"), cause: error)
     case .replaced:
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
     case .numbersUsedUp(let sequence):
       self.init(
-        .limitExceeded, "The file claims to have as many commits as there can be; it can be read, and not written.",
+        .limitExceeded, "The file has reached the highest commit number; it is read-only.",
         facts: .init(path: path, sequence: sequence), cause: error)
     case .withinTransaction:
       self.init(
@@ -102,23 +106,29 @@ extension DatabaseError {
   }
 
   package init(_ failure: DiskFailure) {
+    // Where the sentence says it all, the system's number would say it again.
+    let isPlain =
+      switch failure.kind {
+      case .notFound, .exists, .notRegular, .foreign, .notUTF8: true
+      default: false
+      }
     let facts = Facts(
       path: failure.path, offset: failure.offset, size: failure.byteCount,
-      found: "\(failure.operation.rawValue), error \(failure.code)")
+      found: isPlain ? nil : "\(failure.operation.rawValue), error \(failure.code)")
     switch failure.kind {
     case .full: self.init(.diskFull, facts: facts, cause: failure)
     case .notFound: self.init(.ioFailed, "The file does not exist.", facts: facts, cause: failure)
     case .permission: self.init(.ioFailed, "The system refuses access to the file.", facts: facts, cause: failure)
     case .tooLarge: self.init(.diskFull, "The file may not grow further.", facts: facts, cause: failure)
-    case .exists: self.init(.ioFailed, "A file of this name exists already.", facts: facts, cause: failure)
+    case .exists: self.init(.ioFailed, "Something has this name already.", facts: facts, cause: failure)
     case .closed: self.init(.closed, facts: facts, cause: failure)
     case .notRegular:
       self.init(
-        .ioFailed, "What has the name is not a regular file, or not a folder where one belongs.", facts: facts, cause: failure)
+        .ioFailed, "The path is not a regular file (or not a folder, where one is needed).", facts: facts, cause: failure)
     case .foreign:
-      self.init(.ioFailed, "It belongs to another user and is left alone.", facts: facts, cause: failure)
+      self.init(.ioFailed, "The file belongs to another user and was not touched.", facts: facts, cause: failure)
     case .notUTF8:
-      self.init(.ioFailed, "The path leads through a name that is not UTF-8.", facts: facts, cause: failure)
+      self.init(.ioFailed, "A component of the path is not valid UTF-8.", facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

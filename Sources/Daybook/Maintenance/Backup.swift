@@ -83,7 +83,7 @@ extension Database {
       } else {
         isOwn = isSameDisk ? try takes(source.path, for: target, on: disk) : false
       }
-    } catch { throw DatabaseError(error) }
+    } catch { throw DatabaseError(opening: given, .disk(error), on: disk) }
     if isOwn {
       throw DatabaseError(
         .invalidArguments,
@@ -110,7 +110,7 @@ extension Database {
       writable?.mode |= 0o600
       made = try Store.make(
         temporary, disk: disk, options: options.storeOptions, copying: original, like: writable)
-    } catch { throw DatabaseError(error, path: target) }
+    } catch { throw DatabaseError(opening: target, error, on: disk) }
     defer { made.close() }
     let copy: Database
     let name: CopyName

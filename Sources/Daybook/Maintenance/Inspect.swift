@@ -127,7 +127,7 @@ extension ReadView {
       try forEachValue(in: trees.changeJournal) { if let entry = ChangeEntry($0) { sum += Int(entry.place.byteCount) } }
       if sum != trees.liveByteCount {
         throw DatabaseError(
-          .corrupted, "A zone's trees name another number of bytes than the zone counts.",
+          .corrupted, "A zone's count of live bytes does not match its trees.",
           facts: .init(zone: zone.id, expected: "\(trees.liveByteCount)", found: "\(sum)"))
       }
       total += sum

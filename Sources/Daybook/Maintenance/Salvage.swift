@@ -63,9 +63,9 @@ extension Database {
     progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) -> SalvageReport {
     let source: String
-    do { source = try disk.resolve(given) } catch { throw DatabaseError(error) }
+    do { source = try disk.resolve(given) } catch { throw DatabaseError(opening: given, .disk(error), on: disk) }
     let reader: SalvageReader
-    do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(error, path: source) }
+    do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(opening: source, error, on: disk) }
     var report = SalvageReport()
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }

@@ -42,7 +42,8 @@ extension Database {
     /// Pages of all trees.
     public var pageCount: Int
     /// Bytes of the file that are needed: its header, the pages of the trees, bodies and tombstones of records, metadata.
-    /// The rest is history, or is dead, and a compaction leaves it out.
+    /// The rest is history, or is dead, and a compaction leaves it out. Never more than the file has, though pages that only
+    /// memory has so far will take room, too.
     public var liveByteCount: Int
     /// Records in all zones.
     public var recordCount: Int
@@ -87,7 +88,7 @@ extension Database {
       for zone in zones { recordCount += try view.recordCount(in: zone.id, ofType: nil) }
       return Statistics(
         fileByteCount: fileByteCount, nameCount: nameCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
-        pageCount: Int(clamping: pin.pageCount), liveByteCount: pin.liveByteCount, recordCount: recordCount,
+        pageCount: Int(clamping: pin.pageCount), liveByteCount: min(pin.liveByteCount, fileByteCount), recordCount: recordCount,
         zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
         compactionObstacle: compactionObstacle(view.store)?.description, lastRecovery: lastRecovery)
     }

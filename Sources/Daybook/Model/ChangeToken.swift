@@ -110,7 +110,7 @@ public struct ChangeToken: Hashable, Sendable {
   /// - Throws: `invalidArguments` when the bytes are not a token. Whether a database accepts it shows at its use.
   public init(data: Data) throws(DatabaseError) {
     let content = UTF8Order.withView(of: [UInt8](data)) { Self.content(of: $0) }
-    guard let content else { throw DatabaseError(.invalidArguments, "The data are not a change token.") }
+    guard let content else { throw DatabaseError(.invalidArguments, "The data is not a change token.") }
     self.content = content
   }
 

@@ -99,7 +99,7 @@ extension DatabaseError {
     case notADatabase = 1007
     /// The file was written by a newer version of Daybook.
     case formatTooNew = 1008
-    /// The snapshot ended: it was open for too long, or its file was opened anew.
+    /// The snapshot ended: it held back too much memory, or its file was reopened.
     case snapshotTooOld = 1009
     /// The change token belongs to a copy of this database that went its own way.
     case changeTokenForked = 1010
@@ -123,7 +123,7 @@ extension DatabaseError.Code {
     case .notAuthenticated: "Nobody is signed in."
     case .permissionFailure: "This user may not do that."
     case .unknownItem: "There is no such record."
-    case .invalidArguments: "The request cannot be carried out as it stands."
+    case .invalidArguments: "The request is not valid."
     case .resultsTruncated: "The results were cut short."
     case .serverRecordChanged: "The record was changed by someone else since it was read."
     case .serverRejectedRequest: "The server rejected the request."
@@ -158,7 +158,7 @@ extension DatabaseError.Code {
     case .closed: "The database is closed."
     case .notADatabase: "The file is not a Daybook database."
     case .formatTooNew: "The file was written by a newer version of Daybook."
-    case .snapshotTooOld: "The snapshot ended: it was open for too long, or its file was opened anew."
+    case .snapshotTooOld: "The snapshot ended: it held back too much memory, or its file was reopened."
     case .changeTokenForked: "The change token belongs to a copy of this database that went its own way."
     case .valueTooLarge: "The value is too large to be stored."
     }

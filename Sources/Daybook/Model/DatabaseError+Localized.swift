@@ -21,11 +21,11 @@ extension DatabaseError: LocalizedError {
   public var recoverySuggestion: String? {
     switch code {
     case .serverRecordChanged: "Merge into the version that is stored now, and save that."
-    case .changeTokenExpired, .changeTokenForked: "Fetch all changes anew, without a token."
+    case .changeTokenExpired, .changeTokenForked: "Fetch all changes again, without a token."
     case .locked: "Close what else has the database open, or resume it, and try again."
     case .diskFull: "Free some room on the disk, and try again."
     case .outcomeUnknown: "Open the database again and look whether the change is there."
-    case .corrupted: "`daybook check` says what is damaged, `daybook salvage` copies what is whole into a new file."
+    case .corrupted: "`daybook check` says what is damaged, `daybook salvage` copies what is intact into a new file."
     case .formatTooNew: "Use a newer version of Daybook."
     case .snapshotTooOld: "Begin a new snapshot."
     case .zoneNotFound: "Save the zone first."

@@ -1,3 +1,5 @@
+import DaybookEngine
+
 /// What every public call of Daybook throws: a stable code, a fixed sentence, and the facts beside it.
 ///
 /// Match on ``code``; search for ``message``, which is the same sentence every time; read ``facts`` for what differed.
@@ -91,7 +93,40 @@ public struct DatabaseError: Error, Sendable {
   }
 }
 
-extension DatabaseError: CustomStringConvertible {
+extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The cause, where it is somebody else's: the engine's own only say once more what the sentence and the facts say.
+  private var causeInWords: String? {
+    switch cause {
+    case nil, is StoreError, is LogFault, is PageFault, is AssetFault, is DiskFailure, is FileHeader.Fault: nil
+    case let cause?: "\(cause)"
+    }
+  }
+
+  /// ``description``, and a line for each item that failed.
+  public var debugDescription: String {
+    var lines = [description]
+    for (id, error) in partialErrors.sorted(by: { $0.key.description < $1.key.description }).prefix(Glimpse.keyLimit) {
+      lines.append("  \(ShownText.escaped(id.description)): \(error)")
+    }
+    for (id, error) in partialZoneErrors.sorted(by: { $0.key.description < $1.key.description }).prefix(Glimpse.keyLimit) {
+      lines.append("  \(ShownText.escaped(id.description)): \(error)")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Its parts, as far as there are any.
+  public var customMirror: Mirror {
+    var children: [(label: String?, value: Any)] = [("code", code), ("message", message)]
+    let facts = facts.description
+    if !facts.isEmpty { children.append(("facts", facts)) }
+    if let cause { children.append(("cause", causeInWords ?? cause)) }
+    if let retryAfter { children.append(("retryAfter", retryAfter)) }
+    if let conflict { children.append(("conflict", conflict)) }
+    if !partialErrors.isEmpty { children.append(("partialErrors", partialErrors)) }
+    if !partialZoneErrors.isEmpty { children.append(("partialZoneErrors", partialZoneErrors)) }
+    return Mirror(self, children: children, displayStyle: .struct)
+  }
+
   /// Code, sentence and facts on one line, for a log or a terminal: what a name could do there is escaped. ``facts`` has the
   /// names as they are.
   public var description: String {
@@ -99,7 +134,7 @@ extension DatabaseError: CustomStringConvertible {
     let facts = facts.description
     if !facts.isEmpty { text += " (\(facts))" }
     if let retryAfter { text += " Retry after \(retryAfter)." }
-    if let cause { text += " Cause: \(cause)" }
+    if let cause = causeInWords { text += " Cause: \(cause)" }
     let failed = partialErrors.count + partialZoneErrors.count
     if failed > 0 { text += " Failed items: \(failed)." }
     return ShownText.escaped(text)

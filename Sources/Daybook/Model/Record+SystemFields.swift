@@ -60,7 +60,7 @@ extension Record {
   }
 
   private static func notAnArchive(_ fault: BodyFault?) -> DatabaseError {
-    DatabaseError(.invalidArguments, "The data are not the system fields of a record.", cause: fault)
+    DatabaseError(.invalidArguments, "The data is not the system fields of a record.", cause: fault)
   }
 
   /// A record with metadata and without changes, from one with changes: what a server answers to a save.
@@ -77,7 +77,7 @@ extension Record {
     let modified = metadata.modificationDate.timeIntervalSinceReferenceDate
     let created = metadata.creationDate.timeIntervalSinceReferenceDate
     guard !metadata.changeTag.isEmpty, !modified.isNaN, !created.isNaN else {
-      throw DatabaseError(.invalidArguments, "Metadata need a change tag and dates.")
+      throw DatabaseError(.invalidArguments, "The metadata needs a change tag and dates.")
     }
     let stamp = RecordBodyEncoder.Stamp(
       tag: number ?? .max, tagText: number == nil ? metadata.changeTag : nil, date: modified,

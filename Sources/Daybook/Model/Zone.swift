@@ -1,6 +1,7 @@
 /// A zone: the unit of change feeds, of atomic saves, and of deleting much at once.
 ///
-/// A zone is a value; saving it to a database creates it there. The default zone always exists and has no change feed.
+/// A zone is a value; saving it to a database creates it there. The default zone always exists; it has a
+/// change feed in ``Dialect/extended``, as every other, and none in ``Dialect/cloudKit``.
 public struct Zone: Identifiable, Hashable, Codable, Sendable {
   /// What a zone can do. Custom zones can do everything, the default zone nothing of this.
   public struct Capabilities: OptionSet, Hashable, Codable, Sendable {

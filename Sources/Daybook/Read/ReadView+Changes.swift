@@ -98,7 +98,7 @@ extension ReadView {
   /// Refuses a token that does not belong to this history.
   private func validate(_ token: ChangeToken, zone: Zone.ID?, epoch: UInt64) throws(DatabaseError) -> ChangeToken.Parts {
     guard let parts = token.parts else {
-      throw DatabaseError(.invalidArguments, "The token is of another server.", facts: .init(zone: zone))
+      throw DatabaseError(.invalidArguments, "The token belongs to another server.", facts: .init(zone: zone))
     }
     guard parts.zone == zone else {
       throw DatabaseError(

@@ -65,7 +65,7 @@ extension WriteContext {
     let wholeByteCount = (value?.count ?? 0).adding(2 + byteCount)
     guard wholeByteCount <= changes.maximumPayloadByteCount else {
       throw DatabaseError(
-        .limitExceeded, "The metadata are too large.",
+        .limitExceeded, "The metadata is too large.",
         facts: .init(key: key, size: wholeByteCount, limit: changes.maximumPayloadByteCount))
     }
     if value == nil, try view.metadata(forKey: key) == nil { return }

@@ -17,16 +17,21 @@ extension Store {
   }
 
   /// The same, and the file stays open: as long as it does, no other file has its identity. Nothing is locked any more.
+  /// - Parameter replacesEmpty: takes the name, rights and owner of a file that is there without a byte. It is looked at with the
+  ///   lock that all creators take, so it is never a database that one of them has just made.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, like attributes: FileAttributes? = nil
+    generations: UInt64 = 0, like given: FileAttributes? = nil, replacesEmpty: Bool = false
   ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
     let folder: any DiskFolder
+    var attributes = given
     do throws(DiskFailure) {
-      if try disk.exists(path) { throw exists }
+      let isTaken = try disk.exists(path)
+      if isTaken, !replacesEmpty { throw exists }
       folder = try disk.folder(holding: path)
+      if isTaken { attributes = try emptyFile(name, in: folder) }
     } catch { throw .disk(error) }
     let file = try lockForCreating(temporary, in: folder, path: path, disk: disk, options: options, like: attributes)
     do throws(DiskFailure) {
@@ -35,7 +40,11 @@ extension Store {
       let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
       do throws(DiskFailure) {
         // Look again, now with the lock: another creator may have finished in the meantime.
-        if try disk.exists(path) { throw exists }
+        if try disk.exists(path) {
+          guard replacesEmpty else { throw exists }
+          _ = try emptyFile(name, in: folder)
+          try folder.remove(name, ownedBy: .ofUser(andOf: attributes))
+        }
         try file.truncate(to: 0)
         try file.write(header.view, at: 0)
         try file.sync(.full)
@@ -52,6 +61,16 @@ extension Store {
     }
     file.unlock(.writer)
     return file
+  }
+
+  /// The attributes of a file without a byte; `.exists` when there is anything in it.
+  private static func emptyFile(_ name: String, in folder: any DiskFolder) throws(DiskFailure) -> FileAttributes {
+    let file = try folder.open(name, .readContent)
+    defer { file.close() }
+    guard try file.byteCount() == 0 else {
+      throw DiskFailure(.create, path: folder.place(name), kind: .exists, code: ErrorNumber.exists)
+    }
+    return try file.attributes()
   }
 
   /// Makes the temporary file and locks it. A leftover of a crash is not locked. It is removed rather than reused: the creation

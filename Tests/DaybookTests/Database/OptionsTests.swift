@@ -178,7 +178,7 @@ struct OptionsTests {
   @Test("a file that is no database says so")
   func notADatabase() throws {
     for bytes in [
-      [], [1], Array("SQLite format 3\0".utf8), [UInt8](repeating: 0, count: 4096), [UInt8](repeating: 7, count: 9000),
+      [1], Array("SQLite format 3\0".utf8), [UInt8](repeating: 0, count: 4096), [UInt8](repeating: 7, count: 9000),
     ] {
       let disk = SimulatedDisk(seed: 1)
       disk.install(bytes, at: "test.daybook")

@@ -305,5 +305,8 @@ struct ChangeTokenTests {
     #expect(DatabaseError.Code.allCases.prefix(37).map(\.rawValue) == Array(1...37))
     let error = DatabaseError(.corrupted, facts: .init(path: "a.daybook", offset: 4096), cause: BodyFault.truncated)
     #expect("\(error)" == "corrupted: The file is damaged. (path: a.daybook, offset: 4096) Cause: truncated")
+    var looked = ""
+    dump(error, to: &looked)
+    #expect(looked.contains("path: a.daybook") && looked.contains("corrupted"))
   }
 }
