@@ -94,24 +94,34 @@ final class WorkQueues: Sendable {
     if hasWaited { ingest.work(true) }
   }
 
-  /// `turn` does the transaction and says what to wait for; its result is returned after `wait`.
+  /// `turn` does the transaction and says what to wait for; its result is returned after `wait`. A task that is cancelled
+  /// before its turn does nothing, and throws `CancellationError`.
   func write<R: Sendable>(
     turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: WriteTicket),
     wait: @escaping @Sendable (WriteTicket) throws -> Void
   ) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      turns.async { [syncs] in
-        do {
-          let (result, ticket) = try turn()
-          syncs.async {
-            continuation.resume(
-              with: Result {
-                try wait(ticket)
-                return try result.get()
-              })
-          }
-        } catch { continuation.resume(throwing: error) }
+    let place = PlaceInLine()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        guard place.enter({ continuation.resume(throwing: CancellationError()) }) else {
+          return continuation.resume(throwing: CancellationError())
+        }
+        turns.async { [syncs] in
+          guard place.leave() else { return }
+          do {
+            let (result, ticket) = try turn()
+            syncs.async {
+              continuation.resume(
+                with: Result {
+                  try wait(ticket)
+                  return try result.get()
+                })
+            }
+          } catch { continuation.resume(throwing: error) }
+        }
       }
+    } onCancel: {
+      place.cancel()
     }
   }
 }
