@@ -47,6 +47,19 @@ public typealias uuid_t = (
   UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8
 )
 
+public struct Locale: Hashable, Codable, Sendable {}
+
+public struct Decimal: Hashable, Codable, Sendable, CustomStringConvertible {
+  public init?(string: String, locale: Locale? = nil) { fatalError() }
+  public init(_ number: Int64) { fatalError() }
+  public var isNaN: Bool { fatalError() }
+  public var description: String { fatalError() }
+  public static func == (left: Decimal, right: Decimal) -> Bool { fatalError() }
+  public func hash(into hasher: inout Hasher) { fatalError() }
+  public init(from decoder: any Decoder) throws { fatalError() }
+  public func encode(to encoder: any Encoder) throws { fatalError() }
+}
+
 public struct UUID: Hashable, Codable, Sendable {
   public init() { fatalError() }
   public init(uuid: uuid_t) { fatalError() }
@@ -103,6 +116,7 @@ public struct URL: Hashable, Codable, Sendable {
   public init(fileURLWithPath: String) { fatalError() }
   public init?(string: String) { fatalError() }
   public var path: String { fatalError() }
+  public var absoluteString: String { fatalError() }
   public var scheme: String? { fatalError() }
   public var isFileURL: Bool { fatalError() }
   public var lastPathComponent: String { fatalError() }

@@ -18,7 +18,15 @@ extension Record {
 
   /// The value of a key as a Swift type; nil when it has none or one of another kind.
   ///
-  /// `Double` reads whole numbers too, whole-number types read no doubles, `Bool` reads 0 and 1 only.
+  /// The type is the one that is asked for, with `as` and not with `as?`, which casts a ``Value`` and finds nothing:
+  ///
+  /// ```swift
+  /// let year: Int? = record["year"]
+  /// let title = record["title"] ?? "untitled"
+  /// if let seen = record["seen"] as Date? { … }
+  /// ```
+  /// `Double` reads whole numbers too, whole-number types read no doubles, `Bool` reads 0 and 1 only. `UUID`, `URL` and
+  /// `Decimal` are stored as text, a type with raw values as its raw value, a `Set` as a list.
   @inlinable
   public subscript<T: RecordValueConvertible>(key: String) -> T? {
     get {
