@@ -25,8 +25,24 @@ extension Database {
     }
   }
 
-  /// The record with all assets prepared that were set since it was read; see ``prepare(_:)-(Asset)``.
+  /// The record with all assets prepared that were set since it was read, and all that it has in another database if it was
+  /// read there: these become changes of the record. See ``prepare(_:)-(Asset)``.
   public func prepare(_ record: Record) throws(DatabaseError) -> Record {
+    var prepared = record
+    if let source = record.body.services?.assets, source.store !== library.store, record.body.namesAssets {
+      let changed = record.changedKeys
+      for key in record.keys where !changed.contains(key) {
+        switch record[key] as Record.Value? {
+        case .asset?, .assets?: prepared[key] = record[key] as Record.Value?
+        default: break
+        }
+      }
+    }
+    return try prepareEdited(prepared)
+  }
+
+  /// The record with the assets prepared that were set since it was read, and no others.
+  func prepareEdited(_ record: Record) throws(DatabaseError) -> Record {
     guard record.hasEditedAssets else { return record }
     var prepared = record
     try prepared.replaceEditedAssets { (asset) throws(DatabaseError) in try prepare(asset) }

@@ -10,19 +10,45 @@ public enum CommitNotice: Hashable, Sendable {
     public let zones: [Zone.ID]
     /// The records that were saved.
     public let saved: [Record.ID]
-    /// The records that were deleted, cascades included.
+    /// The records that were deleted, cascades included; those that went with their zone are counted in ``deletedZones``.
     public let deleted: [Record.ID]
+    /// The zones that were deleted, also those of which there is a new one since.
+    public let deletedZones: [DeletedZone]
 
     /// What one commit did.
     public init(
       sequence: UInt64, origin: Origin? = nil, zones: [Zone.ID] = [], saved: [Record.ID] = [],
-      deleted: [Record.ID] = []
+      deleted: [Record.ID] = [], deletedZones: [DeletedZone] = []
     ) {
       self.sequence = sequence
       self.origin = origin
       self.zones = zones
       self.saved = saved
       self.deleted = deleted
+      self.deletedZones = deletedZones
+    }
+  }
+
+  /// A zone that was deleted, and how much went with it. A deletion takes the same time whatever the zone has, so the records
+  /// are counted and not named; whoever needs their names asks a snapshot from before.
+  public struct DeletedZone: Hashable, Sendable {
+    /// The zone.
+    public let id: Zone.ID
+    /// Why.
+    public let reason: DatabaseChanges.DeletedZone.Reason
+    /// How many records it had.
+    public let recordCount: Int
+    /// How many of each type; nil where that could not be read.
+    public let types: [String: Int]?
+
+    /// A zone that was deleted.
+    public init(
+      id: Zone.ID, reason: DatabaseChanges.DeletedZone.Reason = .deleted, recordCount: Int, types: [String: Int]? = nil
+    ) {
+      self.id = id
+      self.reason = reason
+      self.recordCount = recordCount
+      self.types = types
     }
   }
 
@@ -53,4 +79,6 @@ public enum CommitNotice: Hashable, Sendable {
   public var saved: [Record.ID] { commit?.saved ?? [] }
   /// The records that were deleted; empty when commits were missed.
   public var deleted: [Record.ID] { commit?.deleted ?? [] }
+  /// The zones that were deleted; empty when commits were missed.
+  public var deletedZones: [DeletedZone] { commit?.deletedZones ?? [] }
 }

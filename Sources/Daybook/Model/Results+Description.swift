@@ -19,7 +19,9 @@ extension ChangeToken: CustomStringConvertible, CustomReflectable {
   /// Its position in the log: `token of Library at 12`. For people: a token is compared and stored as a whole.
   public var description: String {
     guard let parts else { return "token of \(wrapped?.count ?? 0) foreign bytes" }
-    let place = parts.ordinal == 0 ? "\(parts.sequence)" : "\(parts.sequence).\(parts.ordinal)"
+    // The end of a commit is where nearly all tokens stand.
+    let isWhole = parts.ordinal == 0 || parts.ordinal == .max
+    let place = isWhole ? "\(parts.sequence)" : "\(parts.sequence).\(parts.ordinal)"
     return "token of \(parts.zone.map { ShownText.escaped($0.description) } ?? "the database") at \(place)"
   }
 
@@ -67,7 +69,10 @@ extension CommitNotice: CustomStringConvertible {
     }
     let origin = commit.origin.map { " by \(ShownText.escaped($0.rawValue))" } ?? ""
     let zones = Glimpse.list(commit.zones) { ShownText.escaped($0.description) }
-    return "commit \(commit.sequence)\(origin): \(commit.saved.count) saved, \(commit.deleted.count) deleted in \(zones)"
+    let text = "commit \(commit.sequence)\(origin): \(commit.saved.count) saved, \(commit.deleted.count) deleted in \(zones)"
+    if commit.deletedZones.isEmpty { return text }
+    return text + ", deleted "
+      + Glimpse.list(commit.deletedZones) { "\(ShownText.escaped($0.id.description)) with \($0.recordCount) records" }
   }
 }
 

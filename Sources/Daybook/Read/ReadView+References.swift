@@ -141,16 +141,3 @@ extension ReadView {
     return found
   }
 }
-
-extension Database {
-  /// Records of a zone that need a parent or a validated target that is not there: one for each such target.
-  package func referencesWithoutTarget(
-    in id: Zone.ID, limit: Int = .max
-  ) throws(DatabaseError) -> [(source: Record.ID, target: Record.ID)] {
-    try reading { (view) throws(DatabaseError) in
-      try view.referencesWithoutTarget(in: try view.existingZone(id), limit: limit).map {
-        (Record.ID(unchecked: $0.source, in: id), Record.ID(unchecked: $0.target, in: id))
-      }
-    }
-  }
-}

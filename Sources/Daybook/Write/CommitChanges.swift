@@ -98,7 +98,16 @@ final class CommitChanges: Sendable {
     let made = made
     return .init(
       sequence: sequence, origin: origin, zones: made.zones, saved: made.records.filter { !$0.isDeleted }.map(\.id),
-      deleted: made.records.filter(\.isDeleted).map(\.id))
+      deleted: made.records.filter(\.isDeleted).map(\.id),
+      deletedZones: made.zoneChanges.compactMap { change in
+        change.deletion.map { deletion in
+          .init(
+            id: change.id, reason: deletion.reason, recordCount: Int(clamping: deletion.recordCount),
+            types: deletion.types.map { types in
+              Dictionary(types.map { ($0.type, Int(clamping: $0.count)) }, uniquingKeysWith: +)
+            })
+        }
+      })
   }
 
   private var made: Summary {

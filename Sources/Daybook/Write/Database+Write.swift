@@ -20,16 +20,15 @@ extension Database {
     return try result.get()
   }
 
-  /// A transaction that does not check whether parents and validated targets exist: records arrive in an order that a server
-  /// or a file chose, over many commits. Callers check ``referencesWithoutTarget(in:limit:)`` in the end.
-  @discardableResult
-  package func writeUnordered<R>(_ body: (borrowing Transaction) throws -> R) throws -> R {
-    let (result, ticket) = try perform(nil, checksReferences: false, body)
-    try wait(ticket)
-    return try result.get()
-  }
-
-  /// The same off the caller's thread. The body itself never suspends.
+  /// Runs a transaction off the caller's thread: what `body` saves and deletes is committed together when it returns, and not
+  /// at all when it throws. In an asynchronous function the compiler takes this one, and `await` is needed.
+  ///
+  /// `body` runs on another thread and never suspends. It captures values, not variables: a variable that was changed before is
+  /// listed, as in `{ [movie] transaction in try transaction.save(movie) }`.
+  ///
+  /// A task that is cancelled before its turn writes nothing and throws `CancellationError` at once. Once `body` runs, it is
+  /// committed or throws by itself, and what is returned or thrown is what happened: cancellation takes nothing back.
+  /// - Throws: what `body` throws; `CancellationError`; `diskFull`, `outcomeUnknown`, as the synchronous call.
   @discardableResult
   public func write<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R

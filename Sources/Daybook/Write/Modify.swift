@@ -36,6 +36,7 @@ extension Database {
     }
     var seen: Set<Record.ID> = []
     for record in records where !seen.insert(record.id).inserted {
+      // CloudKit's own sentence, which applications search for.
       throw DatabaseError(
         .invalidArguments, "You can't save the same record twice.",
         facts: .init(zone: record.id.zone, name: record.id.name))
@@ -76,7 +77,7 @@ extension Database {
     var result = records
     var failures: [Int: DatabaseError] = [:]
     for (index, record) in records.enumerated() where record.hasEditedAssets {
-      do throws(DatabaseError) { result[index] = try prepare(record) } catch { failures[index] = error }
+      do throws(DatabaseError) { result[index] = try prepareEdited(record) } catch { failures[index] = error }
     }
     return (result, failures, holds)
   }

@@ -7,14 +7,14 @@ import DaybookEngine
 
 /// Saving and deleting records: the save matrix of policy and server state.
 ///
-///     client tag  server    ifServerRecordUnchanged   changedKeys          allKeys
-///     none        missing   insert                    insert               insert
-///     none        exists    serverRecordChanged       changed keys         all local keys
-///     equal       exists    changed keys              changed keys         all local keys
-///     differs     exists    serverRecordChanged       changed keys         all local keys
-///     some        missing   unknownItem               insert               insert
+///     client tag  server    ifServerRecordUnchanged   changedKeys          allKeys             replace
+///     none        missing   insert                    insert               insert              insert
+///     none        exists    serverRecordChanged       changed keys         all local keys      all local keys, no others
+///     equal       exists    changed keys              changed keys         all local keys      all local keys, no others
+///     differs     exists    serverRecordChanged       changed keys         all local keys      all local keys, no others
+///     some        missing   unknownItem               insert               insert              insert
 ///
-/// Keys that only the server has stay in every case. `insert` writes everything that the client's record has.
+/// Keys that only the server has stay, but for `replace`. `insert` writes everything that the client's record has.
 extension WriteContext {
   func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
     try requireOpen()
@@ -47,7 +47,11 @@ extension WriteContext {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
     }
-    var (operation, saved) = try encode(record, onto: server, policy, stamp)
+    // Two calls and not one with a choice: that would count a reference, for each save.
+    if policy == .replace { stamp.creation = server?.creation }
+    var (operation, saved) =
+      try policy == .replace
+      ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
     if let role = database.options.role {
       do throws(DatabaseError) { try requireSavable(saved, role) } catch {
         changes.cancelOperation(operation)
@@ -62,7 +66,9 @@ extension WriteContext {
       changes.cancelOperation(operation)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
-        (operation, saved) = try encode(record, onto: server, policy, stamp)
+        (operation, saved) =
+          try policy == .replace
+          ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
         try finish(operation, saved, of: record, over: server, in: try view.existingZone(record.id.zone))
       }
     }
@@ -97,6 +103,8 @@ extension WriteContext {
   }
 
   /// Appends the merged body to what is written; the operation has no checksum yet. After an error nothing of it is left.
+  /// - Parameter server: what the record is merged into; nil for what replaces it, which is written as a new record is, and has
+  ///   only its creation from the stored one.
   private func encode(
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
   ) throws(DatabaseError) -> (operation: Int, saved: Record) {
@@ -134,7 +142,7 @@ extension WriteContext {
   /// What the file has of a record is no record.
   func damaged(_ record: Record, _ fault: BodyFault) -> DatabaseError {
     DatabaseError(
-      .corrupted, "The stored record makes no sense.",
+      .corrupted, "The stored record cannot be decoded.",
       facts: .init(path: database.path, zone: record.id.zone, name: record.id.name, found: "\(fault)"))
   }
 
@@ -143,7 +151,11 @@ extension WriteContext {
   ) throws(DatabaseError) {
     guard let server else {
       if record.body.tag != 0, policy == .ifServerRecordUnchanged {
-        throw DatabaseError(.unknownItem, facts: .init(zone: record.id.zone, name: record.id.name))
+        throw DatabaseError(
+          .unknownItem,
+          "The record was read before, but is not stored here: it was deleted, or read from another database. "
+            + "The policy allKeys saves it as a new one.",
+          facts: .init(zone: record.id.zone, name: record.id.name))
       }
       return
     }
@@ -261,6 +273,11 @@ extension Record.Value {
 }
 
 extension RecordBody {
+  /// When and by whom the record was made.
+  fileprivate var creation: (date: Double, userID: [UInt8]?)? {
+    metadata.map { ($0.creationDate.timeIntervalSinceReferenceDate, $0.creatorUserID.map { Array($0.utf8) }) }
+  }
+
   func hasType(of other: RecordBody) -> Bool {
     withBytes { mine in
       other.withBytes { theirs in UTF8Order.equal(RecordBody.typeBytes(of: mine), RecordBody.typeBytes(of: theirs)) }

@@ -16,7 +16,7 @@ struct ImportReport {
   /// Encrypted values that were saved as they are, because the tool has no cipher.
   var unsealedCount = 0
   /// Records that need a parent or a validated target that is not there; one for each such target.
-  var missingTargets: [(source: Record.ID, target: Record.ID)] = []
+  var missingTargets: [Database.MissingTarget] = []
 }
 
 /// Puts records into transactions and counts what became of them.

@@ -170,12 +170,13 @@ struct ModelDatabase {
       let ancestor = row?.versions.dropLast().last { !$0.isDeleted && $0.tag == client.tag }
       return .failure(ModelFault(code: .serverRecordChanged, server: server, ancestor: ancestor))
     }
-    var values = server.values
+    var values = policy == .replace ? client.base : server.values
     if policy == .allKeys { values.merge(client.base) { $1 } }
     for key in client.record.removedKeys { values[key] = nil }
     values.merge(client.changedValues) { $1 }
     var parent = server.parent
     if policy == .allKeys { parent = client.baseParent ?? parent }
+    if policy == .replace { parent = client.baseParent }
     if client.record.hasParentChange { parent = client.record.parent?.id.name }
     return .success(
       ModelVersion(

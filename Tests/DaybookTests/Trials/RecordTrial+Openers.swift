@@ -119,7 +119,7 @@ extension RecordTrial {
     stepCount += 1
     var next = model
     next.sequence += 1
-    let policy = pick([SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys])
+    let policy = pick([SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys, .replace])
     let isAtomic = chance(1, in: 3)
     var asked: [ModelClient] = []
     for _ in 0..<number(1...6) {

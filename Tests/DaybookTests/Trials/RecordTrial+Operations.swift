@@ -97,7 +97,7 @@ extension RecordTrial {
 
   func save(_ transaction: borrowing Transaction, _ next: inout ModelDatabase) throws {
     let client = try client(transaction, next)
-    let policy = pick([SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys])
+    let policy = pick([SavePolicy.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys, .replace])
     let expected = next.outcome(of: client, policy)
     let id = client.record.id
     do {

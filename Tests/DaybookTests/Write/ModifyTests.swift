@@ -115,7 +115,7 @@ struct ModifyTests {
     try database.put("a", in: zone, ["n": 1, "server": 1])
     let result = try database.modify(saving: [.fresh("a", in: zone, ["n": 2])], policy: policy)
     let stored = try #require(try database.record(Record.ID("a", in: zone)))
-    #expect(stored["n"] == (policy == .ifServerRecordUnchanged ? 1 : 2) && stored["server"] == 1)
+    #expect(stored["n"] == (policy == .ifServerRecordUnchanged ? 1 : 2) && stored["server"] == (policy == .replace ? nil : 1))
     #expect(result.errors.isEmpty == (policy != .ifServerRecordUnchanged))
   }
 

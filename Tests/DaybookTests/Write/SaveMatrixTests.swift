@@ -82,6 +82,10 @@ struct SaveMatrixTests {
       #expect(stored?.values == ["title": "Dune II", "note": "mine"])
     case (.tagMissing, _):
       #expect(stored?.values == ["title": "Dune II", "note": "mine", "lang": "en"], "an insert writes everything")
+    case (.noTagExists, .replace):
+      #expect(stored?.values == ["title": "Dune II", "note": "mine"])
+    case (.otherTag, .replace):
+      #expect(stored?.values == ["title": "Dune II", "note": "mine", "lang": "en"], "as the client has it, and nothing else")
     case (.noTagExists, .changedKeys), (.noTagExists, .allKeys):
       #expect(stored?.values == ["title": "Dune II", "note": "mine", "lang": "fr", "director": "Villeneuve"])
     case (.sameTag, _):
