@@ -37,7 +37,7 @@ struct CommandTests {
       #expect(text.split(separator: "\n").allSatisfy { $0.count <= 130 })
     }
     #expect(!overview.contains("demo-writer"))
-    #expect(try bench.good("--version").output == "daybook \(Tool.version)\n")
+    #expect(try bench.good("--version").output == "daybook \(Tool.version) (file format 1)\n")
     #expect(bench.run([]).status == 2)
   }
 
@@ -369,7 +369,7 @@ struct CommandTests {
     #expect(bench.run("salvage", bench.path("none"), bench.path("x")).status == 5)
   }
 
-  @Test("check --rebuild makes damaged trees anew from the log")
+  @Test("check --rebuild makes damaged trees again from the log")
   func rebuild() throws {
     let rows = (0..<3000).map { "{\"name\":\"n\($0)\",\"text\":\"value-\($0)-\"}" }.joined(separator: "\n")
     try bench.good("import", file, try bench.write(rows, to: "rows.ndjson"), "--id", "name", "--zone", "Z")
@@ -384,7 +384,7 @@ struct CommandTests {
     bytes[page + 2000] ^= 1
     let damaged = try bench.write(bytes, to: "damaged.daybook")
     #expect(bench.run("check", damaged).status == 1)
-    #expect(try bench.good("check", damaged, "--rebuild").output.hasPrefix("all trees were made anew"))
+    #expect(try bench.good("check", damaged, "--rebuild").output.hasPrefix("all trees were rebuilt"))
     #expect(try bench.good("check", damaged, "--deep").output.hasPrefix("clean:"))
     #expect(try bench.good("dump", damaged).output == whole)
     #expect(try json(bench.good("check", damaged, "--rebuild", "--json").output)["wasRebuilt"] == true)

@@ -62,7 +62,7 @@ struct CSVReaderTests {
     ])
   func badQuotes(text: String, line: Int, words: String) throws {
     let error = try #require(throws: ToolError.self) { try rows(text, pieces: 2) }
-    #expect(error.status == .usage)
+    #expect(error.status == .malformedInput)
     #expect(error.message.hasPrefix("line \(line):") && error.message.contains(words), "\(error.message)")
   }
 
@@ -205,7 +205,7 @@ struct JSONTests {
   func badRows(text: String, line: Int) throws {
     for pieces in [1, 3, 1000] {
       let error = try #require(throws: ToolError.self) { _ = try rows(text, pieces: pieces) }
-      #expect(error.message.hasPrefix("line \(line):"), "\(error.message)")
+      #expect(error.message.hasPrefix("line \(line)"), "\(error.message)")
     }
   }
 

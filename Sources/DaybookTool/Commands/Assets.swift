@@ -2,16 +2,16 @@ import Daybook
 
 extension Commands {
   static let assets = Command(
-    name: "assets", summary: "List the contents that lie in files of their own, or remove those that no record names.",
+    name: "assets", summary: "List the asset files that records refer to, or remove those that no record refers to.",
     positionals: ["FILE", "collect"], optionalCount: 1,
     options: [
-      .value("--grace", "SECONDS", "With collect: how long a content must have been nobody's; 600 when left out."), .json,
+      .value("--grace", "SECONDS", "With collect: how long a file must have been unreferenced; 600 when left out."), .json,
     ],
     details: """
-      A line is the SHA-256, which is also the file's name, the size, how many times records name it, and its state:
+      A line is the SHA-256, which is also the file's name, the size, how many times records refer to it, and its state:
       stored, missing, damaged (another size), unreferenced. `daybook check --deep` looks at all bytes.
-      collect removes contents that no record names, and what crashes have left. The time counts from the first collection
-      that saw them so; --grace 0 takes them at once, and a reader in another process may then miss one.
+      collect removes files that no record refers to, and what crashes have left. The time counts from the first collection
+      that found them so; --grace 0 takes them at once, and a reader in another process may then miss one.
       The exit status of the list is 1 when something is missing or damaged.
       """
   ) { invocation in
@@ -69,7 +69,7 @@ extension Commands {
         "\(Wording.count(report.removedLeftoverCount, "leftover")) removed, \(Wording.bytes(report.removedLeftoverByteCount))")
     }
     if report.strangerCount > 0 {
-      try invocation.output.line("\(Wording.count(report.strangerCount, "file")) of somebody else left alone")
+      try invocation.output.line("\(Wording.count(report.strangerCount, "file")) of other users, not touched")
     }
   }
 }

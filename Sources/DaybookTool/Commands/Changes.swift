@@ -80,7 +80,7 @@ private struct ChangePrinter {
   func end(_ token: ChangeToken, moreComing: Bool) throws {
     let text = token.data.base64EncodedString()
     guard isJSON else {
-      if moreComing { try output.line("more     there are more changes behind the token") }
+      if moreComing { try output.line("more     there are more changes after the token") }
       try output.line("token    \(text)")
       return
     }

@@ -7,7 +7,7 @@ extension Commands {
     positionals: ["FILE"],
     options: [
       .flag("--deep", "Also decode every record, replay the log to compare it with the trees, and hash every asset."),
-      .flag("--rebuild", "Make all trees anew from the log first, then check in depth."), .json,
+      .flag("--rebuild", "Rebuild all trees from the log first, then check in depth."), .json,
     ],
     details: """
       Checks every frame, every page, the counts, that all trees tell the same story as the record bodies, and that the
@@ -41,7 +41,7 @@ extension Commands {
       try invocation.output.line(json(report, recovery).json)
     } else {
       for finding in report.findings { try invocation.output.line("\(finding)") }
-      if recovery == nil { try invocation.output.line("all trees were made anew from the log") }
+      if recovery == nil { try invocation.output.line("all trees were rebuilt from the log") }
       if let recovery, !recovery.wasClosed, recovery.missingByteCount == 0 {
         try invocation.output.line(
           "not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "

@@ -31,11 +31,12 @@ extension Invocation {
     try output.flush()
     if recovery.missingByteCount > 0 {
       try note(
-        "daybook: the file was cut short, \(Wording.bytes(recovery.missingByteCount)) are missing; what stands above is what is "
-          + "whole.")
+        "daybook: the file was cut short, \(Wording.bytes(recovery.missingByteCount)) are missing; the output above is the "
+          + "intact part.")
     }
     guard let lost = recovery.lostSequences else { return .damaged }
-    try note("daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; what stands above is from before them.")
+    try note(
+      "daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; the output above is older than the damage.")
     return .damaged
   }
 
@@ -53,18 +54,17 @@ extension Invocation {
   func writing(
     _ path: String, mayCreate: Bool, options: Database.Options? = nil, _ body: (Database) throws -> ExitStatus
   ) throws -> ExitStatus {
-    if !FileManager.default.fileExists(atPath: path) {
-      guard mayCreate else {
-        throw ToolError(
-          .inputOutput, "There is no file \(path).",
-          advice: "`daybook import FILE INPUT` and `daybook put FILE …` make a new database.")
-      }
-      try note("making \(path)")
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    if isNew, !mayCreate {
+      throw ToolError(
+        .inputOutput, "There is no file \(path).",
+        advice: "`daybook import FILE INPUT` and `daybook put FILE …` make a new database.")
     }
     // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
     var options = options ?? databaseOptions
     options.limits.assetByteCount = .max
     let database = try Database.open(at: path, options: options)
+    if isNew { try note("made \(path)") }
     let status = try body(database)
     try database.close()
     return status
@@ -74,6 +74,16 @@ extension Invocation {
   func zone(_ name: String, in database: Database) throws -> Zone.ID {
     if let own = try? Zone.ID(name), try database.zones().contains(where: { $0.id == own }) { return own }
     return try database.zones().first { $0.id.name == name }?.id ?? (try Zone.ID(name))
+  }
+
+  /// The zone of a name that has to be there: what is asked for within it cannot be found either.
+  func existingZone(_ name: String, in database: Database) throws -> Zone.ID {
+    let zone = try zone(name, in: database)
+    guard try database.zones().contains(where: { $0.id == zone }) else {
+      throw ToolError(
+        .finding, "There is no zone \(ShownText.escaped(name)).", advice: "`daybook zones FILE` lists the zones that exist.")
+    }
+    return zone
   }
 
   /// The zones that `--zone` names, or all; in order.

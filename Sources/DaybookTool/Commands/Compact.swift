@@ -2,13 +2,13 @@ import Daybook
 
 extension Commands {
   static let compact = Command(
-    name: "compact", summary: "Make the file anew with only what lives in it.",
+    name: "compact", summary: "Rewrite the file without dead data.",
     positionals: ["FILE"],
     options: [.value("--rate", "MB", "Write at most so many megabytes a second."), .json],
     details: """
       The new file takes the old one's name when all of it is durable; until then the old one is as it was. Records, deletions,
-      change tags and tokens stay; older versions of records go. Needs free space for what lives, and the file for writing:
-      while an application has it open, that compacts by itself. Readers follow to the new file.
+      change tags and tokens stay; older versions of records go. Needs free space for the live data, and the file for writing:
+      while an application has it open, the application compacts. Readers follow to the new file.
       """
   ) { invocation in
     var options = invocation.databaseOptions

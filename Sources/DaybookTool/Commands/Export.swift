@@ -9,10 +9,10 @@ extension Commands {
       .value("--format", "FORMAT", "How to write.", choices: ExportFormat.allCases.map(\.rawValue)),
       .value("--assets", "DIR", "Also write the contents of assets into a directory, each once, named by its SHA-256."),
       .value("--keys", "KEY,KEY…", "In csv only these keys, in this order."),
-      .flag("--no-formulas", "In csv put ' before what a spreadsheet would take for a formula."),
+      .flag("--no-formulas", "In csv put ' before what a spreadsheet would take for a formula."), Delimiter.option,
     ],
     details: """
-      OUT is - for standard output. The format is csv for a name that ends in .csv, else ndjson.
+      OUT is - for standard output. The format is csv for a name that ends in .csv or .tsv, else ndjson.
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
       written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
@@ -32,10 +32,12 @@ extension Commands {
     let path = arguments[1]
     let format =
       arguments.value("--format").flatMap { ExportFormat(rawValue: $0) }
-      ?? (path.lowercased().hasSuffix(".csv") ? .csv : .ndjson)
+      ?? (path.lowercased().hasSuffix(".csv") || path.lowercased().hasSuffix(".tsv") ? .csv : .ndjson)
     if format == .csv, arguments.has("--metadata") { throw ToolError.usage("--metadata does not go with csv.") }
     if format != .csv, arguments.has("--no-formulas") { throw ToolError.usage("--no-formulas goes with csv only.") }
     if format != .csv, arguments.value("--keys") != nil { throw ToolError.usage("--keys goes with csv only.") }
+    if format != .csv, arguments.value("--delimiter") != nil { throw ToolError.usage("--delimiter goes with csv only.") }
+    let delimiter = try Delimiter(arguments, name: path)
     let wanted = try arguments.value("--keys").map { try CSVExport.keys($0) }
     return try invocation.reading(arguments[0]) { database in
       let rules = try database.outputRules()
@@ -57,7 +59,8 @@ extension Commands {
         if wanted == nil { status = try invocation.forEachRecord(database) { table.add($0.keys) } }
         try table.check()
         let csv = CSVExport(
-          keys: wanted ?? table.keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"))
+          keys: wanted ?? table.keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"),
+          delimiter: delimiter)
         try output.append { csv.appendHeader(to: &$0) }
         let second = try invocation.forEachRecord(database) { record in
           count += 1
@@ -102,10 +105,12 @@ struct CSVExport {
   private let isShown: Bool
   /// Whether a spreadsheet that opens the file must not run what a record holds.
   private let hasNoFormulas: Bool
+  private let delimiter: UInt8
 
   /// - Parameter keys: each once.
-  init(keys: [String], isShown: Bool = false, hasNoFormulas: Bool = false) {
+  init(keys: [String], isShown: Bool = false, hasNoFormulas: Bool = false, delimiter: Delimiter = .comma) {
     self.keys = keys
+    self.delimiter = delimiter.byte
     self.isShown = isShown
     self.hasNoFormulas = hasNoFormulas
     var columns: [String: Int] = [:]
@@ -171,10 +176,10 @@ struct CSVExport {
 
   private func appendRow(_ cells: [String], to bytes: inout [UInt8]) {
     for (index, cell) in cells.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      if index > 0 { bytes.append(delimiter) }
       var cell = hasNoFormulas ? Self.withoutFormulas(cell) : cell
       if isShown { cell = ShownText.escaped(cell) }
-      if cell.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) {
+      if cell.utf8.contains(where: { $0 == 0x22 || $0 == delimiter || $0 == 0x0A || $0 == 0x0D }) {
         bytes.append(0x22)
         for byte in cell.utf8 {
           if byte == 0x22 { bytes.append(byte) }

@@ -10,7 +10,7 @@ extension Commands {
     details: "The default zone is called _defaultZone. The exit status is 1 when there is no such record."
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
-      let zone = try invocation.zone(invocation.arguments[1], in: database)
+      let zone = try invocation.existingZone(invocation.arguments[1], in: database)
       let id = try Record.ID(invocation.arguments[2], in: zone)
       guard let record = try database.record(id) else {
         throw ToolError(

@@ -7,10 +7,9 @@ extension Commands {
     details: "A version lists what differs from the one before it. The exit status is 1 when there is none."
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
-      let zone = try invocation.zone(invocation.arguments[1], in: database)
+      let zone = try invocation.existingZone(invocation.arguments[1], in: database)
       let id = try Record.ID(invocation.arguments[2], in: zone)
-      let exists = try database.zones().contains { $0.id == zone }
-      let versions = exists ? try database.history(of: id) : []
+      let versions = try database.history(of: id)
       if invocation.arguments.has("--json") {
         var list = try JSONListWriter(invocation.output)
         for version in versions { try list.append { try append(version, to: &$0) } }

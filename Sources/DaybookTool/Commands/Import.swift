@@ -21,11 +21,12 @@ extension Commands {
       .value(
         "--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
         choices: InputFile.Format.allCases.map(\.rawValue)),
-      .json,
+      Delimiter.option, .json,
     ],
     details: """
       INPUT is - for standard input. It is read twice: once to see the kinds of every key, then to save, 1,000 rows a
-      transaction. Nothing is saved when the first reading finds a fault, which is told with its line.
+      transaction. Nothing is saved when the first reading finds a fault, which is told with its line; the exit status
+      is 6 then.
       Standard input, a pipe and <(COMMAND) are kept in TMPDIR meanwhile, in a file without a name that nobody else can
       open; a pipe is waited for until it has a writer, and control-C ends that.
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
@@ -38,6 +39,7 @@ extension Commands {
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
                   one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
+                  Cells are separated by commas, in a .tsv by tabs, or as --delimiter says.
       Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
                   until it opens the database with acceptsUnsealedValues and saves each record again. A dump has those
                   that a cipher sealed as "sealed", and an import leaves them out.
@@ -172,6 +174,7 @@ extension ImportOptions {
     }
     assetDirectory = arguments.value("--assets")
     baseDirectory = input.directory
+    delimiter = try Delimiter(arguments, name: input.name)
     if let columns = arguments.value("--location") {
       let parts = columns.split(separator: ",", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {

@@ -2,12 +2,12 @@ import Daybook
 
 extension Commands {
   static let salvage = Command(
-    name: "salvage", summary: "Copy everything that still holds of a damaged file into a new one.",
+    name: "salvage", summary: "Copy everything that is intact of a damaged file into a new one.",
     positionals: ["FILE", "OUT"], options: [.json],
     details: """
       FILE stays as it is; OUT must not exist. Says which commits are lost, and of which only a part was found.
-      A record whose last change is lost comes over as it was before it; what a file that was cut short does not hold
-      any more cannot be named, only counted in bytes. The exit status is 1 when something is lost.
+      A record whose last change is lost is copied as it was before it; what is missing from a file that was cut short
+      cannot be named, only counted in bytes. The exit status is 1 when something is lost.
       """
   ) { invocation in
     var bar = ProgressBar("reading", on: invocation.errors)
@@ -33,14 +33,14 @@ extension Commands {
       for zone in report.remadeZones { try invocation.output.line("zone \(zone.name) was made again") }
       if report.skippedOperationCount > 0 {
         try invocation.output.line(
-          "\(Wording.count(report.skippedOperationCount, "operation")) made no sense any more and was left out")
+          "\(Wording.count(report.skippedOperationCount, "operation")) could not be applied, and was left out")
       }
       for name in report.missingAssets { try invocation.output.line("the content of asset \(name) is missing or damaged") }
       if report.unreadableByteCount > 0 {
         try invocation.output.line("the disk could not read \(Wording.bytes(report.unreadableByteCount))")
       }
       if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
-      if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it served") }
+      if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it was used") }
       try invocation.output.line(
         "\(report.isComplete ? "complete" : "incomplete"): \(Wording.count(report.commitCount, "commit")), "
           + "\(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))"

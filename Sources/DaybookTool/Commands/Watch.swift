@@ -26,6 +26,10 @@ extension Commands {
     let database = try Database.open(at: arguments[0], options: options)
     var last = try known ?? database.statistics().lastSequence
     try invocation.note("watching \(arguments[0]) from commit \(last) on; control-C ends")
+    let newest = try database.statistics().lastSequence
+    if last > newest {
+      try invocation.note("daybook: the last commit is \(newest); nothing is printed before there is one after \(last)")
+    }
     try invocation.errors.flush()
     var position = Database.FramePosition()
     while true {

@@ -22,6 +22,8 @@ struct ImportOptions {
   var assetDirectory: String?
   var onExisting = OnExisting.replace
   var isStrict = false
+  /// What separates the cells of CSV.
+  var delimiter = Delimiter.comma
 }
 
 /// One half of a place, as a row has it.

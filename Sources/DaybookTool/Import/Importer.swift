@@ -42,8 +42,13 @@ struct Importer {
   }
 
   private func surveyCSV(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {
-    var reader = CSVReader(source)
+    var reader = CSVReader(source, delimiter: options.delimiter.byte)
     guard try reader.next() else { return .empty }
+    if reader.cellCount == 1, let delimiter = Delimiter.likely(in: reader.text(0)) {
+      try errors.line(
+        "daybook: the input has one column, \(ShownText.escaped(String(reader.text(0).prefix(60)))); "
+          + "--delimiter \(delimiter) splits it.")
+    }
     // Each column costs memory for its kinds and its key before the first row is read.
     guard reader.cellCount <= Self.maximumColumnCount else {
       throw ToolError.badRow(
@@ -107,7 +112,8 @@ struct Importer {
   ) throws -> ImportReport {
     guard let format, !content.isEmpty else { return ImportReport() }
     let source = input.source()
-    var rows = try RowReader(source, format, content, assets: options.assetDirectory)
+    var rows = try RowReader(
+      source, format, content, assets: options.assetDirectory, delimiter: options.delimiter)
     var session = ImportSession(options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords)
     var bar = ProgressBar("saving", on: errors)
     var isAtEnd = false

@@ -104,7 +104,7 @@ final class InputFile {
       first = bytes.first { !" \t\r\n".utf8.contains($0) }
     }
     let lowered = name?.lowercased() ?? ""
-    if lowered.hasSuffix(".csv") { return .csv }
+    if lowered.hasSuffix(".csv") || lowered.hasSuffix(".tsv") { return .csv }
     if [".json", ".ndjson", ".jsonl"].contains(where: { lowered.hasSuffix($0) }) { return .json }
     return first == UInt8(ascii: "[") || first == UInt8(ascii: "{") ? .json : .csv
   }

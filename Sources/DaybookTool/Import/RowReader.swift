@@ -19,13 +19,14 @@ struct RowReader {
   private(set) var unnamedCount = 0
 
   init(
-    _ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content, assets directory: String? = nil
+    _ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content, assets directory: String? = nil,
+    delimiter: Delimiter = .comma
   ) throws {
     assetDirectory = directory
     if case .rows(let plan) = content { self.plan = plan } else { plan = nil }
     switch format {
     case .csv:
-      csv = CSVReader(source)
+      csv = CSVReader(source, delimiter: delimiter.byte)
       _ = try csv?.next()
     case .json: json = JSONElementReader(source)
     }

@@ -18,6 +18,11 @@ struct JSONElementReader {
   private var buffer: [UInt8] = []
   private var position = 0
   private var line = 1
+  /// Where in the input the buffer and the present line begin.
+  private var bufferOffset = 0
+  private var lineOffset = 0
+  /// How many rows were begun.
+  private var rowCount = 0
   private var shape = Shape.unknown
   private var isFirst = true
   private var isAtEnd = false
@@ -35,12 +40,14 @@ struct JSONElementReader {
     if shape == .unknown { try begin() }
     guard try skipToElement() else { return nil }
     let first = line
+    let start = bufferOffset + position - lineOffset
+    rowCount += 1
     let end = try elementEnd()
     let value: JSONValue
     do throws(JSONParser.Fault) {
-      value = try JSONParser.parse(buffer, position..<end, line: first)
+      value = try JSONParser.parse(buffer, position..<end, line: first, column: start + 1)
     } catch {
-      throw .badRow(line: error.line, error.reason)
+      throw .badRow(line: error.line, column: error.column, row: rowCount, error.reason)
     }
     if shape == .lines, isFirst { isRowPerLine = line == first }
     isFirst = false
@@ -71,7 +78,7 @@ struct JSONElementReader {
     }
     if byte == UInt8(ascii: "]") {
       position += 1
-      if try skipWhitespace() != nil { throw .badRow(line: line, "there is something behind the end of the array.") }
+      if try skipWhitespace() != nil { throw .badRow(line: line, "unexpected text after the array.") }
       isAtEnd = true
       return false
     }
@@ -94,10 +101,12 @@ struct JSONElementReader {
         case 0x0A:
           line += 1
           position += 1
+          lineOffset = bufferOffset + position
         case 0x20, 0x0D, 0x09: position += 1
         case let byte: return byte
         }
       }
+      bufferOffset += buffer.count
       buffer.removeAll(keepingCapacity: true)
       position = 0
       if try !source.read(into: &buffer) { return nil }
@@ -140,6 +149,7 @@ struct JSONElementReader {
           if depth == 0 { return index }
           if isRowPerLine { throw .badRow(line: firstLine, "the row does not end on its line.") }
           line += 1
+          lineOffset = bufferOffset + index + 1
         case 0x20, 0x09, 0x0D:
           if depth == 0 { return index }
         default: break
@@ -151,6 +161,7 @@ struct JSONElementReader {
       }
       // What was handed out makes room before more is read.
       buffer.removeFirst(position)
+      bufferOffset += position
       index -= position
       position = 0
       if try !source.read(into: &buffer) {

@@ -3,9 +3,10 @@
 /// Foundation's parser makes dictionaries, which lose the order of keys, and numbers that no longer tell 7 from 7.0.
 /// Always true: nothing outside the range is looked at, and nesting is bounded, so no input can overrun the stack.
 struct JSONParser {
-  /// What is wrong with a text, and on which line.
+  /// What is wrong with a text, and where: the column is counted in bytes, from 1.
   struct Fault: Error {
     let line: Int
+    var column = 1
     let reason: String
   }
 
@@ -16,14 +17,17 @@ struct JSONParser {
   private var index: Int
   private let start: Int
   private let firstLine: Int
+  private let firstColumn: Int
   private var depth = 0
 
-  /// - Parameter line: the number of the line that the range begins on.
-  static func parse(_ bytes: [UInt8], _ range: Range<Int>, line: Int) throws(Fault) -> JSONValue {
-    var parser = JSONParser(bytes, range, line: line)
+  /// - Parameters:
+  ///   - line: the number of the line that the range begins on.
+  ///   - column: where on that line.
+  static func parse(_ bytes: [UInt8], _ range: Range<Int>, line: Int, column: Int = 1) throws(Fault) -> JSONValue {
+    var parser = JSONParser(bytes, range, line: line, column: column)
     let value = try parser.value()
     parser.skipWhitespace()
-    if parser.index < parser.end { throw parser.fault("there is something behind the value.") }
+    if parser.index < parser.end { throw parser.fault("unexpected text after the value.") }
     return value
   }
 
@@ -33,18 +37,21 @@ struct JSONParser {
     return try parse(bytes, 0..<bytes.count, line: 1)
   }
 
-  private init(_ bytes: [UInt8], _ range: Range<Int>, line: Int) {
+  private init(_ bytes: [UInt8], _ range: Range<Int>, line: Int, column: Int) {
     self.bytes = bytes
     start = range.lowerBound
     index = range.lowerBound
     end = range.upperBound
     firstLine = line
+    firstColumn = column
   }
 
   private func fault(_ reason: String) -> Fault {
-    var line = firstLine
-    for position in start..<min(index, end) where bytes[position] == 0x0A { line += 1 }
-    return Fault(line: line, reason: reason)
+    var (line, column) = (firstLine, firstColumn)
+    for position in start..<min(index, end) {
+      if bytes[position] == 0x0A { (line, column) = (line + 1, 1) } else { column += 1 }
+    }
+    return Fault(line: line, column: column, reason: reason)
   }
 
   private mutating func skipWhitespace() {
@@ -99,7 +106,7 @@ struct JSONParser {
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("a key in quotes is missing.") }
       let key = try string()
       skipWhitespace()
-      guard index < end, bytes[index] == UInt8(ascii: ":") else { throw fault("a colon is missing behind a key.") }
+      guard index < end, bytes[index] == UInt8(ascii: ":") else { throw fault("a colon is missing after a key.") }
       index += 1
       members.append(.init(key: key, value: try value()))
       skipWhitespace()
@@ -225,14 +232,14 @@ struct JSONParser {
       var code = UInt32(try fourDigits())
       if code >= 0xD800, code < 0xDC00 {
         guard index + 1 < end, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else {
-          throw fault("half of a surrogate pair stands alone.")
+          throw fault("unpaired surrogate in an escape.")
         }
         index += 2
         let low = UInt32(try fourDigits())
-        guard low >= 0xDC00, low < 0xE000 else { throw fault("half of a surrogate pair stands alone.") }
+        guard low >= 0xDC00, low < 0xE000 else { throw fault("unpaired surrogate in an escape.") }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
-      guard let scalar = Unicode.Scalar(code) else { throw fault("half of a surrogate pair stands alone.") }
+      guard let scalar = Unicode.Scalar(code) else { throw fault("unpaired surrogate in an escape.") }
       text.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
     default: throw fault("there is no such escape in a text.")
     }

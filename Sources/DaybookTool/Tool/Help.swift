@@ -22,7 +22,8 @@ enum Help {
       `daybook help COMMAND` says more. `daybook --version` prints the version.
       With `--buffered` any command reads the file instead of mapping it, for disks that may fail or go away.
       Results go to standard output, messages to standard error. Commands that only read work beside a live application.
-      Exit status: 0 done, 1 a finding, 2 wrong usage, 3 the file is damaged, 4 locked, 5 input or output failed.
+      Exit status: 0 done, 1 a finding, 2 wrong usage, 3 the file is damaged, 4 locked, 5 input or output failed,
+      6 the input of an import is malformed.
 
       """
     return text

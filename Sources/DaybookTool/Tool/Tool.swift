@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// The command `daybook`: finds the command, parses its arguments, runs it, and turns errors into words and a status.
 package enum Tool {
@@ -38,8 +39,8 @@ package enum Tool {
       try output.write(Help.overview)
       return .done
     }
-    if name == "--version" {
-      try output.line("daybook \(version)")
+    if name == "--version" || name == "version" {
+      try output.line("daybook \(version) (file format \(FileHeader.formatVersion))")
       return .done
     }
     guard let command = Commands.all.first(where: { $0.name == name }) else {

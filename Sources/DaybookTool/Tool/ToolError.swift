@@ -10,6 +10,8 @@ enum ExitStatus: Int32 {
   case damaged = 3
   case locked = 4
   case inputOutput = 5
+  /// What was to be imported is not what it says it is: no JSON, another number of cells, a date of another format.
+  case malformedInput = 6
 }
 
 /// What ends a command early: a sentence, what to do about it, and the exit status.
@@ -28,9 +30,12 @@ struct ToolError: Error {
     ToolError(.usage, message, advice: advice)
   }
 
-  /// A row that cannot be imported, by its line.
-  static func badRow(line: Int, _ reason: String, advice: String? = nil) -> ToolError {
-    ToolError(.usage, "line \(line): \(reason)", advice: advice)
+  /// A row that cannot be imported, by its line; and by its column, in bytes from 1, and its number, where a line has many.
+  static func badRow(
+    line: Int, column: Int? = nil, row: Int? = nil, _ reason: String, advice: String? = nil
+  ) -> ToolError {
+    let place = "line \(line)" + (column.map { ", column \($0)" } ?? "") + (row.map { ", row \($0)" } ?? "")
+    return ToolError(.malformedInput, "\(place): \(reason)", advice: advice)
   }
 }
 
@@ -46,20 +51,24 @@ extension ToolError {
   /// What to do about a name that something else has than what belongs there.
   private static func planted(_ error: DatabaseError) -> String? {
     guard let failure = error.cause as? DiskFailure else { return nil }
+    let found = FoundName.description(of: failure.path).map { "It is \($0). " } ?? ""
     switch failure.kind {
+    case .notRegular where error.message == DatabaseError.directorySentence:
+      return "Give the path of a file: a database is one file, and what lies beside it has its name with an ending."
+    case .notFound where error.facts.path != failure.path: return "Make the directory first, or check the path."
+    case .notFound: return "Check the path."
+    case .exists where failure.operation == .create: return "\(found)Nothing was written: give another name, or move it away."
     case .notRegular, .foreign: break
     case .exists where failure.operation != .lock: break
     default: return nil
     }
-    let found = FoundName.description(of: failure.path).map { "It is \($0). " } ?? ""
-    return found
-      + "Daybook follows, changes and deletes nothing of the kind: look at what it is, and move it away if nobody needs it there."
+    return "\(found)Daybook does not touch it. Check what it is, and move it away if it is not needed."
   }
 
   private static func advice(for error: DatabaseError) -> String? {
     switch error.code {
     case .corrupted:
-      "Run `daybook check FILE` to see what is damaged; `daybook salvage FILE OUT` copies everything that still holds."
+      "Run `daybook check FILE` to see what is damaged; `daybook salvage FILE OUT` copies everything that is intact."
     case .notADatabase:
       "Check the path; `daybook import FILE INPUT` makes a new database from JSON or CSV."
     case .formatTooNew: "Use the version of Daybook that wrote the file, or a later one."
@@ -69,7 +78,7 @@ extension ToolError {
     case .ioFailed where planted(error) != nil: planted(error)
     case .ioFailed: "Check that the path exists and that you may read and write it."
     case .zoneNotFound: "`daybook zones FILE` lists the zones that exist."
-    case .changeTokenExpired, .changeTokenForked: "Run the command again without --since to begin anew."
+    case .changeTokenExpired, .changeTokenForked: "Run the command again without --since to start over."
     case .serverRecordChanged: "Read the record again and repeat the change."
     default: nil
     }
