@@ -91,6 +91,7 @@ examples() {
   for package in Examples/*/; do
     tests --package-path "$package" --scratch-path "$PWD/.build/examples/$(basename "$package")" || return 1
   done
+  swift run --package-path Examples/Notes --scratch-path "$PWD/.build/examples/Notes" NotesDemo
 }
 demo() { swift run -c release daybook demo; }
 smoke() { release_tool && Scripts/smoke.sh "$tool"; }

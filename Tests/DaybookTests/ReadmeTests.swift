@@ -124,6 +124,21 @@ struct ReadmeTests {
 
   // swift-format-ignore
   private func guide(_ database: Daybook.Database, _ library: Zone.ID, _ dune: Record.ID) throws {
+    // Guide: lines
+    var note = try database.save(Record(type: "Note", id: Record.ID("n", in: library)))   // one line, one transaction
+    note = try database.update(note.id) { note in note["seen"] = Date() }   // read, changed and saved: never a conflict
+    let old = try database.record(note.id, withChangeTag: note.changeTag ?? "")   // an older version, as the base of a merge
+    try database.save(note, policy: .replace)                      // what is stored becomes this, and has no other keys
+    try database.writeUnordered { transaction in                   // children may come commits before their parents
+      var child = try Record(type: "Note", id: Record.ID("child", in: library))
+      child.parent = Record.Reference(try Record.ID("later", in: library))
+      try transaction.save(child)
+    }
+    let missing = try database.referencesWithoutTarget(in: library)   // child needs later
+    // Guide: end
+    #expect(old == note && missing.map(\.target.name) == ["later"])
+    try database.delete([note.id, Record.ID("child", in: library)])
+
     // Guide: savepoint
     try database.write { transaction in
       try? transaction.savepoint {                                 // undone alone when it throws
@@ -216,7 +231,7 @@ struct ReadmeTests {
 
   @Test(
     "a page has these samples, letter by letter, and no others",
-    arguments: [("README.md", "// README: ", 8), ("Examples/Guide.md", "// Guide: ", 3)])
+    arguments: [("README.md", "// README: ", 8), ("Examples/Guide.md", "// Guide: ", 4)])
   func samples(path: String, mark: String, count: Int) throws {
     let page = try String(contentsOf: Pages.root.appending(path: path), encoding: .utf8)
     var blocks: Set<String> = []
