@@ -114,6 +114,9 @@ cascade-one-level                CascadeTests           what belongs to a victim
 keep-old-references              ReferenceTests         a record still points where it pointed before
 replay-first-of-key              ReplayTests            replay keeps the first value of a key, not the last
 replay-first-of-record           ReplayTests            replay keeps the first version of a record, not the last
+replay-any-type                  ReplayTests            replay takes a version of another type than the record's
+feed-type-by-type                ManyTypes              a feed has the changes of one type after those of another
+skip-between-pages               CountTests             the page behind a cursor of a type begins one record too late
 accept-other-source              AssetSourceTests       another file is read in the place of an asset's
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
 output-rights-not-kept           OutputTests            an export of a private database is for everybody

@@ -302,7 +302,7 @@ struct FormatDump {
     try number(1, "  zero")
     let ownerByteCount = Int(try number(2, "  bytes of the zone's state"))
     try number(4, "  zero")
-    let names = ["by name", "change journal", "by type", "tombstones", "by target", "assets"]
+    let names = ["by name", "change journal", "tombstones", "by target", "assets"]
     var inside: [(name: String, position: Int, byteCount: Int)] = []
     for index in 0..<count {
       let name = index < names.count ? names[index] : "root \(index)"

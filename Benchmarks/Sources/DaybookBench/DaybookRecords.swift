@@ -5,6 +5,7 @@ import Foundation
 final class DaybookRecords: RecordEngine {
   private let database: Database
   private var tokens: [ChangeToken?] = []
+  private var cursors: [String: [RecordCursor?]] = [:]
 
   /// - Parameter leavesLog: no checkpoint before 128 MB of log.
   init(_ path: String, isSynced: Bool, leavesLog: Bool = false) throws {
@@ -119,14 +120,28 @@ final class DaybookRecords: RecordEngine {
 
   func pages(_ pageCount: Int, ofType type: String, round: UInt64) throws -> UInt64 {
     var sum: UInt64 = 0
+    if cursors[type] == nil { cursors[type] = try starts(ofType: type) }
+    let starts = cursors[type] ?? []
     for step in 0..<pageCount {
-      let name = Book.name(Workload.pick(step, among: 1 << 40, round: round))
-      for record in try database.records(in: .default, ofType: type, after: name, limit: 1000) {
+      let start = starts[Int(Workload.pick(step, among: UInt64(starts.count), round: round))]
+      for record in try database.recordPage(in: .default, ofType: type, after: start, limit: 1000).records {
         guard let year: Int64 = record["year"] else { throw BenchmarkFault("a record lacks a field") }
         sum &+= UInt64(record.id.name.utf8.count) &+ UInt64(bitPattern: year)
       }
     }
     return sum
+  }
+
+  /// Where the full pages of a type begin.
+  private func starts(ofType type: String) throws -> [RecordCursor?] {
+    var starts: [RecordCursor?] = []
+    var next: RecordCursor?
+    repeat {
+      let page = try database.recordPage(in: .default, ofType: type, after: next, limit: 1000)
+      if page.records.count == 1000 || starts.isEmpty { starts.append(next) }
+      next = page.next
+    } while next != nil
+    return starts
   }
 
   func scan() throws -> UInt64 {

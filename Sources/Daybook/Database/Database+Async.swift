@@ -67,11 +67,23 @@ extension Database {
     try await queues.read { [self] in try records(for: ids, desiredKeys: desiredKeys) }
   }
 
-  /// A page of the records of a zone, or of one type in it, in the order of their names.
+  /// A page of the records of a zone, in the order of their names.
   public func records(
-    in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
+    in zone: Zone.ID, after name: String? = nil, limit: Int = .max
   ) async throws -> [Record] {
-    try await queues.read { [self] in try records(in: zone, ofType: type, after: name, limit: limit) }
+    try await queues.read { [self] in try records(in: zone, after: name, limit: limit) }
+  }
+
+  /// The records of one type in a zone, in the order in which they were last saved.
+  public func records(in zone: Zone.ID, ofType type: String, limit: Int = .max) async throws -> [Record] {
+    try await queues.read { [self] in try records(in: zone, ofType: type, limit: limit) }
+  }
+
+  /// A page of the records of one type in a zone, in the order in which they were last saved, and where the next one begins.
+  public func recordPage(
+    in zone: Zone.ID, ofType type: String, after cursor: RecordCursor? = nil, limit: Int = .max
+  ) async throws -> RecordPage {
+    try await queues.read { [self] in try recordPage(in: zone, ofType: type, after: cursor, limit: limit) }
   }
 
   /// The records that refer to a record, by a field or as their parent, in the order of their names, each once.

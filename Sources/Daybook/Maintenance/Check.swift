@@ -158,6 +158,7 @@ private struct RecordChecker {
   /// Of zones with fewer trees than the list.
   private(set) var treeCounts: [[UInt8]: Int] = [:]
   private let shapes = Locked(KnownShapes())
+  private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
 
   init(view: ReadView, depth: Database.CheckDepth) {
     self.view = view
@@ -220,7 +221,6 @@ private struct RecordChecker {
           + "but \(trees.changeJournal.count) in the change journal")
     }
     let recordName = ByteBuffer(capacity: 256)
-    let key = ByteBuffer(capacity: ChangeKey.byteCount)
     var contributions = ContributionCheck(of: trees, view.reader, zoneName: name)
     var cursor = view.reader.cursor(in: trees.byName)
     while try cursor.next() {
@@ -230,19 +230,14 @@ private struct RecordChecker {
         report.add("zone \(name): a record's entry is malformed")
         return
       }
-      ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
-      let changeJournal = try view.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) }
-      if changeJournal?.place != entry.place || changeJournal?.isDeleted != false {
-        report.add("zone \(name): a record is not in the change journal where its entry says", at: entry.place.offset)
-      }
-      try checkBody(entry, zoneKey, recordName.view, name, &contributions, &report)
+      try checkBody(entry, zoneKey, recordName.view, trees, name, &contributions, &report)
     }
     try contributions.finish(&report)
     try checkTombstones(zoneKey, trees, name, &report)
   }
 
   private func checkBody(
-    _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ name: String,
+    _ entry: RecordEntry, _ zoneKey: [UInt8], _ recordName: ByteView, _ trees: ZoneTrees, _ name: String,
     _ contributions: inout ContributionCheck, _ report: inout Database.CheckReport
   ) throws {
     let operation: ByteView
@@ -257,6 +252,11 @@ private struct RecordChecker {
     }
     if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
+    }
+    ChangeKey.set(key, type: identity.type, sequence: entry.sequence, ordinal: entry.ordinal)
+    let change = try view.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) }
+    if change?.place != entry.place || change?.isDeleted != false {
+      report.add("zone \(name): a record is not in the change journal where its entry and its type say", at: entry.place.offset)
     }
     if depth == .deep {
       do {
@@ -308,7 +308,7 @@ private struct RecordChecker {
         report.add("zone \(name): a tombstone is malformed")
         return
       }
-      ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
+      ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       if let changeJournal = try view.reader.value(key.view, in: trees.changeJournal).flatMap({ ChangeEntry($0) }),
         changeJournal.isDeleted
       {

@@ -153,8 +153,8 @@ struct LogCopier {
     if zone.tombstones.count == 0 { return nil }
     do throws(LogFault) {
       guard let tombstone = try transaction.value(name, in: zone.tombstones).flatMap({ TombstoneEntry($0) }) else { return nil }
-      let key = ByteBuffer(capacity: ChangeKey.byteCount)
-      ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
+      let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
+      ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       return try transaction.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
     } catch { throw StoreError(error) }
   }

@@ -185,11 +185,11 @@ struct RecordRewriter: Rewriter {
     }
 
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
-      let key = ByteBuffer(capacity: ChangeKey.byteCount)
+      let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       while try next(&cursor) {
         guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
-        ChangeKey.set(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
+        ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
         let entry: ChangeEntry?
         do { entry = try pin.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) } } catch {
           throw StoreError(error)

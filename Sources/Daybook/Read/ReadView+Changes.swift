@@ -147,40 +147,33 @@ extension ReadView {
     // Before the zone is looked for: it may be what has not been seen yet.
     if let token, try isNotSeenYet(token, zone: id, known: known()) { return ZoneChanges(token: token) }
     let zone = try existingZone(id)
-    let key = ByteBuffer(capacity: 16)
-    ChangeKey.set(key, sequence: 0, ordinal: 0)
+    var start: (sequence: UInt64, ordinal: UInt32) = (0, 0)
     if let token {
       let parts = try validate(token, zone: id, epoch: zone.epoch)
-      ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
+      start = (parts.sequence, parts.ordinal)
     }
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
-    result.saved.reserveCapacity(min(limit, Int(clamping: zone.changeJournal.count), 1024))
-    var cursor = reader.cursor(in: zone.changeJournal)
-    try start(&cursor, at: key.view)
-    var isValid = try next(&cursor)
+    var walk = try walk(over: zone, from: start)
+    result.saved.reserveCapacity(min(limit, Int(clamping: walk.count), 1024))
     var remaining = logEnd
     let isDefault = id.isDefault
     var places: [Place] = []
     places.reserveCapacity(ReadView.largestBatch)
-    while isValid {
+    while walk.isValid {
       // Deletions are read on the way, records together.
       var byteCount = 0
       var room = limit - result.saved.count - result.deleted.count
       if room == 0 {
-        cursor.key(into: key)
-        guard let (sequence, ordinal) = ChangeKey.parts(key.view) else {
-          throw failure(PageFault(offset: 0, reason: .value))
-        }
-        result.token = try self.token(sequence, ordinal, zone: id, epoch: zone.epoch)
+        let next = try asDatabaseError { () throws(PageFault) in try walk.position() }
+        result.token = try self.token(next.sequence, next.ordinal, zone: id, epoch: zone.epoch)
         result.moreComing = true
         break
       }
       places.removeAll(keepingCapacity: true)
-      while isValid, room > 0, places.count < ReadView.largestBatch, byteCount < RecordBodyBatch.usualByteCount {
-        cursor.touchAhead(placeAt: 1)
-        guard cursor.keyByteCount == ChangeKey.byteCount, let entry = ChangeEntry(cursor.value) else {
-          throw failure(PageFault(offset: 0, reason: .value))
-        }
+      while walk.isValid, room > 0, places.count < ReadView.largestBatch, byteCount < RecordBodyBatch.usualByteCount {
+        walk.touchAhead()
+        let entry: ChangeEntry
+        do throws(PageFault) { entry = try walk.entry } catch { throw failure(error) }
         guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
         remaining -= UInt64(entry.place.byteCount)
         room -= 1
@@ -192,7 +185,7 @@ extension ReadView {
           places.append(entry.place)
           byteCount += RecordBodyBatch.room(for: entry.place)
         }
-        isValid = try next(&cursor)
+        do throws(PageFault) { try walk.next() } catch { throw failure(error) }
       }
       let stray = try appendRecords(
         at: places, byteCount: byteCount, of: id, isDefault, desiredKeys: desiredKeys, to: &result.saved)
@@ -201,11 +194,22 @@ extension ReadView {
     return result
   }
 
-  private static let largestBatch = 64
+  static let largestBatch = 64
+
+  func walk(
+    over zone: ZoneTrees, ofType type: String? = nil, from start: (sequence: UInt64, ordinal: UInt32)
+  ) throws(DatabaseError) -> ChangeWalk {
+    try asDatabaseError { () throws(PageFault) in
+      guard let type else { return try ChangeWalk(reader, zone.changeJournal, from: start.sequence, start.ordinal) }
+      return try type.withKeyView { (type) throws(PageFault) in
+        try ChangeWalk(reader, zone.changeJournal, ofType: type, from: start.sequence, start.ordinal)
+      }
+    }
+  }
 
   /// Reads records into one allocation. Returns the first place with a record of another zone: the change journal has no names,
   /// so the zone is what can be compared.
-  private func appendRecords(
+  func appendRecords(
     at places: [Place], byteCount: Int, of zone: Zone.ID, _ isDefault: Bool, desiredKeys: [String]?,
     to records: inout [Record]
   ) throws(DatabaseError) -> Place? {
@@ -245,11 +249,7 @@ extension ReadView {
     let zone = try existingZone(id)
     guard let token else { return Int(clamping: zone.changeJournal.count) }
     let parts = try validate(token, zone: id, epoch: zone.epoch)
-    let key = ByteBuffer(capacity: 16)
-    ChangeKey.set(key, sequence: parts.sequence, ordinal: parts.ordinal)
-    return Int(
-      clamping: try asDatabaseError { () throws(PageFault) in try reader.count(from: key.view, to: nil, in: zone.changeJournal)
-      })
+    return Int(clamping: try walk(over: zone, from: (parts.sequence, parts.ordinal)).count)
   }
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {
@@ -325,7 +325,7 @@ extension ReadView {
       }
       guard let position else { return [] }
       let key = ByteBuffer(capacity: 16)
-      ChangeKey.set(key, sequence: position.0, ordinal: position.1)
+      ChangeKey.setTombstone(key, sequence: position.0, ordinal: position.1)
       let found = try asDatabaseError { () throws(PageFault) in
         try reader.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }

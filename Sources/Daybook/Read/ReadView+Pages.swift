@@ -1,15 +1,14 @@
 import DaybookEngine
 
-/// Lists of records, counts and types, as `RecordReader` offers them.
+/// Lists of records and counts, as `RecordReader` offers them.
 extension ReadView {
   func page(
-    in zone: Zone.ID, ofType type: String?, after name: String?, limit: Int
+    in zone: Zone.ID, after name: String?, limit: Int
   ) throws(DatabaseError) -> [Record] {
-    try database.requireListable(type)
     try PageLimit.require(limit, in: zone)
     var records: [Record] = []
     do {
-      try forEachRecord(in: zone, type: type, after: name) { record in
+      try forEachRecord(in: zone, after: name) { record in
         records.append(record)
         return records.count < limit
       }

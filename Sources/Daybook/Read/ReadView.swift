@@ -257,87 +257,29 @@ import DaybookEngine
     }
   }
 
-  /// Calls `body` with every record of a zone in the order of names, or of one type, after `name`.
+  /// Calls `body` with every record of a zone in the order of names, after `name`.
   /// Ends early when `body` returns false.
-  func forEachRecord(
-    in id: Zone.ID, type: String?, after name: String?, _ visit: (Record) throws -> Bool
-  ) throws {
+  func forEachRecord(in id: Zone.ID, after name: String?, _ visit: (Record) throws -> Bool) throws {
     let zone = try existingZone(id)
-    let root = type == nil ? zone.byName : zone.byType
-    var prefix: [UInt8] = []
-    if let type { prefix = Array(type.utf8) + [0] }
-    let start = prefix + (name.map { Array($0.utf8) + [0] } ?? [])
-    var cursor = reader.cursor(in: root)
+    let start: [UInt8] = name.map { Array($0.utf8) + [0] } ?? []
+    var cursor = reader.cursor(in: zone.byName)
     try start.withView { (view) throws(DatabaseError) in try self.start(&cursor, at: view) }
     let key = ByteBuffer(capacity: 256)
     var remaining = logEnd
     let isDefault = id.isDefault
     while try next(&cursor) {
-      var place: Place?
       cursor.key(into: key)
-      if type != nil {
-        guard key.count > prefix.count, prefix.withView({ UTF8Order.equal($0, key.view.prefix(prefix.count)) })
-        else { return }
-        place = try asDatabaseError { () throws(PageFault) in
-          try reader.value(key.view.dropFirst(prefix.count), in: zone.byName).flatMap { RecordEntry($0)?.place }
-        }
-      } else {
-        cursor.touchAhead(placeAt: 0)
-        place = RecordEntry(cursor.value)?.place
-      }
-      guard let place else { throw failure(PageFault(offset: 0, reason: .value)) }
+      cursor.touchAhead(placeAt: 0)
+      guard let place = RecordEntry(cursor.value)?.place else { throw failure(PageFault(offset: 0, reason: .value)) }
       guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
       // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
-      let isListed = body.withBytes { bytes in
-        UTF8Order.equal(RecordBody.nameBytes(of: bytes), key.view.dropFirst(prefix.count))
-          && (type == nil || UTF8Order.equal(RecordBody.typeBytes(of: bytes), key.view.prefix(prefix.count - 1)))
-      }
+      let isListed = body.withBytes { UTF8Order.equal(RecordBody.nameBytes(of: $0), key.view) }
       guard isListed, body.isOf(id, isDefault: isDefault) else {
-        throw misplaced(place, id, UTF8Order.string(key.view.dropFirst(prefix.count), isValid: false))
+        throw misplaced(place, id, UTF8Order.string(key.view, isValid: false))
       }
       if try !visit(Record(body: body)) { return }
-    }
-  }
-
-  /// The types of a zone's records with their counts, by name.
-  /// - Complexity: O(types × log records).
-  func types(in zone: ZoneTrees) throws(DatabaseError) -> [(type: String, count: UInt64)] {
-    var result: [(String, UInt64)] = []
-    let key = ByteBuffer(capacity: 256)
-    do throws(PageFault) {
-      var cursor = reader.cursor(in: zone.byType)
-      while try cursor.next() {
-        cursor.key(into: key)
-        var end = 0
-        while end < key.count, key.view[end] != 0 { end += 1 }
-        guard end < key.count, let type = UTF8Order.string(key.view.prefix(end), isValid: false) else {
-          throw PageFault(offset: 0, reason: .value)
-        }
-        let lower = key.view.prefix(end + 1).array
-        let upper = key.view.prefix(end).array + [1]
-        let count = try lower.withView { (low) throws(PageFault) in
-          try upper.withView { (high) throws(PageFault) in
-            try reader.count(from: low, to: high, in: zone.byType)
-          }
-        }
-        result.append((type, count))
-        try upper.withView { (high) throws(PageFault) in try cursor.start(at: high) }
-      }
-    } catch { throw failure(error) }
-    return result
-  }
-
-  func count(ofType type: String, in zone: ZoneTrees) throws(DatabaseError) -> UInt64 {
-    let lower = Array(type.utf8) + [0]
-    let upper = Array(type.utf8) + [1]
-    return try asDatabaseError { () throws(PageFault) in
-      try lower.withView { (low) throws(PageFault) in
-        try upper.withView { (high) throws(PageFault) in
-          try reader.count(from: low, to: high, in: zone.byType)
-        }
-      }
     }
   }
 

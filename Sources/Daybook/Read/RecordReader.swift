@@ -59,15 +59,38 @@ extension RecordReader where Self: ~Copyable {
     try reading { (view) throws(DatabaseError) in try view.results(for: ids, desiredKeys: desiredKeys) }
   }
 
-  /// A page of the records of a zone, or of one type in it, in the order of their names.
+  /// A page of the records of a zone, in the order of their names.
   /// - Parameters:
   ///   - name: the name after which the page begins; nil begins at the first.
   ///   - limit: at least one.
   /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
   public func records(
-    in zone: Zone.ID, ofType type: String? = nil, after name: String? = nil, limit: Int = .max
+    in zone: Zone.ID, after name: String? = nil, limit: Int = .max
   ) throws(DatabaseError) -> [Record] {
-    try reading { (view) throws(DatabaseError) in try view.page(in: zone, ofType: type, after: name, limit: limit) }
+    try reading { (view) throws(DatabaseError) in try view.page(in: zone, after: name, limit: limit) }
+  }
+
+  /// The records of one type in a zone, in the order in which they were last saved.
+  /// - Parameter limit: at least one; ``recordPage(in:ofType:after:limit:)`` goes on behind it.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
+  public func records(in zone: Zone.ID, ofType type: String, limit: Int = .max) throws(DatabaseError) -> [Record] {
+    try recordPage(in: zone, ofType: type, limit: limit).records
+  }
+
+  /// A page of the records of one type in a zone, in the order in which they were last saved, and where the next one begins.
+  ///
+  /// A record that is saved moves to the end. Pages of one snapshot have each record once; pages of a database, or of a
+  /// transaction that saves meanwhile, leave no record out, but may have one again that they had in an earlier state. So
+  /// whoever saves the records of each page reads the pages from a snapshot.
+  /// - Parameters:
+  ///   - cursor: ``RecordPage/next`` of the page before; nil begins at the first.
+  ///   - limit: at least one.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
+  /// - Complexity: O(log records) to find the first, then what it returns.
+  public func recordPage(
+    in zone: Zone.ID, ofType type: String, after cursor: RecordCursor? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> RecordPage {
+    try reading { (view) throws(DatabaseError) in try view.page(in: zone, ofType: type, after: cursor, limit: limit) }
   }
 
   /// The records that refer to a record, by a field or as their parent, in the order of their names, each once.

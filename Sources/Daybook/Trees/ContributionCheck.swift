@@ -23,12 +23,6 @@ struct ContributionCheck {
   mutating func add(
     _ body: ByteView, _ identity: BodyIdentity, _ entry: RecordEntry, _ report: inout Database.CheckReport
   ) throws(PageFault) {
-    for tree in ZoneTree.ofIdentity where trees.has(tree) {
-      counts[tree.rawValue] += 1
-      key.truncate(to: 0)
-      tree.appendKey(type: identity.type, name: identity.name, to: key)
-      try look(for: key.view, key.view.prefix(0), in: tree, of: entry, &report)
-    }
     if entry.contributes != trees.takes(ZoneTree.contributed(by: body)) {
       report.add("zone \(zoneName): a record's entry is wrong about what its body contributes", at: entry.place.offset)
     }
@@ -62,7 +56,7 @@ struct ContributionCheck {
     for tree in trees.trees {
       switch tree.basis {
       case .places: break
-      case .identity, .entries:
+      case .entries:
         if trees[tree].count != counts[tree.rawValue] {
           report.add(
             "zone \(zoneName): records have \(counts[tree.rawValue]) entries in the tree \(tree.name), "

@@ -22,12 +22,6 @@ struct RecordVersion {
   var creation: UInt64 { body.uint64(at: RecordBody.creationOffset) }
 }
 
-/// A tree with one entry for each record that lives, which follows from type and name. No version of a record changes these, so
-/// the entry is put when the record is made and goes with it.
-protocol IdentityTree {
-  static func appendKey(type: ByteView, name: ByteView, to key: ByteBuffer)
-}
-
 /// A tree whose entries follow from the bodies of the records that live. `ZoneTree` says what they have to keep to.
 protocol ContributedTree {
   /// Whether a body may contribute anything. Asked for every save: a look at its header.

@@ -20,7 +20,8 @@ final class GatheredRecords {
   struct Former {
     let sequence: UInt64
     let ordinal: UInt32
-    let isTombstone: Bool
+    /// Of an operation whose type it has; none for a tombstone.
+    let position: Int32
   }
 
   let run = ReplayRun()
@@ -69,7 +70,7 @@ final class GatheredRecords {
     let body = Operation.payload(operation)
     let isSave = Operation.isOf(.saveRecord, operation)
     guard let identity = isSave ? BodyIdentity.body(body) : BodyIdentity.tombstone(body),
-      ordinal < RecordEntry.ordinalLimit
+      ordinal < RecordEntry.ordinalLimit, ChangeKey.isType(identity.type)
     else { return false }
     var mark: Int32 = -1
     if isSave {

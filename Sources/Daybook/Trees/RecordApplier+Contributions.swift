@@ -2,31 +2,6 @@ import DaybookEngine
 
 /// Derived trees: what a record has in them when it is made, changed and deleted.
 extension RecordApplier {
-  // MARK: by type and name
-
-  // One tree has such entries. Written out, without a walk over the list, because every record that is made comes here.
-
-  /// A record that was not there has an entry by its identity.
-  @inline(__always)
-  func putIdentity(
-    type: ByteView, name: ByteView, in zone: inout ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) {
-    key.truncate(to: 0)
-    TypeTree.appendKey(type: type, name: name, to: key)
-    try changes.put(key.view, key.view.prefix(0), in: &zone.byType)
-  }
-
-  @inline(__always)
-  func removeIdentity(
-    type: ByteView, name: ByteView, from zone: inout ZoneTrees, _ changes: StoreTransaction
-  ) throws(LogFault) {
-    key.truncate(to: 0)
-    TypeTree.appendKey(type: type, name: name, to: key)
-    try changes.remove(key.view, from: &zone.byType)
-  }
-
-  // MARK: by bodies
-
   /// Makes what one record's former version contributed what its new one does; nil stands for none.
   func changeContributions(
     of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, _ zone: inout ZoneTrees,

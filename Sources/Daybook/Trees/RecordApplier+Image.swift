@@ -12,11 +12,12 @@ final class ImageApplier {
   /// One change journal entry to be.
   fileprivate struct Entry {
     var sequence: UInt64
+    /// With the number of its type from `typeShift` on: none for a tombstone. Files are shorter than that.
     var offset: UInt64
     var ordinal: UInt32
-    /// The highest bit says that it is a tombstone; operations are shorter than that.
     var byteCount: UInt32
-    static let deleted: UInt32 = 1 << 31
+    static let typeShift: UInt64 = 48
+    static let typeLimit = 1 << 16
 
     static func < (left: Entry, right: Entry) -> Bool {
       (left.sequence, left.ordinal) < (right.sequence, right.ordinal)
@@ -37,6 +38,10 @@ final class ImageApplier {
   @safe @exclusivity(unchecked) private var merge: RunMerge?
   /// The zone that they belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
+  /// The types that they have, by their numbers; the first is that of tombstones.
+  @safe @exclusivity(unchecked) private var types: [[UInt8]] = [[]]
+  @safe @exclusivity(unchecked) private var typeNumbers: [[UInt8]: Int] = [:]
+  @safe @exclusivity(unchecked) private var lastType = 0
 
   var hasStamps: Bool {
     @inline(__always) get { position < stamps.view.count }
@@ -50,6 +55,28 @@ final class ImageApplier {
     position = 0
     runs = []
     merge = nil
+    forgetTypes()
+  }
+
+  private func forgetTypes() {
+    types = [[]]
+    typeNumbers = [:]
+    lastType = 0
+  }
+
+  /// The number of a type, drawn when it is new; nil when there are too many, which no application has.
+  private func number(of type: ByteView) -> Int? {
+    if types[lastType].withView({ UTF8Order.equal($0, type) }) { return lastType }
+    let bytes = type.array
+    if let number = typeNumbers[bytes] {
+      lastType = number
+      return number
+    }
+    if types.count == Entry.typeLimit { return nil }
+    lastType = types.count
+    types.append(bytes)
+    typeNumbers[bytes] = lastType
+    return lastType
   }
 
   /// False when the bytes are no stamps.
@@ -69,8 +96,10 @@ final class ImageApplier {
   /// Whether entries of another zone wait.
   func waits(forOtherThan key: ByteView) -> Bool { hasJournal && !UTF8Order.equal(zoneKey.view, key) }
 
-  func append(_ entry: RecordEntry, isDeleted: Bool, zone key: ByteView) {
+  /// Takes the entry of a record with its type, or of a tombstone. False when it has to be put at once.
+  func append(_ entry: RecordEntry, ofType type: ByteView?, zone key: ByteView) -> Bool {
     precondition(merge == nil, "the entries of a zone are put when it has all of them")
+    guard entry.place.offset < 1 << Entry.typeShift, let number = type.map({ self.number(of: $0) }) ?? 0 else { return false }
     if runs.isEmpty {
       zoneKey.truncate(to: 0)
       zoneKey.append(key)
@@ -81,8 +110,9 @@ final class ImageApplier {
     }
     runs[runs.count - 1].append(
       Entry(
-        sequence: entry.sequence, offset: entry.place.offset, ordinal: entry.ordinal,
-        byteCount: entry.place.byteCount | (isDeleted ? Entry.deleted : 0)))
+        sequence: entry.sequence, offset: entry.place.offset | UInt64(number) << Entry.typeShift, ordinal: entry.ordinal,
+        byteCount: entry.place.byteCount))
+    return true
   }
 
   /// Puts what was gathered into the zone's change journal, in order: all of it, or as much as may come before pages are written;
@@ -92,7 +122,7 @@ final class ImageApplier {
     if !hasJournal { return false }
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
-    let key = ByteBuffer(capacity: ChangeKey.byteCount)
+    let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
     let value = ByteBuffer(capacity: ChangeEntry.byteCount)
     if merge == nil {
       sortLastRun()
@@ -100,15 +130,19 @@ final class ImageApplier {
     }
     var count = 0
     while all || count < ImageApplier.partCount, let entry = merge?.next() {
-      ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      let number = Int(entry.offset >> Entry.typeShift)
+      types[number].withView { ChangeKey.set(key, type: $0, sequence: entry.sequence, ordinal: entry.ordinal) }
       value.truncate(to: 0)
-      value.append(entry.byteCount & Entry.deleted == 0 ? 0 : 1)
-      value.append(uint64: entry.offset)
-      value.append(uint32: entry.byteCount & ~Entry.deleted)
+      value.append(number == 0 ? 1 : 0)
+      value.append(uint64: entry.offset & (1 << Entry.typeShift - 1))
+      value.append(uint32: entry.byteCount)
       guard try changes.put(key.view, value.view, in: &zone.changeJournal) else { throw .inconsistent }
       count += 1
     }
-    if merge?.isEmpty == true { merge = nil }
+    if merge?.isEmpty == true {
+      merge = nil
+      forgetTypes()
+    }
     applier.setOpenZone(zone)
     return merge != nil
   }
@@ -213,7 +247,6 @@ extension RecordApplier {
   ) throws(LogFault) {
     let stamp = image.nextStamp()
     let entry = RecordEntry(place: place, sequence: stamp.sequence, ordinal: stamp.ordinal)
-    guard place.byteCount < 1 << 31 else { throw .operation }
     // An image stands for commits of the past.
     guard stamp.sequence <= changes.sequence else { throw .inconsistent }
     switch kind {
@@ -228,7 +261,7 @@ extension RecordApplier {
 
   /// A record that no tree holds yet.
   private func saveRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body) else { throw .operation }
+    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type) else { throw .operation }
     if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted, entry.ordinal < RecordEntry.ordinalLimit else { throw .inconsistent }
@@ -237,12 +270,13 @@ extension RecordApplier {
     value.truncate(to: 0)
     entry.append(to: value)
     guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
-    try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
     if entry.contributes {
       try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
     }
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
-    image.append(entry, isDeleted: false, zone: identity.zoneKey)
+    if !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {
+      try changeJournal(entry, ofType: identity.type, &zone, changes)
+    }
     setOpenZone(zone)
   }
 
@@ -254,7 +288,9 @@ extension RecordApplier {
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     try putTombstone(identity.name, entry, in: &zone, changes)
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
-    image.append(entry, isDeleted: true, zone: identity.zoneKey)
+    if !image.append(entry, ofType: nil, zone: identity.zoneKey) {
+      try changeJournal(entry, ofType: nil, &zone, changes)
+    }
     setOpenZone(zone)
   }
 

@@ -89,13 +89,21 @@ extension RecordApplier {
     var before: GatheredRecords.Contents?
     var isGathered = false
     var tombstone: Place?
+    /// Of the version before, if it was gathered.
+    var type = name.prefix(0)
     for rank in ranks {
       let position = run.position(atRank: rank)
       let operation = run.operation(position)
       if let stored {
         addLiveBytes(-Int(stored.place.byteCount), to: &zone, changes)
-        if !isGathered { try gatherFormer(stored.sequence, stored.ordinal, isTombstone: false) }
+        if !isGathered {
+          try gatherFormer(stored.sequence, stored.ordinal, position: position)
+        } else if !UTF8Order.equal(type, run.rest(position)), !isMutant("replay-any-type") {
+          // One by one, the version before would not be found in the change journal.
+          throw .inconsistent
+        }
       }
+      type = run.rest(position)
       addLiveBytes(Int(operation.byteCount), to: &zone, changes)
       if operation.isSave {
         let contents = gathered.contents(of: operation)
@@ -108,7 +116,6 @@ extension RecordApplier {
           } else if zone.tombstones.count > 0 {
             try removeFormerTombstone(name, &zone, changes)
           }
-          try putIdentity(type: run.rest(position), name: name, in: &zone, changes)
         }
         if contributes || stored?.contributes ?? false {
           try gatherContributions(of: name, from: isGathered ? nil : stored, before, to: contents, &zone, changes)
@@ -120,7 +127,6 @@ extension RecordApplier {
         if gone.contributes {
           try gatherContributions(of: name, from: isGathered ? nil : gone, before, to: nil, &zone, changes)
         }
-        try removeIdentity(type: run.rest(position), name: name, from: &zone, changes)
         try putTombstone(name, RecordEntry(operation, contributes: false), in: &zone, changes)
         stored = nil
         before = nil
@@ -202,11 +208,12 @@ extension RecordApplier {
   // MARK: change journal and tombstones
 
   /// An entry of the change journal that was there before the run has to go.
-  private func gatherFormer(_ sequence: UInt64, _ ordinal: UInt32, isTombstone: Bool) throws(LogFault) {
+  /// - Parameter position: of the operation that takes the place of a version which lived, and has its type; nil for a tombstone.
+  private func gatherFormer(_ sequence: UInt64, _ ordinal: UInt32, position: Int?) throws(LogFault) {
     let first = gathered.run.operation(0)
     // An entry from before the run that names one of its operations was never written by us.
     guard (sequence, ordinal) < (first.sequence, first.ordinal) else { throw .inconsistent }
-    gathered.formers.append(.init(sequence: sequence, ordinal: ordinal, isTombstone: isTombstone))
+    gathered.formers.append(.init(sequence: sequence, ordinal: ordinal, position: position.map { Int32($0) } ?? -1))
   }
 
   /// A record that had been deleted before the run comes back.
@@ -216,7 +223,7 @@ extension RecordApplier {
     old.truncate(to: 0)
     guard try changes.remove(name, from: &zone.tombstones, old: old) else { return }
     guard let tombstone = TombstoneEntry(old.view) else { throw .inconsistent }
-    try gatherFormer(tombstone.sequence, tombstone.ordinal, isTombstone: true)
+    try gatherFormer(tombstone.sequence, tombstone.ordinal, position: nil)
   }
 
   /// Takes out what records had before the run, then puts what they have now; both ascending.
@@ -225,11 +232,11 @@ extension RecordApplier {
   ) throws(LogFault) {
     gathered.formers.sort { ($0.sequence, $0.ordinal) < ($1.sequence, $1.ordinal) }
     for former in gathered.formers {
-      if former.isTombstone {
+      if former.position < 0 {
         try removeChange(former.sequence, former.ordinal, &zone, changes)
       } else {
-        ChangeKey.set(key, sequence: former.sequence, ordinal: former.ordinal)
-        try changes.remove(key.view, from: &zone.changeJournal)
+        let type = gathered.run.rest(Int(former.position))
+        try leaveJournal(type, former.sequence, former.ordinal, &zone, changes)
       }
     }
     gathered.formers.removeAll(keepingCapacity: true)
@@ -239,7 +246,7 @@ extension RecordApplier {
       guard gathered.isLast[position] else { continue }
       let operation = run.operation(position)
       try changeJournal(
-        RecordEntry(operation, contributes: false), isDeleted: !operation.isSave, &zone, changes)
+        RecordEntry(operation, contributes: false), ofType: operation.isSave ? run.rest(position) : nil, &zone, changes)
     }
   }
 }

@@ -9,7 +9,7 @@ import DaybookEngine
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
 ///
-/// Always true after `flush`: by name, by type and change journal hold the same records, the change journal once each; a deleted
+/// Always true after `flush`: by name and change journal hold the same records, the change journal once each, under its type; a deleted
 /// record has an entry in the change journal and among the tombstones, and nowhere else; the other trees hold what the records' bodies
 /// contribute (`ZoneTree`). The version before is read again only when it contributes something, which its entry says.
 final class RecordApplier: Applier, @unchecked Sendable {
@@ -198,7 +198,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body) else { throw .operation }
+    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type) else { throw .operation }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
@@ -214,16 +214,14 @@ final class RecordApplier: Applier, @unchecked Sendable {
       if entry.contributes || oldEntry.contributes {
         try changeContributions(of: identity.name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
       }
-      ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
-      try changes.remove(key.view, from: &zone.changeJournal)
+      try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     } else {
       if zone.tombstones.count > 0 { try removeTombstone(identity.name, &zone, changes) }
-      try putIdentity(type: identity.type, name: identity.name, in: &zone, changes)
       if entry.contributes {
         try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
       }
     }
-    try changeJournal(entry, isDeleted: false, &zone, changes)
+    try changeJournal(entry, ofType: identity.type, &zone, changes)
     openZone = zone
     isOpenZoneChanged = true
     try touch(entry.sequence, changes)
@@ -237,14 +235,12 @@ final class RecordApplier: Applier, @unchecked Sendable {
       throw .inconsistent
     }
     addLiveBytes(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), to: &zone, changes)
-    ChangeKey.set(key, sequence: oldEntry.sequence, ordinal: oldEntry.ordinal)
-    try changes.remove(key.view, from: &zone.changeJournal)
+    try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     if oldEntry.contributes { try changeContributions(of: identity.name, from: oldEntry, to: nil, &zone, changes) }
     try changes.remove(identity.name, from: &zone.byName)
-    try removeIdentity(type: identity.type, name: identity.name, from: &zone, changes)
     if !isMutant("leave-no-tombstone") {
       try putTombstone(identity.name, entry, in: &zone, changes)
-      try changeJournal(entry, isDeleted: true, &zone, changes)
+      try changeJournal(entry, ofType: nil, &zone, changes)
     }
     openZone = zone
     isOpenZoneChanged = true
@@ -264,15 +260,30 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(name, value.view, in: &zone.tombstones)
   }
 
+  /// Puts an entry into the change journal: that of a record's latest version, or without a type that of its tombstone.
   func changeJournal(
-    _ entry: RecordEntry, isDeleted: Bool, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+    _ entry: RecordEntry, ofType type: ByteView?, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    ChangeKey.set(key, sequence: entry.sequence, ordinal: entry.ordinal)
     value.truncate(to: 0)
-    value.append(isDeleted ? 1 : 0)
+    if let type {
+      ChangeKey.set(key, type: type, sequence: entry.sequence, ordinal: entry.ordinal)
+      value.append(0)
+    } else {
+      ChangeKey.setTombstone(key, sequence: entry.sequence, ordinal: entry.ordinal)
+      value.append(1)
+    }
     value.append(uint64: entry.place.offset)
     value.append(uint32: entry.place.byteCount)
     try changes.put(key.view, value.view, in: &zone.changeJournal)
+  }
+
+  /// Takes a version that lived out of the change journal. It is not there where an operation has another type than the record.
+  @inline(__always)
+  func leaveJournal(
+    _ type: ByteView, _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    ChangeKey.set(key, type: type, sequence: sequence, ordinal: ordinal)
+    guard try changes.remove(key.view, from: &zone.changeJournal) else { throw .inconsistent }
   }
 
   /// A record that was deleted comes back: its tombstone leaves the change journal.
@@ -289,7 +300,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   func removeChange(
     _ sequence: UInt64, _ ordinal: UInt32, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    ChangeKey.set(key, sequence: sequence, ordinal: ordinal)
+    ChangeKey.setTombstone(key, sequence: sequence, ordinal: ordinal)
     old.truncate(to: 0)
     try changes.remove(key.view, from: &zone.changeJournal, old: old)
     guard let entry = ChangeEntry(old.view), entry.isDeleted else { throw .inconsistent }

@@ -8,15 +8,15 @@
 ///     root 5  schema             type, 0, key                  → u32 kinds
 ///
 ///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
-///     zone 1  change journal            u64 sequence, u32 ordinal     → u8 1 if deleted, place
-///     zone 2  by type            type, 0, record name          → (nothing)
-///     zone 3  tombstones         record name                   → u64 sequence, u32 ordinal
-///     zone 4  by target          target, 0, u8 kind, source    → (nothing)
-///     zone 5  assets             SHA-256, u64 size             → u64 how often live records name it
+///     zone 1  change journal     type, 0, u64 sequence, u32 ordinal → u8 1 if deleted, place
+///     zone 2  tombstones         record name                   → u64 sequence, u32 ordinal
+///     zone 3  by target          target, 0, u8 kind, source    → (nothing)
+///     zone 4  assets             SHA-256, u64 size             → u64 how often live records name it
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// change journal, at its latest sequence. The change journal holds the place of the body rather than the record's name: twelve bytes
-/// instead of up to 255, and a page of changes costs no search by name.
+/// instead of up to 255, and a page of changes costs no search by name. It is the list of the records of each type, too
+/// (`ChangeKey`), so that no save touches a second random leaf.
 enum Roots {
   static let catalog = 0
   static let zonesBySequence = 1

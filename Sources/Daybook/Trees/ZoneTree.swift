@@ -21,30 +21,24 @@ import DaybookEngine
 enum ZoneTree: Int, CaseIterable {
   case byName = 0
   case changeJournal = 1
-  case byType = 2
-  case tombstones = 3
-  case references = 4
-  case assets = 5
+  case tombstones = 2
+  case references = 3
+  case assets = 4
   #if TOY_INDEX
-    case byFirstLetter = 6
+    case byFirstLetter = 5
   #endif
 
   /// As many as there are roots for.
   static var count: Int { @inline(__always) get { MemoryLayout<ZoneRoots>.stride / MemoryLayout<TreeRoot>.stride } }
   static var all: ZoneTreeSet { @inline(__always) get { ZoneTreeSet(first: count) } }
-  /// Those with an entry for each record, by type and name.
-  @inline(__always)
-  static var ofIdentity: ZoneTreeSet { ZoneTreeSet(.byType) }
-
   /// The trees that every file of format 1 has: nobody has to ask whether a zone has them.
-  static let leastCount = 6
+  static let leastCount = 5
 
   /// As check, inspection and documents call it.
   var name: String {
     switch self {
     case .byName: "by name"
     case .changeJournal: "change journal"
-    case .byType: "by type"
     case .tombstones: "tombstones"
     case .references: "by target"
     case .assets: "assets"
@@ -58,8 +52,6 @@ enum ZoneTree: Int, CaseIterable {
   enum Basis {
     /// Kept by the applier, operation by operation: where records, changes and deletions are.
     case places
-    /// One for each record, by its type and name.
-    case identity
     /// What the records' bodies contribute; each entry is one record's.
     case entries
     /// What the records' bodies contribute, added up.
@@ -69,7 +61,6 @@ enum ZoneTree: Int, CaseIterable {
   var basis: Basis {
     switch self {
     case .byName, .changeJournal, .tombstones: .places
-    case .byType: .identity
     case .references: .entries
     case .assets: .sums
     #if TOY_INDEX
@@ -98,7 +89,7 @@ enum ZoneTree: Int, CaseIterable {
   /// Adds what a version contributes.
   func contribute(_ version: RecordVersion, to entries: ContributionList) {
     switch self {
-    case .byName, .changeJournal, .tombstones, .byType: break
+    case .byName, .changeJournal, .tombstones: break
     case .references: ReferenceTree.contribute(version, to: entries)
     case .assets: AssetTree.contribute(version, to: entries)
     #if TOY_INDEX
@@ -110,21 +101,12 @@ enum ZoneTree: Int, CaseIterable {
   /// The record whose entry a key is; nil where that cannot be said.
   func recordName(in key: ByteView) -> ByteView? {
     switch self {
-    case .byName, .changeJournal, .tombstones, .byType: nil
+    case .byName, .changeJournal, .tombstones: nil
     case .references: ReferenceTree.recordName(in: key)
     case .assets: AssetTree.recordName(in: key)
     #if TOY_INDEX
       case .byFirstLetter: FirstLetterTree.recordName(in: key)
     #endif
-    }
-  }
-
-  /// Appends the key of a record's entry, in a tree of identities.
-  @inline(__always)
-  func appendKey(type: ByteView, name: ByteView, to key: ByteBuffer) {
-    switch self {
-    case .byType: TypeTree.appendKey(type: type, name: name, to: key)
-    default: break
     }
   }
 
@@ -142,7 +124,6 @@ enum ZoneTree: Int, CaseIterable {
 struct ZoneRoots {
   var byName = TreeRoot.empty
   var changeJournal = TreeRoot.empty
-  var byType = TreeRoot.empty
   var tombstones = TreeRoot.empty
   var references = TreeRoot.empty
   var assets = TreeRoot.empty
@@ -158,10 +139,9 @@ struct ZoneRoots {
   init(_ value: CatalogValue, count: Int) {
     byName = value.root(0)
     changeJournal = value.root(1)
-    byType = value.root(2)
-    tombstones = value.root(3)
-    references = value.root(4)
-    assets = value.root(5)
+    tombstones = value.root(2)
+    references = value.root(3)
+    assets = value.root(4)
     var number = ZoneTree.leastCount
     while number < count, let tree = ZoneTree(rawValue: number) {
       self[tree] = value.root(number)
@@ -171,7 +151,7 @@ struct ZoneRoots {
 
   /// Those of the first trees, as a cell has them.
   func first(_ count: Int) -> [TreeRoot] {
-    var list = [byName, changeJournal, byType, tombstones, references, assets]
+    var list = [byName, changeJournal, tombstones, references, assets]
     while list.count < count, let tree = ZoneTree(rawValue: list.count) { list.append(self[tree]) }
     return list
   }
@@ -181,7 +161,6 @@ struct ZoneRoots {
       switch tree {
       case .byName: byName
       case .changeJournal: changeJournal
-      case .byType: byType
       case .tombstones: tombstones
       case .references: references
       case .assets: assets
@@ -194,7 +173,6 @@ struct ZoneRoots {
       switch tree {
       case .byName: yield &byName
       case .changeJournal: yield &changeJournal
-      case .byType: yield &byType
       case .tombstones: yield &tombstones
       case .references: yield &references
       case .assets: yield &assets

@@ -84,10 +84,6 @@ struct ZoneTrees {
     @inline(__always) get { roots.changeJournal }
     @inline(__always) _modify { yield &roots.changeJournal }
   }
-  var byType: TreeRoot {
-    @inline(__always) get { roots.byType }
-    @inline(__always) _modify { yield &roots.byType }
-  }
   var tombstones: TreeRoot {
     @inline(__always) get { roots.tombstones }
     @inline(__always) _modify { yield &roots.tombstones }

@@ -246,7 +246,7 @@ extension WriteContext {
     return try view.asDatabaseError { () throws(PageFault) in
       try name.withKeyView { (name) throws(PageFault) -> Place? in
         guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
-        ChangeKey.set(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
+        ChangeKey.setTombstone(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
         return try reader.value(database.writerState.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }
     }

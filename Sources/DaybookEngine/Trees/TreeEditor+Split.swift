@@ -1,12 +1,14 @@
 /// Splitting full pages.
 ///
-/// A page splits in the middle by bytes, except at the right edge of the tree: there the left page stays full and the new cell
-/// starts a page of its own, so ascending inserts fill their pages. The separator between two leaves is the shortest key that
+/// A page splits in the middle by bytes, except at the right edge of the tree, and behind the last key of a run: there the left
+/// page stays full and the new cell starts a page of its own, so ascending inserts fill their pages. A run is found by what
+/// keys share: where a key has more in common with several before it than with the one behind it, as entries of one type in a
+/// change journal have, the next one will come behind it, too. What stands in the page behind a run gets a page of its own first. The separator between two leaves is the shortest key that
 /// separates them. The prefix of a new page is what the separators on both sides of it share: every key that can ever come
 /// between them shares that, too.
 ///
-/// The last page has no separator to its right, so it gets its prefix only when it is full: then it takes what its keys share,
-/// and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
+/// The last page of a tree or of a run has no separator to its right that shares anything, so it gets its prefix only when it is
+/// full: then it takes what its keys share, and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
 ///
 /// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such a key
 /// sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key starts a
@@ -28,7 +30,8 @@ extension TreeEditor {
     let page = path[depth].page
     try readFences(above: depth)
     let count = page.cellCount
-    let isRightEdge = upperFence.count == 0 && index == count
+    let endsRun = endsRun(page, index, key)
+    let isRightEdge = index == count && (upperFence.count == 0 || endsRun)
     if (isRightEdge || !sharesPrefix) && refit(page, key, 2 + key.count + value.count) {
       let fits = page.insert(at: index, suffix: key.dropFirst(page.prefixLength), value: value, scratch: scratch)
       precondition(fits, "a page with another prefix was measured")
@@ -39,7 +42,11 @@ extension TreeEditor {
     if !sharesPrefix {
       startLonelyPage(page, right, at: index, key: key, value: value)
     } else {
-      let leftCellCount = isRightEdge ? count : leafSplitPoint(page, index, key.count, value.count)
+      let leftCellCount =
+        isRightEdge
+        ? count
+        : endsRun && fits(page, index, key.count, value.count)
+          ? index + 1 : leafSplitPoint(page, index, key.count, value.count)
       scratch.copy(from: page)
       makeSeparator(scratch, leftCellCount, index, key)
       rebuildLeaf(page, 0..<leftCellCount, index, key, value, between: lowerFence.view, separator.view)
@@ -49,6 +56,32 @@ extension TreeEditor {
     let result = SplitResult(
       right: rightReference, leftCount: UInt64(page.cellCount), rightCount: UInt64(right.cellCount))
     try carryUp(result, from: depth, root: &root)
+  }
+
+  /// Whether a new key goes on with a run that what comes behind it is no part of: a key of the page, or the separator.
+  ///
+  /// Four bytes more in common are no chance, and eight keys before it no small group of keys that come in any order: for such
+  /// a page would be cut anywhere.
+  private func endsRun(_ page: Page, _ index: Int, _ key: ByteView) -> Bool {
+    guard index >= 8 else { return false }
+    fullKey.truncate(to: 0)
+    var shared = 0
+    if index < page.cellCount {
+      page.appendKey(index, to: fullKey)
+      shared = commonPrefixLength(fullKey.view, key)
+      fullKey.truncate(to: 0)
+    } else {
+      shared = commonPrefixLength(upperFence.view, key)
+    }
+    page.appendKey(index - 8, to: fullKey)
+    return commonPrefixLength(fullKey.view, key) >= shared + 4
+  }
+
+  /// Whether the cells before the new one and itself fit into one page.
+  private func fits(_ page: Page, _ index: Int, _ keyCount: Int, _ valueCount: Int) -> Bool {
+    var byteCount = page.prefixLength + Page.slotByteCount + 2 + keyCount - page.prefixLength + valueCount
+    for cell in 0..<index { byteCount += page.cellByteCount(cell) }
+    return byteCount <= Page.capacity
   }
 
   /// The keys before and after the page at `depth` that its ancestors hold; empty where the tree is open.

@@ -71,11 +71,12 @@ struct ThreadTests {
     case 2:
       let snapshot = try database.snapshot()
       var seen: [Record] = []
-      while true {
-        let page = try snapshot.records(in: zone, ofType: "Account", after: seen.last?.id.name, limit: 7)
-        seen += page
-        if page.count < 7 { break }
-      }
+      var next: RecordCursor?
+      repeat {
+        let page = try snapshot.recordPage(in: zone, ofType: "Account", after: next, limit: 7)
+        seen += page.records
+        next = page.next
+      } while next != nil
       #expect(seen.count == accountCount && sum(seen) == total)
       let count = try snapshot.recordCount(in: zone)
       let listed = try snapshot.records(in: zone).count

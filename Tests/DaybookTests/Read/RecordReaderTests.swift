@@ -37,7 +37,7 @@ struct RecordReaderTests {
     texts.append("\(try reader.records([a, Record.ID("c", in: zone)]).keys.map(\.name))")
     let results = try reader.records(for: [a, Record.ID("c", in: zone), Record.ID("x", in: nowhere)])
     texts.append("\(results.map { "\($0.name) \(told(error($1.get)))" }.sorted())")
-    texts.append("\(try reader.records(in: zone, ofType: "Note", after: nil, limit: 10).map(\.id.name))")
+    texts.append("\(try reader.recordPage(in: zone, ofType: "Note", after: nil, limit: 10).records.map(\.id.name))")
     texts.append("\(try reader.referencing(a).map(\.id.name))")
     texts.append("\(try reader.recordCount(in: zone)) \(try reader.recordCount(in: zone, ofType: "Map"))")
     texts.append("\(try reader.recordTypes(in: zone).map { "\($0.type) \($0.count)" })")

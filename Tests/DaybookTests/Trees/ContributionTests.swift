@@ -43,16 +43,16 @@ struct ContributionTests {
   @Test("the list of trees has a root for each, in the order of the numbers that are on disk")
   func list() {
     #expect(ZoneTree.allCases.map(\.rawValue) == Array(0..<ZoneTree.count))
-    let names = ["by name", "change journal", "by type", "tombstones", "by target", "assets"]
-    #expect(ZoneTree.allCases.map(\.name).prefix(6) == names[...])
+    let names = ["by name", "change journal", "tombstones", "by target", "assets"]
+    #expect(ZoneTree.allCases.map(\.name).prefix(5) == names[...])
     #expect(Array(ZoneTree.all) == ZoneTree.allCases)
-    #expect(ZoneTree.leastCount == 6 && ZoneTree.count >= 6)
+    #expect(ZoneTree.leastCount == 5 && ZoneTree.count >= 5)
     var zone = ZoneTrees()
     for tree in ZoneTree.allCases { zone[tree].count = UInt64(tree.rawValue) + 1 }
     #expect(ZoneTree.allCases.map { zone[$0].count } == (1...UInt64(ZoneTree.count)).map { $0 })
-    #expect(zone.byName.count == 1 && zone.changeJournal.count == 2 && zone.byType.count == 3)
-    #expect(zone.tombstones.count == 4 && zone.references.count == 5 && zone.assets.count == 6)
-    #expect(Array(ZoneTrees(treeCount: 3).trees) == [.byName, .changeJournal, .byType])
+    #expect(zone.byName.count == 1 && zone.changeJournal.count == 2 && zone.tombstones.count == 3)
+    #expect(zone.references.count == 4 && zone.assets.count == 5)
+    #expect(Array(ZoneTrees(treeCount: 3).trees) == [.byName, .changeJournal, .tombstones])
   }
 
   @Test("entries of one version come and go one by one, values are replaced, sums change by the difference")
@@ -76,7 +76,7 @@ struct ContributionTests {
 
   @Test("trees that a zone does not have are left out")
   func fewerTrees() {
-    let trees = ZoneTrees(treeCount: 5).trees
+    let trees = ZoneTrees(treeCount: 4).trees
     let changes = Self.changes([(.assets, "x", "", 1)], [(.references, "a", "", 1), (.assets, "y", "", 1)], in: trees)
     #expect(changes == ["+by target a="])
   }

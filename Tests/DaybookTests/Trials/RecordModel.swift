@@ -259,6 +259,11 @@ struct ModelDatabase {
       .sorted { $0.row.order < $1.row.order }
   }
 
+  /// The names of a type's live records in the order of their last saves.
+  func names(ofType type: String, in id: Zone.ID) -> [String] {
+    changes(in: id, after: 0).filter { $0.row.live?.type == type }.map(\.name)
+  }
+
   func zoneChanges(after sequence: UInt64) -> [Zone.ID] {
     zones.filter { $0.key != .default && $0.value.lastSequence > sequence }
       .sorted { a, b in

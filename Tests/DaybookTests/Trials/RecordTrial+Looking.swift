@@ -39,7 +39,7 @@ extension RecordTrial {
     case 1:
       let type = pick(types)
       let found = try transaction.records(in: id.zone, ofType: type).map(\.id.name)
-      let expected = rows.filter { $0.value.live?.type == type }.keys.sorted()
+      let expected = next.names(ofType: type, in: id.zone)
       try require(found == expected, "inside, \(type) of \(id.zone): \(found), expected \(expected)")
     case 2:
       try compareHistory(try transaction.history(of: id), rows[id.name], "inside, \(id)")
@@ -105,6 +105,14 @@ extension RecordTrial {
       for type in types {
         let count = try snapshot.recordCount(in: id, ofType: type)
         try require(count == live.values.filter { $0.live?.type == type }.count, "count of \(type) in \(id)")
+        var names: [String] = []
+        var next: RecordCursor?
+        repeat {
+          let page = try snapshot.recordPage(in: id, ofType: type, after: next, limit: limit)
+          names += page.records.map(\.id.name)
+          next = page.next
+        } while next != nil
+        try require(names == model.names(ofType: type, in: id), "\(type) of \(id): \(names)")
       }
       let counts = try snapshot.recordTypes(in: id)
       try require(counts.reduce(0) { $0 + $1.count } == live.count, "types of \(id): \(counts)")

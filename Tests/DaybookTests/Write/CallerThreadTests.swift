@@ -98,7 +98,7 @@ struct CallerThreadTests {
     Call("records, each with a result") { database, record in _ = try await database.records(for: [record.id]) },
     Call("records of a zone") { database, _ in _ = try await database.records(in: .default) },
     Call("records of a zone, a page") { database, _ in
-      _ = try await database.records(in: .default, ofType: "Note", after: "a", limit: 1)
+      _ = try await database.recordPage(in: .default, ofType: "Note", limit: 1)
     },
     Call("referencing") { database, record in _ = try await database.referencing(record.id) },
     Call("referencing, a page") { database, record in _ = try await database.referencing(record.id, after: "a", limit: 1) },

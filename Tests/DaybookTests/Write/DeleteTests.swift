@@ -87,8 +87,8 @@ struct DeleteTests {
       for name in names { try transaction.save(.fresh("x" + name, type: "AA")) }
     }
     try database.write { try $0.delete(Record.ID("aa")) }
-    #expect(try database.records(in: .default, ofType: "A").map(\.id.name) == ["A", "a", "a!", "aaa", "a~", "b"])
-    #expect(try database.records(in: .default, ofType: "A", after: "a", limit: 2).map(\.id.name) == ["a!", "aaa"])
+    #expect(try database.records(in: .default, ofType: "A").map(\.id.name) == ["a", "aaa", "a!", "a~", "A", "b"])
+    #expect(try database.records(in: .default, limit: 6).map(\.id.name) == ["A", "a", "a!", "aaa", "a~", "b"])
     #expect(try database.recordTypes(in: .default).map(\.count) == [6, 7])
     try database.expectClean()
   }
