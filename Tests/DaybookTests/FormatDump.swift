@@ -280,7 +280,7 @@ struct FormatDump {
 
   /// In slot order from the end of the heap downwards, so the last cell comes first.
   private mutating func cells(
-    _ slots: [(cell: Int, suffix: Int)], kind: Int, place: (Int) -> Int
+    _ slots: [(cell: Int, suffix: Int)], kind: Int, of tree: String = "", place: (Int) -> Int
   ) throws {
     for slot in slots.reversed() {
       guard place(slot.cell) == offset else { throw Surprise(offset: offset, description: "a hole between cells") }
@@ -291,7 +291,11 @@ struct FormatDump {
       } else {
         let byteCount = Int(try number(2, "value length"))
         try text(slot.suffix, "  key")
-        if kind == 3 { try catalogValue(byteCount) } else { try value(byteCount) }
+        switch (kind, tree) {
+        case (3, _): try catalogValue(byteCount)
+        case (_, "by name"), (_, "change journal"): try packedValue(byteCount)
+        default: try value(byteCount)
+        }
       }
     }
   }
@@ -337,9 +341,20 @@ struct FormatDump {
     let count = Int(try number(2, "  \(name): cells"))
     let prefix = Int(try number(2, "  prefix length"))
     let slots = try slots(count)
-    try cells(slots, kind: 2) { end - 4096 + $0 }
+    try cells(slots, kind: 2, of: name) { end - 4096 + $0 }
     try text(prefix, "prefix")
     guard offset == end else { throw Surprise(offset: offset, description: "the tree ends elsewhere") }
+  }
+
+  /// A place in as few bytes as it needs; by name ordinal and sequence follow.
+  private mutating func packedValue(_ byteCount: Int) throws {
+    let end = offset + byteCount
+    let form = Int(try number(1, "  form", radix: 16))
+    try number(form & 7 + 1, "  place, offset")
+    try number(form >> 3 & 3 + 1, "  length")
+    guard offset < end else { return }
+    try number(form >> 5 & 3 + 1, "  ordinal")
+    try number(end - offset, "  sequence")
   }
 
   /// The values of ordinary trees are told apart by their length.
@@ -350,15 +365,6 @@ struct FormatDump {
     case 8: try number(8, "  lineage, or horizon", radix: 16)
     case 12:
       try raw(12, "  place, or sequence and ordinal")
-    case 13:
-      try number(1, "  deleted")
-      try number(8, "  place, offset")
-      try number(4, "  length")
-    case 24:
-      try number(8, "  place, offset")
-      try number(4, "  length")
-      try number(8, "  sequence")
-      try number(4, "  ordinal")
     default: throw Surprise(offset: offset, description: "no tree has values of \(byteCount) bytes")
     }
   }

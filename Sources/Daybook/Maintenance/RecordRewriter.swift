@@ -46,6 +46,8 @@ struct RecordRewriter: Rewriter {
     private let payload = ByteBuffer(capacity: 4096)
     private let operation = ByteBuffer(capacity: 4096)
     private let stamps = ByteBuffer(capacity: 4096)
+    /// The last of the stamps.
+    private var stamp = ImageStamp()
     private var group: [Place] = []
     /// The names of the records at the places of the group, one after the other, and where each ends.
     private let names = ByteBuffer(capacity: 4096)
@@ -116,8 +118,8 @@ struct RecordRewriter: Rewriter {
         cursor.key(into: key)
         guard key.count == 8, cursor.value.count == 8 else { throw .log(.inconsistent) }
         stamps.truncate(to: 0)
-        stamps.append(uint64: key.view.bigEndianUInt64(at: 0))
-        stamps.append(uint32: 0)
+        var stamp = ImageStamp()
+        stamp.move(to: key.view.bigEndianUInt64(at: 0), 0, appendingTo: stamps)
         try writer.append(stamps.view, kind: .imageStamps)
         try writer.append(cursor.value, kind: .lineage)
       }
@@ -175,7 +177,7 @@ struct RecordRewriter: Rewriter {
     private mutating func writeRecords(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
       var cursor = pin.reader.cursor(in: trees.byName)
       while try next(&cursor) {
-        cursor.touchAhead(placeAt: 0)
+        cursor.touchAhead(isPacked: true)
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
         cursor.key(into: name)
         try add(entry.place, entry.sequence, entry.ordinal, .saveRecord, zoneKey)
@@ -209,14 +211,14 @@ struct RecordRewriter: Rewriter {
     ) throws(StoreError) {
       if group.isEmpty {
         stamps.truncate(to: 0)
+        stamp = ImageStamp()
         names.truncate(to: 0)
         nameEnds.removeAll(keepingCapacity: true)
       }
       group.append(place)
       names.append(name.view)
       nameEnds.append(names.count)
-      stamps.append(uint64: sequence)
-      stamps.append(uint32: ordinal)
+      stamp.move(to: sequence, ordinal, appendingTo: stamps)
       if group.count == RecordRewriter.groupCount { try writeGroup(kind, zoneKey) }
     }
 

@@ -5,20 +5,41 @@ import DaybookEngine
 ///     journal   ∅ t₃ t₉   Film f₁ f₇   Song s₂ s₄ s₅        groups: tombstones, then each type (`ChangeKey`)
 ///     walk      f₁ s₂ t₃ s₄ s₅ f₇ t₉
 ///
-/// Each group is a range of the tree; the walk merges them. A heap has the groups by their next entries, so a step costs a
-/// comparison or two where there are several types, and none where there is one. Up to 64 groups have a cursor of their own.
-/// Where there are more, several share one, which searches when it changes hands.
+/// Each group is a range of the tree; the walk merges them. Entries of a group are read some at a time, and a heap has the
+/// groups by their next entries, so that a step touches plain numbers only. Up to 64 groups have a cursor of their own. Where
+/// there are more, several share one, which searches when it changes hands. A single group is walked without all that.
 ///
-/// Always true while `isValid`: the group at the top of the heap has the next entry, and `left` counts it.
+/// Always true: `heap` has each group with entries to come, the one with the earliest first; `items` has these entries.
 struct ChangeWalk {
+  /// An entry that was read ahead, and where it stands.
+  private struct Item {
+    let sequence: UInt64
+    let ordinal: UInt32
+    let entry: ChangeEntry
+  }
+
   private struct Group {
-    /// What its keys begin with: type and zero byte.
-    let prefix: [UInt8]
-    /// Entries that are still to come.
-    var left: UInt64
-    /// Where the next one is.
+    /// Entries in the tree that have not been read.
+    var rest: UInt64
+    /// From where on they stand.
     var sequence: UInt64
     var ordinal: UInt32
+    /// The items that were read ahead and are still to come.
+    var next = 0
+    var end = 0
+    /// Of its keys, whatever they say.
+    let keyByteCount: Int
+  }
+
+  private struct Head {
+    let sequence: UInt64
+    let ordinal: UInt32
+    let group: Int
+
+    static func < (left: Head, right: Head) -> Bool {
+      if isMutant("feed-type-by-type") { return left.group < right.group }
+      return (left.sequence, left.ordinal) < (right.sequence, right.ordinal)
+    }
   }
 
   private static let maximumCursorCount = 64
@@ -26,156 +47,189 @@ struct ChangeWalk {
   private let reader: TreeReader
   private let root: TreeRoot
   private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
+  /// Of a single group: stands on its next entry.
+  private var cursor: Cursor
   private var groups: [Group] = []
-  /// Numbers of groups: a heap, the one with the earliest entry first.
-  private var heap: [Int] = []
+  /// What the keys of each group begin with: type and zero byte.
+  private var prefixes: [[UInt8]] = []
+  private var heap: [Head] = []
+  private var items: [Item] = []
+  /// How many items each group has room for.
+  private var aheadCount = 0
   private var cursors: [Cursor] = []
-  /// The group on whose next entry a cursor stands.
+  /// The group that each cursor reads.
   private var owners: [Int] = []
   /// How many entries come from the place on.
   private(set) var count: UInt64 = 0
+  /// How many are still to come.
+  private var left: UInt64 = 0
 
   /// - Parameters:
   ///   - type: nil for all, deletions included.
   ///   - sequence: with `ordinal` the place of the first entry that may come.
+  ///   - limit: how many the caller will take at most, about.
   init(
-    _ reader: TreeReader, _ root: TreeRoot, ofType type: ByteView? = nil, from sequence: UInt64, _ ordinal: UInt32
+    _ reader: TreeReader, _ root: TreeRoot, ofType type: ByteView? = nil, from sequence: UInt64, _ ordinal: UInt32,
+    limit: Int
   ) throws(PageFault) {
     self.reader = reader
     self.root = root
+    cursor = reader.cursor(in: root)
     if root.reference == 0 { return }
-    var search = reader.cursor(in: root)
     if let type {
-      try add(type, &search, sequence, ordinal)
+      try add(type, sequence, ordinal)
     } else {
-      var isValid = try search.first()
+      var isValid = try cursor.first()
       while isValid {
-        search.key(into: key)
-        guard let type = ChangeKey.parts(key.view)?.type.array else { throw PageFault(offset: root.reference, reason: .value) }
-        try type.withView { (type) throws(PageFault) in
-          try add(type, &search, sequence, ordinal)
-          setEnd(of: type)
-        }
-        isValid = try search.seek(key.view)
+        cursor.key(into: key)
+        guard let type = ChangeKey.parts(key.view)?.type.array else { throw fault(.value) }
+        try type.withView { (type) throws(PageFault) in try add(type, sequence, ordinal) }
+        isValid = try (type + [1]).withView { (end) throws(PageFault) in try cursor.seek(end) }
       }
     }
-    for group in (0..<groups.count / 2).reversed() { sink(group) }
-    try stand()
+    left = count
+    if groups.count == 1 {
+      var single = cursor
+      try seek(&single, 0)
+      cursor = single
+    } else if groups.count > 1 {
+      try begin(limit)
+    }
   }
 
-  /// The key behind all of a group.
-  private func setEnd(of type: ByteView) {
-    key.truncate(to: 0)
-    key.append(type)
-    key.append(1)
-  }
+  private func fault(_ reason: PageFault.Reason) -> PageFault { PageFault(offset: root.reference, reason: reason) }
 
-  private mutating func add(
-    _ type: ByteView, _ search: inout Cursor, _ sequence: UInt64, _ ordinal: UInt32
-  ) throws(PageFault) {
+  private mutating func add(_ type: ByteView, _ sequence: UInt64, _ ordinal: UInt32) throws(PageFault) {
     ChangeKey.set(key, type: type, sequence: sequence, ordinal: ordinal)
-    guard try search.seek(key.view) else { return }
-    let start = key.view.array
-    setEnd(of: type)
-    let left = try start.withView { (start) throws(PageFault) in
-      try reader.count(from: start, to: key.view, in: root)
+    let rest = try (type.array + [1]).withView { (end) throws(PageFault) in
+      try reader.count(from: key.view, to: end, in: root)
     }
-    if left == 0 { return }
-    let place = try place(under: search)
-    count += left
-    groups.append(
-      Group(prefix: Array(start.prefix(type.count + 1)), left: left, sequence: place.sequence, ordinal: place.ordinal))
-    heap.append(groups.count - 1)
-    if cursors.count < ChangeWalk.maximumCursorCount {
-      owners.append(groups.count - 1)
-      // The search goes on from here with a cursor of its own.
-      cursors.append(search)
-      search = reader.cursor(in: root)
+    if rest == 0 { return }
+    count += rest
+    groups.append(Group(rest: rest, sequence: sequence, ordinal: ordinal, keyByteCount: key.count))
+    prefixes.append(type.array + [0])
+  }
+
+  private mutating func begin(_ limit: Int) throws(PageFault) {
+    aheadCount = max(1, min(32, limit, 4096 / groups.count))
+    let none = Item(sequence: 0, ordinal: 0, entry: ChangeEntry(.none, isDeleted: false))
+    items = [Item](repeating: none, count: aheadCount * groups.count)
+    heap.reserveCapacity(groups.count)
+    for group in groups.indices {
+      if cursors.count < ChangeWalk.maximumCursorCount {
+        cursors.append(reader.cursor(in: root))
+        owners.append(-1)
+      }
+      try readAhead(group)
+      heap.append(head(of: group))
     }
+    for position in (0..<heap.count / 2).reversed() { sink(position) }
   }
 
   // MARK: the entry that is next
 
-  var isValid: Bool { @inline(__always) get { !heap.isEmpty } }
-
-  /// Whether the entries of one type, or deletions, are all that is left.
-  @inline(__always)
-  private var isAlone: Bool { heap.count == 1 }
-
-  private var slot: Int { @inline(__always) get { heap[0] & (ChangeWalk.maximumCursorCount &- 1) } }
+  var isValid: Bool { @inline(__always) get { left > 0 } }
 
   /// Where the next entry is in the order of commits.
-  func position() throws(PageFault) -> (sequence: UInt64, ordinal: UInt32) { try place(under: cursors[slot]) }
+  func position() throws(PageFault) -> (sequence: UInt64, ordinal: UInt32) {
+    if !heap.isEmpty { return (heap[0].sequence, heap[0].ordinal) }
+    cursor.key(into: key)
+    guard let parts = ChangeKey.parts(key.view) else { throw fault(.value) }
+    return (parts.sequence, parts.ordinal)
+  }
 
   /// The next entry.
   var entry: ChangeEntry {
     @inline(__always) get throws(PageFault) {
-      let slot = slot
-      guard cursors[slot].keyByteCount == groups[heap[0]].prefix.count &+ ChangeKey.tailByteCount &- 1,
-        let entry = ChangeEntry(cursors[slot].value)
-      else { throw PageFault(offset: root.reference, reason: .value) }
+      if !heap.isEmpty { return items[groups[heap[0].group].next].entry }
+      guard cursor.keyByteCount == groups[0].keyByteCount, let entry = ChangeEntry(cursor.value) else { throw fault(.value) }
       return entry
     }
   }
 
   /// Loads the bodies of the next entries ahead, as `Cursor.touchAhead` says.
   @inline(__always)
-  func touchAhead() { cursors[slot].touchAhead(placeAt: ChangeEntry.placeOffset) }
+  func touchAhead() { if heap.isEmpty { cursor.touchAhead(isPacked: true) } }
 
+  @inline(__always)
   mutating func next() throws(PageFault) {
-    let group = heap[0]
-    groups[group].left -= 1
-    if groups[group].left > 0 {
-      guard try cursors[slot].next() else { throw PageFault(offset: root.reference, reason: .order) }
-      if isAlone { return }
-      let place = try place(under: cursors[slot])
-      groups[group].sequence = place.sequence
-      groups[group].ordinal = place.ordinal
+    left &-= 1
+    if !heap.isEmpty { return try nextOfMany() }
+    if left > 0 { guard try cursor.next() else { throw fault(.order) } }
+  }
+
+  private mutating func nextOfMany() throws(PageFault) {
+    let group = heap[0].group
+    groups[group].next += 1
+    if groups[group].next == groups[group].end, groups[group].rest > 0 { try readAhead(group) }
+    if groups[group].next < groups[group].end {
+      heap[0] = head(of: group)
     } else {
-      heap[0] = heap[heap.count - 1]
-      heap.removeLast()
+      let last = heap.removeLast()
       if heap.isEmpty { return }
+      heap[0] = last
     }
     sink(0)
-    try stand()
   }
 
-  private func place(under cursor: borrowing Cursor) throws(PageFault) -> (sequence: UInt64, ordinal: UInt32) {
-    cursor.key(into: key)
-    guard let parts = ChangeKey.parts(key.view) else { throw PageFault(offset: root.reference, reason: .value) }
-    return (parts.sequence, parts.ordinal)
+  // MARK: reading ahead
+
+  private func head(of group: Int) -> Head {
+    let item = items[groups[group].next]
+    return Head(sequence: item.sequence, ordinal: item.ordinal, group: group)
   }
 
-  /// Puts the cursor of the first group onto its next entry, if others use it, too.
-  private mutating func stand() throws(PageFault) {
-    guard isValid else { return }
-    let group = heap[0]
-    if owners[slot] == group { return }
-    owners[slot] = group
+  /// Moves a cursor to the first entry of a group that has not been read.
+  private func seek(_ cursor: inout Cursor, _ group: Int) throws(PageFault) {
     key.truncate(to: 0)
-    groups[group].prefix.withView { key.append($0) }
+    prefixes[group].withView { key.append($0) }
     key.append(uint64: groups[group].sequence.byteSwapped)
     key.append(uint32: groups[group].ordinal.byteSwapped)
-    guard try cursors[slot].seek(key.view) else { throw PageFault(offset: root.reference, reason: .order) }
+    guard try cursor.seek(key.view) else { throw fault(.order) }
   }
 
-  // MARK: heap
-
-  private func isEarlier(_ left: Int, _ right: Int) -> Bool {
-    let (left, right) = (heap[left], heap[right])
-    if isMutant("feed-type-by-type") { return left < right }
-    return (groups[left].sequence, groups[left].ordinal) < (groups[right].sequence, groups[right].ordinal)
+  /// Reads the next entries of a group, which has some.
+  private mutating func readAhead(_ group: Int) throws(PageFault) {
+    let slot = group & (ChangeWalk.maximumCursorCount - 1)
+    var cursor = cursors[slot]
+    // Only one may have its path, or that would be copied.
+    cursors[slot] = self.cursor
+    defer { cursors[slot] = cursor }
+    if owners[slot] != group {
+      owners[slot] = group
+      try seek(&cursor, group)
+    }
+    var state = groups[group]
+    state.next = group * aheadCount
+    state.end = state.next
+    while state.rest > 0, state.end < state.next + aheadCount {
+      cursor.touchAhead(isPacked: true)
+      cursor.key(into: key)
+      guard key.count == state.keyByteCount, let parts = ChangeKey.parts(key.view), let entry = ChangeEntry(cursor.value) else {
+        throw fault(.value)
+      }
+      items[state.end] = Item(sequence: parts.sequence, ordinal: parts.ordinal, entry: entry)
+      state.end += 1
+      state.rest -= 1
+      if state.rest > 0 { guard try cursor.next() else { throw fault(.order) } }
+    }
+    let last = items[state.end - 1]
+    state.sequence = last.ordinal == .max ? last.sequence &+ 1 : last.sequence
+    state.ordinal = last.ordinal &+ 1
+    groups[group] = state
   }
 
   private mutating func sink(_ position: Int) {
     var parent = position
+    let head = heap[parent]
     while true {
-      let left = 2 * parent + 1
-      if left >= heap.count { return }
-      let child = left + 1 < heap.count && isEarlier(left + 1, left) ? left + 1 : left
-      if !isEarlier(child, parent) { return }
-      heap.swapAt(parent, child)
+      var child = 2 * parent + 1
+      if child >= heap.count { break }
+      if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
+      if !(heap[child] < head) { break }
+      heap[parent] = heap[child]
       parent = child
     }
+    heap[parent] = head
   }
 }

@@ -153,7 +153,7 @@ extension ReadView {
       start = (parts.sequence, parts.ordinal)
     }
     var result = ZoneChanges(token: try self.token(sequence, ReadView.endOfCommit, zone: id, epoch: zone.epoch))
-    var walk = try walk(over: zone, from: start)
+    var walk = try walk(over: zone, from: start, limit: limit)
     result.saved.reserveCapacity(min(limit, Int(clamping: walk.count), 1024))
     var remaining = logEnd
     let isDefault = id.isDefault
@@ -197,12 +197,12 @@ extension ReadView {
   static let largestBatch = 64
 
   func walk(
-    over zone: ZoneTrees, ofType type: String? = nil, from start: (sequence: UInt64, ordinal: UInt32)
+    over zone: ZoneTrees, ofType type: String? = nil, from start: (sequence: UInt64, ordinal: UInt32), limit: Int
   ) throws(DatabaseError) -> ChangeWalk {
     try asDatabaseError { () throws(PageFault) in
-      guard let type else { return try ChangeWalk(reader, zone.changeJournal, from: start.sequence, start.ordinal) }
+      guard let type else { return try ChangeWalk(reader, zone.changeJournal, from: start.sequence, start.ordinal, limit: limit) }
       return try type.withKeyView { (type) throws(PageFault) in
-        try ChangeWalk(reader, zone.changeJournal, ofType: type, from: start.sequence, start.ordinal)
+        try ChangeWalk(reader, zone.changeJournal, ofType: type, from: start.sequence, start.ordinal, limit: limit)
       }
     }
   }
@@ -249,7 +249,7 @@ extension ReadView {
     let zone = try existingZone(id)
     guard let token else { return Int(clamping: zone.changeJournal.count) }
     let parts = try validate(token, zone: id, epoch: zone.epoch)
-    return Int(clamping: try walk(over: zone, from: (parts.sequence, parts.ordinal)).count)
+    return Int(clamping: try walk(over: zone, from: (parts.sequence, parts.ordinal), limit: 1).count)
   }
 
   func tombstone(at place: Place) throws(DatabaseError) -> Tombstone {

@@ -11,7 +11,7 @@ extension ReadView {
     let zone = try existingZone(id)
     var page = RecordPage(records: [], next: nil)
     if type.utf8.isEmpty { return page }
-    var walk = try walk(over: zone, ofType: type, from: cursor.map { ($0.sequence, $0.ordinal) } ?? (0, 0))
+    var walk = try walk(over: zone, ofType: type, from: cursor.map { ($0.sequence, $0.ordinal) } ?? (0, 0), limit: limit)
     page.records.reserveCapacity(min(limit, Int(clamping: walk.count), 1024))
     var remaining = logEnd
     let isDefault = id.isDefault

@@ -269,7 +269,7 @@ import DaybookEngine
     let isDefault = id.isDefault
     while try next(&cursor) {
       cursor.key(into: key)
-      cursor.touchAhead(placeAt: 0)
+      cursor.touchAhead(isPacked: true)
       guard let place = RecordEntry(cursor.value)?.place else { throw failure(PageFault(offset: 0, reason: .value)) }
       guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)

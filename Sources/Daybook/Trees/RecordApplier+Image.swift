@@ -29,10 +29,10 @@ final class ImageApplier {
   /// Entries that are put before pages may be written.
   private static let partCount = TestSetting.isBuffered ? 128 : 4 << 10
 
-  private static let stampByteCount = 12
-
   private let stamps = ByteBuffer(capacity: 4096)
   @safe @exclusivity(unchecked) private var position = 0
+  /// The stamp before the position.
+  @safe @exclusivity(unchecked) private var stamp = ImageStamp()
   @safe @exclusivity(unchecked) private var runs: [EntryRun] = []
   /// What is left of the runs while they are put.
   @safe @exclusivity(unchecked) private var merge: RunMerge?
@@ -81,16 +81,21 @@ final class ImageApplier {
 
   /// False when the bytes are no stamps.
   func take(stamps bytes: ByteView) -> Bool {
-    guard bytes.count > 0, bytes.count % ImageApplier.stampByteCount == 0 else { return false }
+    var offset = 0
+    var last = ImageStamp()
+    while offset < bytes.count { guard last.read(bytes, at: &offset) else { return false } }
+    guard bytes.count > 0 else { return false }
     stamps.truncate(to: 0)
     stamps.append(bytes)
     position = 0
+    stamp = ImageStamp()
     return true
   }
 
-  func nextStamp() -> (sequence: UInt64, ordinal: UInt32) {
-    defer { position += ImageApplier.stampByteCount }
-    return (stamps.view.uint64(at: position), stamps.view.uint32(at: position + 8))
+  func nextStamp() -> ImageStamp {
+    let isSound = stamp.read(stamps.view, at: &position)
+    precondition(isSound, "stamps are looked through before they are taken")
+    return stamp
   }
 
   /// Whether entries of another zone wait.
@@ -123,7 +128,7 @@ final class ImageApplier {
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
     let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
-    let value = ByteBuffer(capacity: ChangeEntry.byteCount)
+    let value = ByteBuffer(capacity: ChangeEntry.maximumByteCount)
     if merge == nil {
       sortLastRun()
       merge = RunMerge(&runs)
@@ -133,9 +138,8 @@ final class ImageApplier {
       let number = Int(entry.offset >> Entry.typeShift)
       types[number].withView { ChangeKey.set(key, type: $0, sequence: entry.sequence, ordinal: entry.ordinal) }
       value.truncate(to: 0)
-      value.append(number == 0 ? 1 : 0)
-      value.append(uint64: entry.offset & (1 << Entry.typeShift - 1))
-      value.append(uint32: entry.byteCount)
+      let place = Place(offset: entry.offset & (1 << Entry.typeShift - 1), byteCount: entry.byteCount)
+      ChangeEntry.append(place, isDeleted: number == 0, to: value)
       guard try changes.put(key.view, value.view, in: &zone.changeJournal) else { throw .inconsistent }
       count += 1
     }

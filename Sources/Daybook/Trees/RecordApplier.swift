@@ -264,16 +264,13 @@ final class RecordApplier: Applier, @unchecked Sendable {
   func changeJournal(
     _ entry: RecordEntry, ofType type: ByteView?, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
-    value.truncate(to: 0)
     if let type {
       ChangeKey.set(key, type: type, sequence: entry.sequence, ordinal: entry.ordinal)
-      value.append(0)
     } else {
       ChangeKey.setTombstone(key, sequence: entry.sequence, ordinal: entry.ordinal)
-      value.append(1)
     }
-    value.append(uint64: entry.place.offset)
-    value.append(uint32: entry.place.byteCount)
+    value.truncate(to: 0)
+    ChangeEntry.append(entry.place, isDeleted: type == nil, to: value)
     try changes.put(key.view, value.view, in: &zone.changeJournal)
   }
 

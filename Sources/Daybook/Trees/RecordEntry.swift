@@ -1,11 +1,10 @@
 import DaybookEngine
 
-/// What the by-name tree says of a record.
+/// What the by-name tree says of a record: a `PackedPlace`, u8 … u32 ordinal, u8 … u64 sequence, 9 to 14 bytes for most. The place's own
+/// bits are the bytes of the ordinal − 1, its flag is `contributes`; the sequence takes what is left.
 struct RecordEntry {
-  static let byteCount = Place.encodedByteCount + 12
-  /// Ordinals are below it; the bits from here on are flags.
+  /// Ordinals are below it.
   static let ordinalLimit: UInt32 = 1 << 30
-  private static let contributesFlag: UInt32 = 1 << 31
   var place: Place
   var sequence: UInt64
   var ordinal: UInt32
@@ -21,18 +20,20 @@ struct RecordEntry {
 
   @inline(__always)
   init?(_ value: ByteView) {
-    guard value.count == RecordEntry.byteCount else { return nil }
-    place = Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
-    sequence = value.uint64(at: 12)
-    let last = value.uint32(at: 20)
-    ordinal = last & (RecordEntry.ordinalLimit &- 1)
-    contributes = last & RecordEntry.contributesFlag != 0
+    guard let packed = PackedPlace(value) else { return nil }
+    let ordinalByteCount = Int(packed.ownBits) &+ 1
+    let start = packed.byteCount &+ ordinalByteCount
+    guard start < value.count, value.count &- start <= 8 else { return nil }
+    place = packed.place
+    contributes = packed.isFlagged
+    ordinal = UInt32(truncatingIfNeeded: value.number(at: packed.byteCount, byteCount: ordinalByteCount))
+    sequence = value.number(at: start, byteCount: value.count &- start)
   }
 
   func append(to buffer: ByteBuffer) {
-    buffer.append(uint64: place.offset)
-    buffer.append(uint32: place.byteCount)
-    buffer.append(uint64: sequence)
-    buffer.append(uint32: contributes ? ordinal | RecordEntry.contributesFlag : ordinal)
+    let ordinalByteCount = PackedPlace.shortestByteCount(UInt64(ordinal))
+    PackedPlace.append(place, ownBits: ordinalByteCount &- 1, isFlagged: contributes, to: buffer)
+    buffer.append(number: UInt64(ordinal), byteCount: ordinalByteCount)
+    buffer.append(number: sequence, byteCount: PackedPlace.shortestByteCount(sequence))
   }
 }

@@ -7,8 +7,8 @@
 ///     root 4  settings           "horizon"                     → u64 sequence
 ///     root 5  schema             type, 0, key                  → u32 kinds
 ///
-///     zone 0  by name            record name                   → place, u64 sequence, u32 ordinal
-///     zone 1  change journal     type, 0, u64 sequence, u32 ordinal → u8 1 if deleted, place
+///     zone 0  by name            record name                   → place, ordinal, sequence
+///     zone 1  change journal     type, 0, u64 sequence, u32 ordinal → place, whether deleted
 ///     zone 2  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 3  by target          target, 0, u8 kind, source    → (nothing)
 ///     zone 4  assets             SHA-256, u64 size             → u64 how often live records name it

@@ -80,7 +80,7 @@ extension BenchmarkLoops {
       try cursor.start(at: wanted.view)
       var left = length
       while left > 0, try cursor.next() {
-        cursor.touchAhead(placeAt: 0)
+        cursor.touchAhead(isPacked: false)
         cursor.key(into: key)
         let bytes = cursor.value
         let place = Place(offset: bytes.uint64(at: 0), byteCount: bytes.uint32(at: 8))

@@ -5,7 +5,7 @@ struct KeyValueRewriter: Rewriter {
     let buffer = ByteBuffer()
     var cursor = pin.reader.cursor(in: pin.root(0))
     while try moved({ () throws(PageFault) in try cursor.next() }) {
-      cursor.touchAhead(placeAt: 0)
+      cursor.touchAhead(isPacked: false)
       let place = try KeyValueStore.place(cursor.value)
       let operation = try source.copyOperation(at: place, end: pin.end, into: buffer)
       try writer.append(Operation.payload(operation), kind: KeyValueApplier.Kind.put)

@@ -109,7 +109,7 @@ package final class KeyValueStore: Sendable {
     let buffer = ByteBuffer()
     let key = ByteBuffer()
     while try cursor.next() {
-      cursor.touchAhead(placeAt: 0)
+      cursor.touchAhead(isPacked: false)
       cursor.key(into: key)
       let value = try KeyValueStore.copyValue(at: cursor.value, store, end: pin.end, keyByteCount: key.count, into: buffer)
       try body(key.view, value)

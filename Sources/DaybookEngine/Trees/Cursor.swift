@@ -133,37 +133,42 @@ package struct Cursor {
   /// waits for many cache misses at once, not for one after another. One load at each step does not help, because each holds up
   /// the work behind it (row: kv-scan-arrival-order).
   ///
-  /// - Parameter placeStart: the offset of the place in a value.
+  /// - Parameter isPacked: how the values begin: with a `PackedPlace`, or with the place as it is.
   @inline(__always)
-  package func touchAhead(placeAt placeStart: Int) {
-    if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(placeStart) }
+  package func touchAhead(isPacked: Bool) {
+    if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(isPacked) }
   }
 
   private static let touchGroup = 16
 
   @inline(never)
-  private func touchGroup(_ placeStart: Int) {
-    if reader.source.isBuffered || isGroupSequential(placeStart) { return }
-    for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, placeStart) }
+  private func touchGroup(_ isPacked: Bool) {
+    if reader.source.isBuffered || isGroupSequential(isPacked) { return }
+    for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, isPacked) }
+  }
+
+  /// The place that a value begins with.
+  @inline(__always)
+  private func place(in value: ByteView, _ isPacked: Bool) -> Place? {
+    if isPacked { return PackedPlace(value)?.place }
+    guard value.count >= Place.encodedByteCount else { return nil }
+    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
   }
 
   /// Whether the group has the same order in the log: then the processor prefetches by itself, and loads ahead cost more than
   /// they save (row: record-changes-since-1000).
-  private func isGroupSequential(_ placeStart: Int) -> Bool {
-    let first = leaf.value(index)
-    let last = leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1)
-    guard min(first.count, last.count) >= placeStart &+ Place.encodedByteCount else { return false }
-    let start = first.uint64(at: placeStart)
-    return last.uint64(at: placeStart) &- start < UInt64(Cursor.touchGroup * 512)
+  private func isGroupSequential(_ isPacked: Bool) -> Bool {
+    guard let first = place(in: leaf.value(index), isPacked),
+      let last = place(in: leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1), isPacked)
+    else { return false }
+    return last.offset &- first.offset < UInt64(Cursor.touchGroup * 512)
   }
 
   @inline(__always)
-  private func touch(_ index: Int, _ placeStart: Int) {
-    guard index < leafCellCount else { return }
-    let value = leaf.value(index)
-    guard value.count >= placeStart &+ Place.encodedByteCount else { return }
-    let offset = value.uint64(at: placeStart)
-    let end = offset &+ UInt64(min(value.uint32(at: placeStart &+ 8), 512))
+  private func touch(_ index: Int, _ isPacked: Bool) {
+    guard index < leafCellCount, let place = place(in: leaf.value(index), isPacked) else { return }
+    let offset = place.offset
+    let end = offset &+ UInt64(min(place.byteCount, 512))
     guard offset < end, end <= reader.end else { return }
     var line = offset & ~63
     while line < end {

@@ -193,7 +193,12 @@ struct ForgedTreeTests {
     let (database, zones) = try Self.people()
     var place: [UInt8] = []
     try database.forge(zones[1]) { trees, changes in
-      place = Array(try Self.value(Array(Self.alice.utf8), in: trees.byName, changes).prefix(Place.encodedByteCount))
+      let entry = try #require(
+        try Self.value(Array(Self.alice.utf8), in: trees.byName, changes).withView { RecordEntry($0) })
+      let bytes = ByteBuffer(capacity: Place.encodedByteCount)
+      bytes.append(uint64: entry.place.offset)
+      bytes.append(uint32: entry.place.byteCount)
+      place = bytes.view.array
     }
     let record = place
     for forged in [nil, record] {
