@@ -318,6 +318,14 @@ struct CommandTests {
     }
     #expect(trees.contains { $0["tree"] == "by name" && $0["keyCount"] == .count(CitiesExtract.rowCount) })
     #expect(try bench.good("pages", file).output.contains("A & <B>: by name"))
+    // Every live byte of the file is said to be somewhere: the log and the trees are all of it but the header.
+    let info = try json(bench.good("info", file, "--json").output)
+    guard case .int(let live)? = info["liveByteCount"], case .int(let log)? = info["liveByteCountOfLog"],
+      case .array(let parts)? = info["liveByteCountsOfTrees"]
+    else { throw ToolError.usage("no numbers") }
+    let pages = parts.reduce(Int64(0)) { sum, part in if case .int(let count)? = part["byteCount"] { sum + count } else { sum } }
+    #expect(log > 0 && pages > 0 && 4096 + log + pages == live)
+    #expect(try bench.good("info", file).output.contains("bytes each: log "))
     #expect(try bench.good("pages", file, "--tree").output.contains("LEVEL"))
     let picture = bench.path("tree.svg")
     try bench.good("pages", file, "-o", picture)

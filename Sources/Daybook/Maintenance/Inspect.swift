@@ -116,6 +116,34 @@ extension Database {
   }
 }
 
+extension Database {
+  /// What of the file is needed, by where it lies.
+  package struct LiveBytes: Sendable {
+    /// Bodies and tombstones of records, metadata.
+    package var log: Int
+    /// Pages of the trees of all zones, by the trees' names; the last are those of the catalog and its neighbours.
+    package var trees: [(name: String, byteCount: Int)]
+  }
+
+  /// - Complexity: one visit a zone.
+  package func liveBytes() throws(DatabaseError) -> LiveBytes {
+    try reading { (view) throws(DatabaseError) in
+      guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
+      var pageCounts = [UInt64](repeating: 0, count: ZoneTree.count)
+      for zone in try view.zones() {
+        guard let trees = try view.zone(zone.id) else { continue }
+        for tree in trees.trees { pageCounts[tree.rawValue] &+= trees[tree].pageCount }
+      }
+      let pageByteCount = Int(view.store.header.pageByteCount)
+      // A forged tree may claim any number.
+      func byteCount(_ pageCount: UInt64) -> Int { Int(clamping: min(pageCount, 1 << 40)) * pageByteCount }
+      let trees = ZoneTree.allCases.map { (name: $0.name, byteCount: byteCount(pageCounts[$0.rawValue])) }
+      let others = pin.pageCount - min(pin.pageCount, pageCounts.reduce(0, &+))
+      return LiveBytes(log: pin.operationByteCount, trees: trees + [("others", byteCount(others))])
+    }
+  }
+}
+
 extension ReadView {
   /// Bytes of the operations that the trees refer to, counted one by one: what the store keeps count of.
   /// - Complexity: visits every record's entry, not its body.

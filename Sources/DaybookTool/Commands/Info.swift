@@ -6,7 +6,8 @@ extension Commands {
     options: [.json],
     details: """
       Live bytes are the header, the pages of the trees and the newest version of every record; dead bytes are older
-      versions, pages that were replaced, and the frames around them. Visits every record's place in the file.
+      versions, pages that were replaced, and the frames around them. Behind the number of records stand the live bytes of
+      one on average: what its body takes in the log, and the trees that take a byte or more.
       blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
       Nothing but that waits for it; look at what it is, and move it away.
       """
@@ -33,6 +34,7 @@ private struct DatabaseFacts {
   let types: [(type: String, zone: Zone.ID, recordCount: Int)]
   let checkpoints: [Database.FrameInfo]
   let recovery: Database.Recovery
+  let liveBytes: Database.LiveBytes
 
   init(_ database: Database) throws {
     path = database.path
@@ -50,6 +52,7 @@ private struct DatabaseFacts {
     }
     self.checkpoints = checkpoints
     recovery = database.lastRecovery
+    liveBytes = try database.liveBytes()
   }
 
   var liveByteCount: Int { statistics.liveByteCount }
@@ -61,6 +64,9 @@ private struct DatabaseFacts {
     [
       "path": .string(path), "id": .string(id), "formatVersion": .count(formatVersion),
       "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
+      "liveByteCountOfLog": .count(liveBytes.log),
+      "liveByteCountsOfTrees": .array(
+        liveBytes.trees.map { ["tree": .string($0.name), "byteCount": .count($0.byteCount)] }),
       "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
       "nameCount": .count(statistics.nameCount),
@@ -86,6 +92,15 @@ private struct DatabaseFacts {
     ]
   }
 
+  /// Where the live bytes of a record are, on average.
+  private var bytesPerRecord: String {
+    let count = statistics.recordCount
+    guard count > 0 else { return "" }
+    let trees = liveBytes.trees.filter { $0.byteCount >= count }.map { "\($0.name) \(Wording.count($0.byteCount / count))" }
+    return ", \(Wording.count(liveByteCount / count)) bytes each: "
+      + (["log \(Wording.count(liveBytes.log / count))"] + trees).joined(separator: ", ")
+  }
+
   func print(_ invocation: Invocation) throws {
     let output = invocation.output
     try output.line("\(path)  format \(formatVersion)  \(id)")
@@ -102,7 +117,7 @@ private struct DatabaseFacts {
     try output.line(
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "
         + Wording.count(statistics.pageCount, "page"))
-    try output.line("  records   \(Wording.count(statistics.recordCount))")
+    try output.line("  records   \(Wording.count(statistics.recordCount))\(bytesPerRecord)")
     if statistics.assetCount > 0 {
       try output.line(
         "  assets    \(Wording.count(statistics.assetCount)) in files of their own, \(Wording.bytes(statistics.assetByteCount))"
