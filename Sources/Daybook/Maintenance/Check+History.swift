@@ -36,7 +36,7 @@ extension ReadView {
     } else {
       return nil
     }
-    guard let identity, UTF8Order.equal(identity.name, name),
+    guard let identity, NameKey.matches(name, identity.name),
       zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) })
     else { return nil }
     return Place(offset: payload.uint64(at: linkOffset), byteCount: payload.uint32(at: linkOffset + 8))

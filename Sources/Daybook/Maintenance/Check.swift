@@ -250,7 +250,7 @@ private struct RecordChecker {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
       return
     }
-    if !UTF8Order.equal(identity.name, recordName) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
+    if !NameKey.matches(recordName, identity.name) || !zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) }) {
       report.add("zone \(name): a record's place holds another record", at: entry.place.offset)
     }
     ChangeKey.set(key, type: identity.type, sequence: entry.sequence, ordinal: entry.ordinal)
@@ -313,7 +313,7 @@ private struct RecordChecker {
         changeJournal.isDeleted
       {
         let tombstone = try view.tombstone(at: changeJournal.place)
-        if !UTF8Order.withView(of: tombstone.id.name, { UTF8Order.equal($0, recordName.view) }) {
+        if !UTF8Order.withView(of: tombstone.id.name, { NameKey.matches(recordName.view, $0) }) {
           report.add("zone \(name): a tombstone's place holds another record's", at: changeJournal.place.offset)
         }
         if depth == .deep { try checkLinks(behind: changeJournal.place, recordName.view, zoneKey, name, &report) }

@@ -17,6 +17,7 @@ struct LogCopier {
   private let options: Database.Options
   private let purpose: Purpose
   private let payload = ByteBuffer(capacity: 4096)
+  private let nameKey = ByteBuffer(capacity: 32)
   private var hasLineage = false
   private var shapes = KnownShapes()
   var report = Database.SalvageReport()
@@ -142,7 +143,7 @@ struct LogCopier {
 
   private func place(of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction) throws(StoreError) -> Place? {
     let value: ByteView?
-    do { value = try transaction.value(name, in: zone.byName) } catch { throw StoreError(error) }
+    do { value = try transaction.value(NameKey.view(of: name, in: nameKey), in: zone.byName) } catch { throw StoreError(error) }
     return value.flatMap { RecordEntry($0)?.place }
   }
 
@@ -152,7 +153,7 @@ struct LogCopier {
   ) throws(StoreError) -> Place? {
     if zone.tombstones.count == 0 { return nil }
     do throws(LogFault) {
-      guard let tombstone = try transaction.value(name, in: zone.tombstones).flatMap({ TombstoneEntry($0) }) else { return nil }
+      guard let tombstone = try transaction.value(NameKey.view(of: name, in: nameKey), in: zone.tombstones).flatMap({ TombstoneEntry($0) }) else { return nil }
       let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
       ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       return try transaction.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }

@@ -234,7 +234,7 @@ struct RecordRewriter: Rewriter {
         // Long enough for the link, too, which is before the identity.
         guard Operation.isOf(kind, bytes),
           let identity = isRecord ? BodyIdentity.body(payload) : BodyIdentity.tombstone(payload),
-          identity.isOf(names.view.slice(nameStart..<nameEnd), zone: zoneKey)
+          identity.isOf(key: names.view.slice(nameStart..<nameEnd), zone: zoneKey)
         else { throw .operation(offset: place.offset) }
         nameStart = nameEnd
         // The older version stays in the old file.

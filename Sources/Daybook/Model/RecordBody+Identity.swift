@@ -34,9 +34,9 @@ extension RecordBody {
 }
 
 extension BodyIdentity {
-  /// Whether it has this name and is of the zone with this key.
+  /// Whether it has the name with this key and is of the zone with that one.
   @inline(__always)
-  func isOf(_ name: ByteView, zone zoneKey: ByteView) -> Bool {
-    UTF8Order.equal(self.name, name) && UTF8Order.equal(self.zoneKey, zoneKey)
+  func isOf(key: ByteView, zone zoneKey: ByteView) -> Bool {
+    NameKey.matches(key, name) && UTF8Order.equal(self.zoneKey, zoneKey)
   }
 }

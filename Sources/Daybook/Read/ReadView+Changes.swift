@@ -319,7 +319,8 @@ extension ReadView {
       // A deleted record's history starts at its tombstone, which the change journal knows.
       let position = try asDatabaseError { () throws(PageFault) in
         try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
-          guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+          let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
+          guard let value, value.count == 12 else { return nil }
           return (value.uint64(at: 0), value.uint32(at: 8))
         }
       }

@@ -129,7 +129,7 @@ extension ReadView {
         // A target is looked up once, however many refer to it.
         if ReferenceKind.needing.contains(key.view[end + 1]), known.withView({ !UTF8Order.equal($0, target) }) {
           known = target.array
-          if try reader.value(target, in: zone.byName) == nil,
+          if try NameKey.withView(of: target, { (key) throws(PageFault) in try reader.value(key, in: zone.byName) }) == nil,
             let source = UTF8Order.string(key.view.dropFirst(end + 2), isValid: false),
             let name = UTF8Order.string(target, isValid: false)
           {

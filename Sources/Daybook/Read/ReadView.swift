@@ -172,15 +172,17 @@ import DaybookEngine
   /// Where a record's body is; nil when the zone does not hold it.
   @inline(__always)
   func entry(_ name: String, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
-    try name.withKeyView { (key) throws(DatabaseError) in try entry(key: key, in: zone) }
+    try name.withKeyView { (name) throws(DatabaseError) in try entry(utf8: name, in: zone) }
   }
 
   @inline(__always)
-  func entry(key: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
+  func entry(utf8 name: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry? {
     do throws(PageFault) {
-      guard let value = try reader.value(key, in: zone.byName) else { return nil }
-      guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
-      return entry
+      return try NameKey.withView(of: name) { (key) throws(PageFault) -> RecordEntry? in
+        guard let value = try reader.value(key, in: zone.byName) else { return nil }
+        guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
+        return entry
+      }
     } catch { throw failure(error) }
   }
 
@@ -261,7 +263,7 @@ import DaybookEngine
   /// Ends early when `body` returns false.
   func forEachRecord(in id: Zone.ID, after name: String?, _ visit: (Record) throws -> Bool) throws {
     let zone = try existingZone(id)
-    let start: [UInt8] = name.map { Array($0.utf8) + [0] } ?? []
+    let start: [UInt8] = name.map { NameKey.key(of: $0) + [0] } ?? []
     var cursor = reader.cursor(in: zone.byName)
     try start.withView { (view) throws(DatabaseError) in try self.start(&cursor, at: view) }
     let key = ByteBuffer(capacity: 256)
@@ -275,9 +277,9 @@ import DaybookEngine
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
       // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
-      let isListed = body.withBytes { UTF8Order.equal(RecordBody.nameBytes(of: $0), key.view) }
+      let isListed = body.withBytes { NameKey.matches(key.view, RecordBody.nameBytes(of: $0)) }
       guard isListed, body.isOf(id, isDefault: isDefault) else {
-        throw misplaced(place, id, UTF8Order.string(key.view, isValid: false))
+        throw misplaced(place, id, NameKey.name(of: key.view).withView { UTF8Order.string($0, isValid: false) })
       }
       if try !visit(Record(body: body)) { return }
     }

@@ -59,7 +59,7 @@ extension RecordReader where Self: ~Copyable {
     try reading { (view) throws(DatabaseError) in try view.results(for: ids, desiredKeys: desiredKeys) }
   }
 
-  /// A page of the records of a zone, in the order of their names.
+  /// A page of the records of a zone, in the order of their names: those that are UUIDs first, the others by their bytes.
   /// - Parameters:
   ///   - name: the name after which the page begins; nil begins at the first.
   ///   - limit: at least one.

@@ -44,6 +44,7 @@ final class FormerSearch {
   }
 
   /// Adds the entries of one record to a list. Returns where they are.
+  /// - Parameter name: its key by name; the entries have the name itself.
   func collect(
     _ name: ByteView, of run: ReplayRun, _ zone: ZoneTrees, _ changes: StoreTransaction, to list: ContributionList
   ) throws(LogFault) -> Range<Int> {
@@ -63,7 +64,7 @@ final class FormerSearch {
       }
     }
     try walk(zone, changes) { tree, key, value in
-      if let source = tree.recordName(in: key), UTF8Order.equal(source, name) { add(key, value, of: tree, to: list) }
+      if let source = tree.recordName(in: key), NameKey.matches(name, source) { add(key, value, of: tree, to: list) }
     }
     return first..<list.count
   }
@@ -78,7 +79,9 @@ final class FormerSearch {
   /// Finds the entries of all records of the run.
   private func makeOrder(_ run: ReplayRun, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) -> [Int] {
     try walk(zone, changes) { tree, key, value in
-      guard let source = tree.recordName(in: key), let rank = firstRank(of: source, run) else { return }
+      guard let source = tree.recordName(in: key),
+        let rank = NameKey.withView(of: source, { (name) throws(Never) in firstRank(of: name, run) })
+      else { return }
       add(key, value, of: tree, to: entries)
       owners.append(rank)
     }

@@ -25,6 +25,7 @@ final class GatheredRecords {
   }
 
   let run = ReplayRun()
+  private let nameKey = ByteBuffer(capacity: 32)
   /// The entries of all bodies, as `Contents` says.
   let entries = ContributionList()
   /// Entries of derived trees that come and go, of the zone that is being applied; a tree is a group.
@@ -70,7 +71,7 @@ final class GatheredRecords {
     let body = Operation.payload(operation)
     let isSave = Operation.isOf(.saveRecord, operation)
     guard let identity = isSave ? BodyIdentity.body(body) : BodyIdentity.tombstone(body),
-      ordinal < RecordEntry.ordinalLimit, ChangeKey.isType(identity.type)
+      ordinal < RecordEntry.ordinalLimit, ChangeKey.isType(identity.type), NameKey.isName(identity.name)
     else { return false }
     var mark: Int32 = -1
     if isSave {
@@ -81,7 +82,7 @@ final class GatheredRecords {
       }
     }
     run.append(
-      kind: Operation.kind(operation), key: identity.name, rest: identity.type, group: number(of: identity.zoneKey), mark: mark,
+      kind: Operation.kind(operation), key: NameKey.view(of: identity.name, in: nameKey), rest: identity.type, group: number(of: identity.zoneKey), mark: mark,
       place: place,
       sequence: sequence, ordinal: ordinal, noting: GatheredRecords.byteCountPerRecord)
     return true

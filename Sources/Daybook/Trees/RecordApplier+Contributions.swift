@@ -33,7 +33,7 @@ extension RecordApplier {
     if !entry.contributes || !zone.holdsContributions { return 0..<0 }
     do throws(StoreError) {
       let body = Operation.payload(try changes.operation(at: entry.place))
-      guard let identity = BodyIdentity.body(body), identity.isOf(name, zone: openKey.view) else {
+      guard let identity = BodyIdentity.body(body), identity.isOf(key: name, zone: openKey.view) else {
         throw .operation(offset: entry.place.offset)
       }
       return former.collect(RecordVersion(body, identity, entry))

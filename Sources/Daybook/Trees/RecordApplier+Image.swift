@@ -265,7 +265,10 @@ extension RecordApplier {
 
   /// A record that no tree holds yet.
   private func saveRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type) else { throw .operation }
+    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
+      throw .operation
+    }
+    let name = NameKey.view(of: identity.name, in: nameKey)
     if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted, entry.ordinal < RecordEntry.ordinalLimit else { throw .inconsistent }
@@ -273,9 +276,9 @@ extension RecordApplier {
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
     value.truncate(to: 0)
     entry.append(to: value)
-    guard try changes.put(identity.name, value.view, in: &zone.byName) else { throw .inconsistent }
+    guard try changes.put(name, value.view, in: &zone.byName) else { throw .inconsistent }
     if entry.contributes {
-      try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+      try changeContributions(of: name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
     }
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     if !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {
@@ -286,11 +289,12 @@ extension RecordApplier {
 
   /// The tombstone of a record that no tree holds.
   private func deleteRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.tombstone(body) else { throw .operation }
+    guard let identity = BodyIdentity.tombstone(body), NameKey.isName(identity.name) else { throw .operation }
+    let name = NameKey.view(of: identity.name, in: nameKey)
     if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    try putTombstone(identity.name, entry, in: &zone, changes)
+    try putTombstone(name, entry, in: &zone, changes)
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     if !image.append(entry, ofType: nil, zone: identity.zoneKey) {
       try changeJournal(entry, ofType: nil, &zone, changes)

@@ -20,6 +20,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let key = ByteBuffer(capacity: 512)
   let value = ByteBuffer(capacity: 256)
   let old = ByteBuffer(capacity: 64)
+  /// The name of the record that an operation is about, as a key.
+  let nameKey = ByteBuffer(capacity: 32)
   private let ownerBytes = ByteBuffer(capacity: 64)
   let image = ImageApplier()
   let gathered = GatheredRecords()
@@ -198,7 +200,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type) else { throw .operation }
+    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
+      throw .operation
+    }
+    let name = NameKey.view(of: identity.name, in: nameKey)
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
@@ -208,17 +213,17 @@ final class RecordApplier: Applier, @unchecked Sendable {
     value.truncate(to: 0)
     entry.append(to: value)
     old.truncate(to: 0)
-    if try !changes.put(identity.name, value.view, in: &zone.byName, old: old) {
+    if try !changes.put(name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       addLiveBytes(-Int(oldEntry.place.byteCount), to: &zone, changes)
       if entry.contributes || oldEntry.contributes {
-        try changeContributions(of: identity.name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
+        try changeContributions(of: name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
       }
       try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     } else {
-      if zone.tombstones.count > 0 { try removeTombstone(identity.name, &zone, changes) }
+      if zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
       if entry.contributes {
-        try changeContributions(of: identity.name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+        try changeContributions(of: name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
       }
     }
     try changeJournal(entry, ofType: identity.type, &zone, changes)
@@ -228,18 +233,19 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   private func deleteRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.tombstone(body) else { throw .operation }
+    guard let identity = BodyIdentity.tombstone(body), NameKey.isName(identity.name) else { throw .operation }
+    let name = NameKey.view(of: identity.name, in: nameKey)
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    guard let old = try changes.value(identity.name, in: zone.byName), let oldEntry = RecordEntry(old) else {
+    guard let old = try changes.value(name, in: zone.byName), let oldEntry = RecordEntry(old) else {
       throw .inconsistent
     }
     addLiveBytes(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), to: &zone, changes)
     try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
-    if oldEntry.contributes { try changeContributions(of: identity.name, from: oldEntry, to: nil, &zone, changes) }
-    try changes.remove(identity.name, from: &zone.byName)
+    if oldEntry.contributes { try changeContributions(of: name, from: oldEntry, to: nil, &zone, changes) }
+    try changes.remove(name, from: &zone.byName)
     if !isMutant("leave-no-tombstone") {
-      try putTombstone(identity.name, entry, in: &zone, changes)
+      try putTombstone(name, entry, in: &zone, changes)
       try changeJournal(entry, ofType: nil, &zone, changes)
     }
     openZone = zone

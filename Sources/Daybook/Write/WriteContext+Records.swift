@@ -22,7 +22,7 @@ extension WriteContext {
     let (zone, entry) = try record.body.withBytes { (bytes) throws(DatabaseError) in
       let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
       let name = RecordBody.nameBytes(of: bytes)
-      let entry = try view.entry(key: name, in: zone)
+      let entry = try view.entry(utf8: name, in: zone)
       if entry == nil, NameRules.isOfSystem(name) { try refuseNewName(of: record) }
       return (zone, entry)
     }
@@ -245,7 +245,8 @@ extension WriteContext {
     let reader = view.reader
     return try view.asDatabaseError { () throws(PageFault) in
       try name.withKeyView { (name) throws(PageFault) -> Place? in
-        guard let value = try reader.value(name, in: zone.tombstones), value.count == 12 else { return nil }
+        let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
+        guard let value, value.count == 12 else { return nil }
         ChangeKey.setTombstone(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
         return try reader.value(database.writerState.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
       }

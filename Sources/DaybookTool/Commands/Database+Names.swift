@@ -9,7 +9,7 @@ extension Database {
   func forEachName(in zone: Zone.ID, after name: String?, _ body: (String) throws -> Void) throws {
     let (store, pin) = try pinned()
     defer { store.endRead(pin) }
-    let start: [UInt8] = if let name { Array(name.utf8) + [0] } else { [] }
+    let start: [UInt8] = if let name { NameKey.key(of: name) + [0] } else { [] }
     let cell = try reading { () throws(PageFault) in
       try zone.key.withView { (key) throws(PageFault) in try pin.reader.catalogValue(key, in: pin.root(0)) }
     }
@@ -21,7 +21,7 @@ extension Database {
     }
     while isValid {
       cursor.key(into: key)
-      guard let text = UTF8Order.string(key.view, isValid: false) else {
+      guard let text = NameKey.name(of: key.view).withView({ UTF8Order.string($0, isValid: false) }) else {
         throw DatabaseError(.corrupted, "A record's name is damaged.", facts: .init(zone: zone))
       }
       try body(text)

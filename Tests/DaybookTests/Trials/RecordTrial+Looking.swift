@@ -97,7 +97,7 @@ extension RecordTrial {
         found += page
         if page.count < limit { break }
       }
-      try require(found.map(\.id.name) == live.keys.sorted(), "records of \(id)")
+      try require(found.map(\.id.name) == live.keys.sorted(by: NameKey.precedes), "records of \(id)")
       for record in found {
         try compare(record, live[record.id.name]?.live, "\(record.id)")
         if !database.options.isReadOnly, chance(1, in: 4) { try compareContents(record) }

@@ -54,7 +54,10 @@ final class RecordTrial {
   let contents: [ModelContent]
 
   let zones: [Zone.ID]
-  let names = (0..<14).map { "record-\($0)" }
+  let names =
+    (0..<11).map { "record-\($0)" } + [
+      "0B7E4C1A-0000-4000-8000-00000000ABCD", "0b7e4c1a-0000-4000-8000-00000000abcd", "00000000-0000-0000-0000-000000000000",
+    ]
   let types = ["Note", "Movie", "A"]
   let keys = (0..<6).map { "k\($0)" }
 
