@@ -12,6 +12,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Daybook", targets: ["Daybook"]),
+    .library(name: "DaybookCoding", targets: ["DaybookCoding"]),
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
     // What the programs of Fuzz/ link; of no use to anybody else.
     .library(name: "DaybookFuzzing", targets: ["DaybookFuzzing"]),
@@ -22,6 +23,7 @@ let package = Package(
   targets: [
     .target(name: "DaybookEngine", swiftSettings: settings),
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
+    .target(name: "DaybookCoding", dependencies: ["Daybook"], exclude: ["README.md"], swiftSettings: settings),
     .target(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
@@ -46,6 +48,9 @@ let package = Package(
     .testTarget(
       name: "DaybookTestingTests", dependencies: ["Daybook", "DaybookTesting"], packageAccess: false,
       swiftSettings: settings),
+    // Sees what applications see, as the one above it.
+    .testTarget(
+      name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook"], packageAccess: false, swiftSettings: settings),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),
   ]

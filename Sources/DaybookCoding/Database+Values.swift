@@ -1,0 +1,101 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// Values saved and fetched as records, one line each.
+
+extension RecordEncoder {
+  /// A value as it is saved: with the policy that suits it when the caller has none.
+  func prepared<T: RecordEncodable>(
+    _ value: T, _ policy: SavePolicy?
+  ) throws(RecordCodingError) -> (record: Record, policy: SavePolicy) {
+    let encoded = try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false))
+    // A type that keeps no system fields cannot know what is there: it is saved over it.
+    return (encoded.record, policy ?? (encoded.keepsSystemFields ? .ifServerRecordUnchanged : .changedKeys))
+  }
+}
+
+extension Transaction {
+  /// Saves the record of a value; returns it with its new change tag and dates.
+  ///
+  /// - Parameters:
+  ///   - zone: that of a new record; a value with system fields stays in its own.
+  ///   - policy: nil suits the type. One that has a key for its system fields is saved if nobody else has changed the record since
+  ///     it was read. One without is saved over whatever is there: its own fields, nil included, and no others.
+  ///   - options: how the value becomes a record.
+  /// - Throws: ``RecordCodingError``, or what saving a record throws.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
+  ) throws -> Record {
+    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
+    return try save(record, policy: policy)
+  }
+}
+
+extension RecordReader where Self: ~Copyable {
+  /// The value of the record with this name; nil when there is none.
+  ///
+  /// - Throws: ``RecordCodingError``, or what reading a record throws.
+  public func fetch<T: RecordDecodable>(
+    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+  ) throws -> T? {
+    let id = try Record.ID(existing: name, in: zone)
+    return try record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
+  }
+
+  /// A page of the values of a type in a zone, in the order of their names.
+  ///
+  /// - Parameters:
+  ///   - name: the name after which the page begins; nil begins at the first.
+  ///   - limit: at least one.
+  /// - Throws: ``RecordCodingError``, or what reading records throws.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, in zone: Zone.ID = .default, after name: String? = nil, limit: Int = .max,
+    options: RecordCodingOptions = .init()
+  ) throws -> [T] {
+    let decoder = RecordDecoder(options: options)
+    return try records(in: zone, ofType: T.recordType, after: name, limit: limit).map { try decoder.decode(type, from: $0) }
+  }
+}
+
+extension Database {
+  /// Saves the record of a value in a transaction of its own; see ``Daybook/Transaction/save(_:in:policy:options:)``.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
+  ) throws -> Record {
+    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
+    return try write { transaction in try transaction.save(record, policy: policy) }
+  }
+
+  /// The same off the caller's thread.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
+  ) async throws -> Record {
+    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
+    return try await write { transaction in try transaction.save(record, policy: policy) }
+  }
+
+  /// The value of the record with this name, off the caller's thread; nil when there is none.
+  public func fetch<T: RecordDecodable>(
+    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+  ) async throws -> T? {
+    let id = try Record.ID(existing: name, in: zone)
+    return try await record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
+  }
+
+  /// A page of the values of a type in a zone, in the order of their names; records are read off the caller's thread.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, in zone: Zone.ID = .default, after name: String? = nil, limit: Int = .max,
+    options: RecordCodingOptions = .init()
+  ) async throws -> [T] {
+    let decoder = RecordDecoder(options: options)
+    return try await records(in: zone, ofType: T.recordType, after: name, limit: limit)
+      .map { try decoder.decode(type, from: $0) }
+  }
+}

@@ -1,0 +1,219 @@
+import Daybook
+
+/// The decoder of a value whose keys are fields: the value itself, or one that was flattened into it.
+struct FieldsDecoder: Decoder {
+  let scope: DecodingScope
+  /// Nil for the value itself.
+  let above: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
+  var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(FieldsDecodingContainer<Key>(scope: scope, above: above))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw isKeyed([Any].self) }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { FieldsSingleValueDecoding(decoder: self) }
+
+  fileprivate func isKeyed(_ type: Any.Type) -> DecodingError {
+    DecodingError.typeMismatch(type, .init(codingPath: codingPath, debugDescription: "record"))
+  }
+}
+
+/// A type that stands for another one and decodes that in its place.
+private struct FieldsSingleValueDecoding: SingleValueDecodingContainer {
+  let decoder: FieldsDecoder
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  func decodeNil() -> Bool { false }
+  func decode(_ type: Bool.Type) throws -> Bool { throw decoder.isKeyed(type) }
+  func decode(_ type: String.Type) throws -> String { throw decoder.isKeyed(type) }
+  func decode(_ type: Double.Type) throws -> Double { throw decoder.isKeyed(type) }
+  func decode(_ type: Float.Type) throws -> Float { throw decoder.isKeyed(type) }
+  func decode(_ type: Int.Type) throws -> Int { throw decoder.isKeyed(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { throw decoder.isKeyed(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { throw decoder.isKeyed(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { throw decoder.isKeyed(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { throw decoder.isKeyed(type) }
+  func decode(_ type: Int128.Type) throws -> Int128 { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { throw decoder.isKeyed(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { throw decoder.isKeyed(type) }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try decoder.scope.nesting(decoder.above) { try T(from: decoder) }
+  }
+}
+
+/// The container whose keys are fields: one look at the record for each key, also with `decodeIfPresent`.
+struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let scope: DecodingScope
+  let above: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
+  var allKeys: [Key] { scope.keys(above) }
+
+  func contains(_ key: Key) -> Bool { scope.contains(key, above) }
+  func decodeNil(forKey key: Key) throws -> Bool { !scope.contains(key, above) }
+
+  private func absent(_ key: Key) -> DecodingError {
+    DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "The record has no field for the key."))
+  }
+
+  @inline(__always)
+  private func present(_ key: Key) throws -> Record.Value {
+    guard let value = try scope.value(key, above) else { throw absent(key) }
+    return value
+  }
+
+  private func mismatch(_ key: Key, _ value: Record.Value, _ type: Any.Type) -> DecodingError {
+    DecodingError.typeMismatch(
+      type, .init(codingPath: DaybookCoding.codingPath(above, key), debugDescription: value.kind.name))
+  }
+
+  @inline(__always)
+  private func bool(_ value: Record.Value, _ key: Key) throws -> Bool {
+    switch value {
+    case .int(0): return false
+    case .int(1): return true
+    default: throw mismatch(key, value, Bool.self)
+    }
+  }
+
+  @inline(__always)
+  private func string(_ value: Record.Value, _ key: Key) throws -> String {
+    guard case .string(let text) = value else { throw mismatch(key, value, String.self) }
+    return text
+  }
+
+  @inline(__always)
+  private func double(_ value: Record.Value, _ key: Key) throws -> Double {
+    switch value {
+    case .double(let number): return number
+    case .int(let number): return Double(number)
+    default:
+      if case .text(let text) = scope.options.notANumber, case .string(text) = value { return .nan }
+      throw mismatch(key, value, Double.self)
+    }
+  }
+
+  @inline(__always)
+  private func integer<I: FixedWidthInteger>(_ value: Record.Value, _ key: Key) throws -> I {
+    guard case .int(let number) = value else { throw mismatch(key, value, I.self) }
+    guard let exact = I(exactly: number) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: DaybookCoding.codingPath(above, key), debugDescription: "The number does not fit into \(I.self)."))
+    }
+    return exact
+  }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try bool(present(key), key) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try string(present(key), key) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try double(present(key), key) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try double(present(key), key)) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(present(key), key) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(present(key), key) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(present(key), key) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(present(key), key) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(present(key), key) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(present(key), key) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(present(key), key) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(present(key), key) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(present(key), key) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(present(key), key) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(present(key), key) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(present(key), key) }
+
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    switch scope.place(key, above) {
+    case .field(let place): return try FieldDecoder(scope, try source(place), place).decode(type)
+    case .systemFields, .recordName, .nothing:
+      let place = FieldPlace(field: key.stringValue, key: key, above: above, rule: nil)
+      let source = try scope.value(key, above).map { DecodingSource.value($0) } ?? .absent
+      return try FieldDecoder(scope, source, place).decode(type)
+    }
+  }
+
+  private func source(_ place: FieldPlace) throws -> DecodingSource {
+    try scope.value(place).map { .value($0) } ?? .absent
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    try scope.value(key, above).map { try bool($0, key) }
+  }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    try scope.value(key, above).map { try string($0, key) }
+  }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    try scope.value(key, above).map { try double($0, key) }
+  }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+    try scope.value(key, above).map { Float(try double($0, key)) }
+  }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
+    try scope.value(key, above).map { try integer($0, key) }
+  }
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard case .field(let place) = scope.place(key, above) else {
+      return try scope.contains(key, above) ? decode(type, forKey: key) : nil
+    }
+    if scope.isFlattened(place) { return try scope.contains(key, above) ? decode(type, forKey: key) : nil }
+    guard let value = try scope.value(place) else { return nil }
+    // What already lies on the way here ends the circle where nothing has to be.
+    if scope.graph?.wouldRepeat(value, type) == true { return nil }
+    return try FieldDecoder(scope, .value(value), place).decode(type)
+  }
+
+  /// The decoder of a key's value.
+  private func decoder(_ key: some CodingKey) throws -> any Decoder {
+    if case .field(let place) = scope.place(key, above) { return FieldDecoder(scope, try source(place), place) }
+    let place = FieldPlace(field: key.stringValue, key: key, above: above, rule: nil)
+    return FieldDecoder(scope, try scope.value(key, above).map { .value($0) } ?? .absent, place)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> { try decoder(key).container(keyedBy: type) }
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try decoder(key).unkeyedContainer()
+  }
+  func superDecoder() throws -> any Decoder { try decoder(PlainKey.superKey) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
+}

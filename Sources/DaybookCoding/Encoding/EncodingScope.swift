@@ -1,0 +1,357 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// One record while it is made from a value: its fields, and what all containers of that value need.
+///
+/// Containers refer to it and write straight into the record. What a container cannot throw, because the call that went wrong
+/// throws nothing, is kept in `fault` and thrown at the end.
+final class EncodingScope {
+  /// A field or member that is encoded through a container that a type was given, and finished at the end.
+  private struct Pending {
+    let encoder: FieldEncoder
+    let place: FieldPlace
+  }
+
+  var fields: FieldWriter
+  let options: RecordCodingOptions
+  var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+  /// Of the type, and of the options before them.
+  private let rules: [String: FieldRule]
+  private let recordNameKey: String
+  /// Nil unless a graph is encoded.
+  let graph: GraphEncoding?
+  /// The type has a key for the system fields.
+  private(set) var hasSystemFieldsKey = false
+  private var fault: (any Error)?
+  private var pending: [Pending] = []
+  /// Which path has which field, where two paths could have one.
+  private var owners: [String: [String]] = [:]
+  private let mayCollide: Bool
+  private let isPlain: Bool
+  private var depth = 0
+  /// Where a type's own code threw, if nobody caught it since.
+  private(set) var failurePath: [String]?
+  private var byteCount = 0
+
+  init(
+    _ fields: FieldWriter, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
+    graph: GraphEncoding?
+  ) {
+    self.fields = fields
+    self.options = options
+    self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
+    self.recordNameKey = recordNameKey
+    self.graph = graph
+    let isAsIs = if case .asIs = options.keys { true } else { false }
+    let isFlat = if case .flattened = options.nested { true } else { false }
+    mayCollide =
+      !isAsIs || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
+    isPlain = isAsIs && !isFlat && self.rules.isEmpty
+  }
+
+  /// Encodes the whole value; afterwards `fields` has its record.
+  func encode(_ value: some Encodable) throws {
+    try value.encode(to: FieldsEncoder(scope: self, above: nil))
+    // A container that is finished may have been the way to others.
+    while !pending.isEmpty {
+      let next = pending.removeFirst()
+      try finish(next.encoder, next.place)
+    }
+    if let fault { throw fault }
+    if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
+  }
+
+  private func checkSize() throws {
+    let size = fields.record.encodedByteCount
+    guard size > options.limits.recordByteCount else { return }
+    throw RecordCodingError(
+      .tooLarge, "The record is larger than the limit; make the larger fields assets.",
+      facts: .init(size: size, limit: options.limits.recordByteCount))
+  }
+
+  /// Keeps the first thing that went wrong in a call that cannot throw.
+  func fail(_ error: any Error) { if fault == nil { fault = error } }
+
+  /// The step for a container within a container.
+  func step(_ key: any CodingKey, after above: PathStep?, prefix: String = "") -> PathStep {
+    let step = PathStep(key, after: above, prefix: prefix)
+    if step.depth > PathStep.maximumDepth { fail(tooDeep(step)) }
+    return step
+  }
+
+  private func tooDeep(_ step: PathStep?) -> RecordCodingError {
+    RecordCodingError(
+      .tooDeep, "Values are nested too deeply, or contain themselves.", path: Array(pathTexts(step).prefix(8)),
+      facts: .init(limit: PathStep.maximumDepth))
+  }
+
+  /// Runs a type's own code, which may come back here, so often and no more.
+  func nesting<R>(_ step: PathStep?, _ body: () throws -> R) throws -> R {
+    guard depth < 2 * PathStep.maximumDepth, (step?.depth ?? 0) <= PathStep.maximumDepth else { throw tooDeep(step) }
+    depth += 1
+    defer { depth -= 1 }
+    do {
+      let result = try body()
+      failurePath = nil
+      return result
+    } catch {
+      if failurePath == nil { failurePath = pathTexts(step) }
+      throw error
+    }
+  }
+
+  // MARK: places
+
+  /// The field of a key; nil when the key has none.
+  @inline(__always)
+  func place(_ key: some CodingKey, _ above: PathStep?) throws -> FieldPlace? {
+    let name = key.stringValue
+    if above == nil {
+      if name == "systemFields" {
+        hasSystemFieldsKey = true
+        return nil
+      }
+      if name == recordNameKey { return nil }
+      if isPlain { return FieldPlace(field: name, key: key, above: nil, rule: nil) }
+    }
+    return try placeByRule(name, key, above)
+  }
+
+  private func placeByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) throws -> FieldPlace? {
+    var rule: FieldRule?
+    if !rules.isEmpty {
+      rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
+      if case .ignored? = rule { return nil }
+    }
+    let field = (above?.prefix ?? "") + options.field(of: name)
+    let place = FieldPlace(field: field, key: key, above: above, rule: rule)
+    if mayCollide { try claim(place) }
+    return place
+  }
+
+  /// Two paths with one field would overwrite each other.
+  private func claim(_ place: FieldPlace) throws {
+    let path = place.path
+    if let owner = owners.updateValue(path, forKey: place.field), owner != path {
+      throw RecordCodingError(
+        .keyCollision, "Two keys of the value have one field.", path: path,
+        facts: .init(key: place.field, found: owner.joined(separator: ".")))
+    }
+  }
+
+  // MARK: writing
+
+  /// Puts a value into its field.
+  @inline(__always)
+  func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
+    guard let place = try place(key, above) else { return }
+    try store(value, place)
+  }
+
+  /// What some rules make of a value that is plain.
+  private func applyRule(_ value: Record.Value, _ place: FieldPlace) throws -> Record.Value {
+    guard case .locationText? = place.rule else { return value }
+    switch value {
+    case .string(let text): return .location(try location(text, place))
+    case .strings(let texts): return .locations(try texts.map { try location($0, place) })
+    default: return value
+    }
+  }
+
+  private func location(_ text: String, _ place: FieldPlace) throws -> Location {
+    if let location = LocationText.location(of: text) { return location }
+    throw place.error(.unsupportedValue, "The text is not latitude and longitude with a semicolon between them.")
+  }
+
+  /// Puts a value that is as its field has it into the record.
+  func store(_ given: consuming Record.Value, _ place: FieldPlace) throws {
+    let value = place.rule == nil ? given : try applyRule(given, place)
+    let size = Self.variableByteCount(value)
+    if size > 0 {
+      if size > options.limits.recordByteCount {
+        throw place.error(
+          .tooLarge, "The field is larger than a record may be; make it an asset.",
+          facts: .init(key: place.field, size: size, limit: options.limits.recordByteCount))
+      }
+      byteCount = byteCount.addingReportingOverflow(size).partialValue
+    }
+    do throws(DatabaseError) {
+      if case .parent? = place.rule {
+        guard case .reference(let reference) = value else {
+          throw DatabaseError(.invalidArguments, "The parent of a record is a reference.")
+        }
+        fields.setParent(Record.Reference(reference.id))
+      } else {
+        try fields.write(value, place.field)
+        place.above?.hasFields = true
+      }
+    } catch { throw place.error(error) }
+  }
+
+  /// A flattened value without a single field gets one that says that it is there: else it would be nil.
+  private func storeMark(of encoder: FieldEncoder, _ place: FieldPlace) throws {
+    place.above?.hasFields = true
+    if !encoder.step.hasFields { return try store(.int(1), place) }
+    do throws(DatabaseError) { try fields.remove(place.field) } catch { throw place.error(error) }
+  }
+
+  /// Takes the field away.
+  func remove(_ key: some CodingKey, _ above: PathStep?) throws {
+    guard let place = try place(key, above) else { return }
+    try remove(place)
+  }
+
+  func remove(_ place: FieldPlace) throws {
+    do throws(DatabaseError) {
+      switch place.rule {
+      case .parent?: fields.setParent(nil)
+      default:
+        try fields.remove(place.field)
+        if isFlattened(place) { try fields.removeAll(prefix: place.field + "_") }
+      }
+    } catch { throw place.error(error) }
+  }
+
+  /// Whether a value with keys becomes several fields.
+  func isFlattened(_ place: FieldPlace) -> Bool {
+    switch place.rule {
+    case .flattened?: true
+    case nil: if case .flattened = options.nested { true } else { false }
+    default: false
+    }
+  }
+
+  /// How many bytes texts and byte strings take, and about how many lists do; 0 for the small kinds.
+  private static func variableByteCount(_ value: borrowing Record.Value) -> Int {
+    switch value {
+    case .string(let text): text.utf8.count
+    case .bytes(let bytes): bytes.count
+    case .strings(let list): list.reduce(0) { $0 &+ $1.utf8.count }
+    case .bytesList(let list): list.reduce(0) { $0 &+ $1.count }
+    case .ints(let list): list.count
+    case .doubles(let list): list.count &* 8
+    case .dates(let list): list.count &* 8
+    case .locations(let list): list.count &* 17
+    case .references(let list): list.count &* 3
+    default: 0
+    }
+  }
+
+  // MARK: values of any type
+
+  func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
+    guard let place = try place(key, above) else { return }
+    try encode(value, place)
+  }
+
+  func encode<T: Encodable>(_ value: T, _ place: FieldPlace) throws {
+    // A list may be JSON although a record has a list for it.
+    if !(T.self is any ListOfElements.Type && isJSONList(T.self, place)), let leaf = try leaf(value, place) {
+      try store(leaf, place)
+      return
+    }
+    if let reference = try reference(to: value, place) {
+      try store(.reference(reference), place)
+      return
+    }
+    if let format = assetFormat(place), format != .json {
+      try store(.asset(Asset(data: try propertyList(value, format, place))), place)
+      return
+    }
+    let encoder = FieldEncoder(self, place)
+    if value is any UnorderedElements { encoder.isUnordered = true }
+    try nesting(encoder.step) { try value.encode(to: encoder) }
+    if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, place) }
+    try finish(encoder, place)
+  }
+
+  /// The encoder of a field that a type fills when it likes.
+  func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
+    do {
+      if let place = try place(key, above) {
+        let encoder = FieldEncoder(self, place)
+        pending.append(Pending(encoder: encoder, place: place))
+        return encoder
+      }
+    } catch { fail(error) }
+    // Nobody asks what is in it.
+    return FieldEncoder(self, FieldPlace(field: "", key: key, above: above, rule: nil))
+  }
+
+  private func finish(_ encoder: FieldEncoder, _ place: FieldPlace) throws {
+    switch try encoder.result() {
+    case .nothing: try remove(place)
+    case .value(let value): try store(value, place)
+    case .json(let text):
+      let data = Data(text)
+      if assetFormat(place) != nil { try store(.asset(Asset(data: data)), place) } else { try store(.bytes(data), place) }
+    case .flattened: try storeMark(of: encoder, place)
+    }
+  }
+
+  /// Whether the rule says so of a list. Lists of contents are lists of assets.
+  private func isJSONList(_ type: Any.Type, _ place: FieldPlace) -> Bool {
+    switch place.rule {
+    case .json?: true
+    case .asset?: type != [Data].self && type != [URL].self && type != [Asset].self
+    default: false
+    }
+  }
+
+  /// The format, when the value becomes an asset.
+  private func assetFormat(_ place: FieldPlace) -> RecordCodingOptions.AssetFormat? {
+    if case .asset(let format)? = place.rule { return format }
+    if place.rule == nil, case .asset(let format) = options.nested { return format }
+    return nil
+  }
+
+  private func propertyList(
+    _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ place: FieldPlace
+  ) throws -> Data {
+    // A dry run: the system's encoder follows a value that contains itself until the stack ends.
+    let dry = JSONSlot()
+    let step = step(place.key, after: place.above)
+    try nesting(step) { try value.encode(to: JSONSlotEncoder(slot: dry, scope: self, step: step)) }
+    if let fault { throw fault }
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = format == .binaryPropertyList ? .binary : .xml
+    for (key, value) in options.userInfo { encoder.userInfo[key] = value }
+    do { return try encoder.encode(value) } catch {
+      throw place.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
+    }
+  }
+}
+
+/// Where a key's value goes, and how.
+struct FieldPlace {
+  let field: String
+  let key: any CodingKey
+  let above: PathStep?
+  let rule: FieldRule?
+
+  var path: [String] { pathTexts(above, key) }
+
+  func error(
+    _ code: RecordCodingError.Code, _ message: String, facts: DatabaseError.Facts? = nil, cause: (any Error)? = nil
+  ) -> RecordCodingError {
+    RecordCodingError(code, message, path: path, facts: facts ?? .init(key: field), cause: cause)
+  }
+
+  /// What the record said to a key or a value.
+  func error(_ error: DatabaseError) -> RecordCodingError {
+    var facts = error.facts
+    facts.key = field
+    // Which of the two the record refuses shows with a value that it never refuses.
+    var probe = try? Record(type: "Probe")
+    let isKey = (try? probe?.set(.int(0), forKey: self.field)) == nil
+    return RecordCodingError(
+      isKey ? .invalidKey : .unsupportedValue,
+      isKey
+        ? "The key is not a valid name of a field; a rule or a strategy for keys can map it." : "No field can hold the value.",
+      path: path, facts: facts, cause: error)
+  }
+}

@@ -1,0 +1,324 @@
+import Daybook
+
+/// The encoder of one field, or of one element of a list: it waits for what kind of container a type asks, and the field becomes
+/// a single value, a list, JSON or several fields accordingly.
+final class FieldEncoder: Encoder {
+  private enum State {
+    case empty
+    case removed
+    case value(Record.Value)
+    /// A number that only JSON has room for.
+    case unsigned(UInt64)
+    case list(ListEncoding)
+    case json(JSONSlot)
+    case flattened
+  }
+
+  /// What became of the field.
+  enum Result {
+    case nothing
+    case value(Record.Value)
+    case json([UInt8])
+    case flattened
+  }
+
+  let scope: EncodingScope
+  let place: FieldPlace
+  /// An element of a list is never several fields.
+  private let isElement: Bool
+  private var state = State.empty
+  private var knownStep: PathStep?
+  /// The elements come in no order.
+  var isUnordered = false
+  /// What an empty list is a list of, when the type tells.
+  var emptyList: Record.Value?
+
+  init(_ scope: EncodingScope, _ place: FieldPlace, isElement: Bool = false) {
+    self.scope = scope
+    self.place = place
+    self.isElement = isElement
+  }
+
+  /// The path of what is within the field; made when it is asked for.
+  var step: PathStep {
+    if let knownStep { return knownStep }
+    let step = scope.step(place.key, after: place.above, prefix: place.field + "_")
+    knownStep = step
+    return step
+  }
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(place.above, place.key) }
+  var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
+
+  var isEmptyList: Bool {
+    if case .list(let list) = state { list.elements.isEmpty } else { false }
+  }
+
+  // MARK: containers
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if case .reference? = place.rule { scope.fail(notARecord) }
+    if case .parent? = place.rule { scope.fail(notARecord) }
+    if isFlattened {
+      switch state {
+      case .empty, .flattened:
+        state = .flattened
+        return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: step))
+      default: break
+      }
+    }
+    return slotEncoder().container(keyedBy: type)
+  }
+
+  private var isFlattened: Bool { !isElement && scope.isFlattened(place) }
+
+  private func slotEncoder() -> JSONSlotEncoder {
+    switch state {
+    case .json(let slot): return JSONSlotEncoder(slot: slot, scope: scope, step: step)
+    case .empty: break
+    default: scope.fail(isFilled)
+    }
+    let slot = JSONSlot()
+    if case .empty = state { state = .json(slot) }
+    return JSONSlotEncoder(slot: slot, scope: scope, step: step)
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    switch state {
+    case .list(let list): return ListEncodingContainer(list: list, encoder: self)
+    case .empty: break
+    default: scope.fail(isFilled)
+    }
+    let list = ListEncoding()
+    if case .empty = state { state = .list(list) }
+    return ListEncodingContainer(list: list, encoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { FieldSingleValueContainer(encoder: self) }
+
+  fileprivate var isFilled: RecordCodingError {
+    place.error(.unsupportedValue, "The type encoded two values in the place of one.")
+  }
+
+  private var notARecord: RecordCodingError {
+    place.error(.unsupportedValue, "Only a value that is RecordEncodable can become a reference.")
+  }
+
+  // MARK: single values
+
+  fileprivate func set(_ value: Record.Value?) throws {
+    guard case .empty = state else { throw isFilled }
+    state = value.map { .value($0) } ?? .removed
+  }
+
+  fileprivate func set(integer number: some FixedWidthInteger) throws {
+    if isElement, let large = UInt64(exactly: number), large > UInt64(Int64.max) {
+      guard case .empty = state else { throw isFilled }
+      state = .unsigned(large)
+    } else {
+      try set(try scope.integer(number, place))
+    }
+  }
+
+  fileprivate func encode<T: Encodable>(_ value: T) throws {
+    if let number = largeNumber(value) { return try set(integer: number) }
+    if let leaf = try scope.leaf(value, place) { return try set(leaf) }
+    if let reference = try scope.reference(to: value, place) { return try set(.reference(reference)) }
+    if value is any UnorderedElements { isUnordered = true }
+    try scope.nesting(step) { try value.encode(to: self) }
+    if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, place) }
+  }
+
+  // MARK: results
+
+  /// What the type put into the field.
+  func result() throws -> Result {
+    switch state {
+    case .empty: throw place.error(.unsupportedValue, "The type did not encode a value.")
+    case .removed: return .nothing
+    case .value(let value): return .value(value)
+    case .unsigned(let number): return .value(try scope.integer(number, place))
+    case .flattened: return .flattened
+    case .json(let slot): return .json(slot.text())
+    case .list(let list):
+      if list.elements.isEmpty {
+        if isJSONAlone { return .json(Array("[]".utf8)) }
+        return emptyList.map { .value($0) } ?? .json(Array("[]".utf8))
+      }
+      if !isJSONAlone, let values = list.values, let whole = ListValue.list(of: values) {
+        return .value(isUnordered ? ListValue.sorted(whole) : whole)
+      }
+      return .json(try slot(of: list).text())
+    }
+  }
+
+  /// Whether the rule says that even a list of plain values is JSON.
+  private var isJSONAlone: Bool {
+    switch place.rule {
+    case .json?, .asset?: true
+    default: false
+    }
+  }
+
+  /// The same as an element of a list.
+  func element() throws -> ListEncoding.Element {
+    switch state {
+    case .empty: throw place.error(.unsupportedValue, "The type did not encode a value.")
+    case .removed: return .null
+    case .value(let value): return .value(value)
+    case .unsigned(let number): return .unsigned(number)
+    case .json(let slot): return .json(slot)
+    case .list(let list): return .json(try slot(of: list))
+    // Elements are never flattened.
+    case .flattened: return .null
+    }
+  }
+
+  private func slot(of list: ListEncoding) throws -> JSONSlot {
+    let slot = JSONSlot(.array)
+    slot.isUnordered = isUnordered
+    for (index, element) in list.elements.enumerated() {
+      switch element {
+      case .null: slot.append(JSONSlot(.null))
+      case .unsigned(let number): slot.append(JSONSlot(.unsigned(number)))
+      case .json(let element): slot.append(element)
+      case .value(let value):
+        let step = PathStep(PlainKey(intValue: index), after: step)
+        slot.append(try scope.slot(of: value, step))
+      }
+    }
+    return slot
+  }
+}
+
+/// A number that JSON has room for and a record has not; nil for any other value. Generic code encodes numbers as any type.
+private func largeNumber<T>(_ value: T) -> UInt64? {
+  let number: UInt64
+  if T.self == UInt64.self {
+    number = value as! UInt64
+  } else if T.self == UInt.self {
+    number = UInt64(value as! UInt)
+  } else {
+    return nil
+  }
+  return number > UInt64(Int64.max) ? number : nil
+}
+
+/// The elements of a list while a type encodes them.
+final class ListEncoding {
+  enum Element {
+    case value(Record.Value)
+    case unsigned(UInt64)
+    case null
+    case json(JSONSlot)
+  }
+
+  private(set) var elements: [Element] = []
+
+  func append(_ element: Element) { elements.append(element) }
+
+  /// The elements, if all are values of records.
+  var values: [Record.Value]? {
+    var values: [Record.Value] = []
+    values.reserveCapacity(elements.count)
+    for element in elements {
+      guard case .value(let value) = element else { return nil }
+      values.append(value)
+    }
+    return values
+  }
+}
+
+/// The container of the elements.
+struct ListEncodingContainer: UnkeyedEncodingContainer {
+  let list: ListEncoding
+  let encoder: FieldEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+  var count: Int { list.elements.count }
+  private var scope: EncodingScope { encoder.scope }
+
+  /// The place of the next element: it has the rules of the list.
+  private var place: FieldPlace {
+    FieldPlace(
+      field: encoder.place.field, key: PlainKey(intValue: count), above: encoder.step, rule: encoder.place.rule)
+  }
+
+  func encodeNil() throws { list.append(.null) }
+  func encode(_ value: Bool) throws { list.append(.value(.int(value ? 1 : 0))) }
+  func encode(_ value: String) throws { list.append(.value(.string(value))) }
+  func encode(_ value: Double) throws { list.append(.value(try scope.number(value, place))) }
+  func encode(_ value: Float) throws { list.append(.value(try scope.number(Double(value), place))) }
+  private func encode(integer value: some FixedWidthInteger) throws {
+    if let large = UInt64(exactly: value), large > UInt64(Int64.max) {
+      list.append(.unsigned(large))
+    } else {
+      list.append(.value(try scope.integer(value, place)))
+    }
+  }
+  func encode(_ value: Int) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: Int8) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: Int16) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: Int32) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: Int64) throws { list.append(.value(.int(value))) }
+  func encode(_ value: Int128) throws { try encode(integer: value) }
+  func encode(_ value: UInt) throws { try encode(integer: value) }
+  func encode(_ value: UInt8) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: UInt16) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: UInt32) throws { list.append(.value(.int(Int64(value)))) }
+  func encode(_ value: UInt64) throws { try encode(integer: value) }
+  func encode(_ value: UInt128) throws { try encode(integer: value) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    if let number = largeNumber(value) { return list.append(.unsigned(number)) }
+    let place = place
+    // A list within the list is JSON, which has room for more than a list of the record.
+    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, place), ListValue.count(of: leaf) == nil {
+      return list.append(.value(leaf))
+    }
+    if let reference = try scope.reference(to: value, place) { return list.append(.value(.reference(reference))) }
+    let element = FieldEncoder(scope, place, isElement: true)
+    element.isUnordered = value is any UnorderedElements
+    try scope.nesting(element.step) { try value.encode(to: element) }
+    list.append(try element.element())
+  }
+
+  /// An element that is encoded later than those after it.
+  private func pendingElement() -> JSONSlotEncoder {
+    let slot = JSONSlot()
+    let step = scope.step(PlainKey(intValue: count), after: encoder.step)
+    list.append(.json(slot))
+    return JSONSlotEncoder(slot: slot, scope: scope, step: step)
+  }
+
+  func nestedContainer<Nested: CodingKey>(keyedBy keyType: Nested.Type) -> KeyedEncodingContainer<Nested> {
+    pendingElement().container(keyedBy: keyType)
+  }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { pendingElement().unkeyedContainer() }
+  func superEncoder() -> any Encoder { pendingElement() }
+}
+
+/// The container of a field that is one value.
+private struct FieldSingleValueContainer: SingleValueEncodingContainer {
+  let encoder: FieldEncoder
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil() throws { try encoder.set(nil) }
+  func encode(_ value: Bool) throws { try encoder.set(.int(value ? 1 : 0)) }
+  func encode(_ value: String) throws { try encoder.encode(value) }
+  func encode(_ value: Double) throws { try encoder.encode(value) }
+  func encode(_ value: Float) throws { try encoder.encode(value) }
+  func encode(_ value: Int) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: Int8) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: Int16) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: Int32) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: Int64) throws { try encoder.set(.int(value)) }
+  func encode(_ value: Int128) throws { try encoder.set(integer: value) }
+  func encode(_ value: UInt) throws { try encoder.set(integer: value) }
+  func encode(_ value: UInt8) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: UInt16) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: UInt32) throws { try encoder.set(.int(Int64(value))) }
+  func encode(_ value: UInt64) throws { try encoder.set(integer: value) }
+  func encode(_ value: UInt128) throws { try encoder.set(integer: value) }
+  func encode<T: Encodable>(_ value: T) throws { try encoder.encode(value) }
+}

@@ -1,0 +1,152 @@
+import Daybook
+
+/// The encoder of a value whose keys are fields: the value itself, or one that is flattened into it.
+struct FieldsEncoder: Encoder {
+  let scope: EncodingScope
+  /// Nil for the value itself.
+  let above: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
+  var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: above))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    scope.fail(notKeyed)
+    return JSONSlotEncoder(slot: JSONSlot(), scope: scope, step: above).unkeyedContainer()
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { FieldsSingleValueContainer(encoder: self) }
+
+  fileprivate var notKeyed: RecordCodingError {
+    RecordCodingError(.unsupportedValue, "A record is made from a value that has keys.", path: pathTexts(above))
+  }
+}
+
+/// A type that stands for another one and encodes that in its place.
+private struct FieldsSingleValueContainer: SingleValueEncodingContainer {
+  let encoder: FieldsEncoder
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil() throws { throw encoder.notKeyed }
+  func encode(_ value: Bool) throws { throw encoder.notKeyed }
+  func encode(_ value: String) throws { throw encoder.notKeyed }
+  func encode(_ value: Double) throws { throw encoder.notKeyed }
+  func encode(_ value: Float) throws { throw encoder.notKeyed }
+  func encode(_ value: Int) throws { throw encoder.notKeyed }
+  func encode(_ value: Int8) throws { throw encoder.notKeyed }
+  func encode(_ value: Int16) throws { throw encoder.notKeyed }
+  func encode(_ value: Int32) throws { throw encoder.notKeyed }
+  func encode(_ value: Int64) throws { throw encoder.notKeyed }
+  func encode(_ value: Int128) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt8) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt16) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt32) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt64) throws { throw encoder.notKeyed }
+  func encode(_ value: UInt128) throws { throw encoder.notKeyed }
+  func encode<T: Encodable>(_ value: T) throws {
+    try encoder.scope.nesting(encoder.above) { try value.encode(to: encoder) }
+  }
+}
+
+/// The container whose keys are fields. `encodeIfPresent` is told of nil, which takes the field away.
+struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let scope: EncodingScope
+  let above: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
+
+  func encodeNil(forKey key: Key) throws { try scope.remove(key, above) }
+  func encode(_ value: Bool, forKey key: Key) throws { try scope.put(.int(value ? 1 : 0), key, above) }
+  func encode(_ value: String, forKey key: Key) throws { try scope.put(.string(value), key, above) }
+  func encode(_ value: Double, forKey key: Key) throws {
+    // NaN takes the way of the options.
+    if value.isNaN { try scope.encode(value, key, above) } else { try scope.put(.double(value), key, above) }
+  }
+  func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
+
+  @inline(__always)
+  private func encode(integer value: some FixedWidthInteger, forKey key: Key) throws {
+    let number = try scope.integer(value, FieldPlace(field: key.stringValue, key: key, above: above, rule: nil))
+    try scope.put(number, key, above)
+  }
+  func encode(_ value: Int, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: Int8, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: Int16, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: Int32, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: Int64, forKey key: Key) throws { try scope.put(.int(value), key, above) }
+  func encode(_ value: Int128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try scope.encode(value, key, above) }
+
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy keyType: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> { scope.pendingEncoder(key, above).container(keyedBy: keyType) }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    scope.pendingEncoder(key, above).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { scope.pendingEncoder(PlainKey.superKey, above) }
+  func superEncoder(forKey key: Key) -> any Encoder { scope.pendingEncoder(key, above) }
+}

@@ -1,0 +1,201 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// The encoder of a value within JSON text.
+struct JSONSlotEncoder: Encoder {
+  let slot: JSONSlot
+  let scope: EncodingScope
+  let step: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(step) }
+  var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if !slot.becomeObject() { scope.fail(isFilled) }
+    return KeyedEncodingContainer(JSONObjectContainer<Key>(slot: slot, scope: scope, step: step))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if !slot.becomeArray() { scope.fail(isFilled) }
+    return JSONArrayContainer(slot: slot, scope: scope, step: step)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  private var isFilled: RecordCodingError {
+    RecordCodingError(.unsupportedValue, "The type encoded two values in the place of one.", path: pathTexts(step))
+  }
+
+  fileprivate func fill(_ content: JSONSlot.Content) throws { if !slot.fill(content) { throw isFilled } }
+
+  fileprivate func fill(integer number: some FixedWidthInteger) throws {
+    if let number = Int64(exactly: number) { return try fill(.int(number)) }
+    if let number = UInt64(exactly: number) { return try fill(.unsigned(number)) }
+    throw RecordCodingError(
+      .unsupportedValue, "A whole number must lie in the range of Int64.", path: pathTexts(step),
+      facts: .init(expected: "Int64"))
+  }
+}
+
+extension JSONSlotEncoder: SingleValueEncodingContainer {
+  func encodeNil() throws { try fill(.null) }
+  func encode(_ value: Bool) throws { try fill(.bool(value)) }
+  func encode(_ value: String) throws { try fill(.string(value)) }
+  func encode(_ value: Double) throws { try fill(.double(value)) }
+  func encode(_ value: Float) throws { try fill(.double(Double(value))) }
+  func encode(_ value: Int) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: Int8) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: Int16) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: Int32) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: Int64) throws { try fill(.int(value)) }
+  func encode(_ value: Int128) throws { try fill(integer: value) }
+  func encode(_ value: UInt) throws { try fill(integer: value) }
+  func encode(_ value: UInt8) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: UInt16) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: UInt32) throws { try fill(.int(Int64(value))) }
+  func encode(_ value: UInt64) throws { try fill(integer: value) }
+  func encode(_ value: UInt128) throws { try fill(integer: value) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    if T.self == Date.self {
+      try fill(.double((value as! Date).timeIntervalSinceReferenceDate))
+    } else if T.self == Data.self {
+      try fill(.string((value as! Data).base64EncodedString()))
+    } else if T.self == URL.self {
+      let url = value as! URL
+      if url.isFileURL { throw noContent }
+      try fill(.string(url.absoluteString))
+    } else if T.self == Decimal.self {
+      try fill(.string(DecimalText.text(of: value as! Decimal)))
+    } else if T.self == Asset.self {
+      throw noContent
+    } else {
+      if value is any UnorderedElements { slot.isUnordered = true }
+      try scope.nesting(step) { try value.encode(to: self) }
+      // A type without a single key asks for no container.
+      if case .empty = slot.content { try fill(.object) }
+    }
+  }
+
+  private var noContent: RecordCodingError {
+    RecordCodingError(
+      .unsupportedValue, "A file cannot lie in JSON; it needs a field of its own, for instance of a flattened value.",
+      path: pathTexts(step))
+  }
+}
+
+/// The members of a JSON object.
+private struct JSONObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let slot: JSONSlot
+  let scope: EncodingScope
+  let step: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(step) }
+
+  private func member(_ key: any CodingKey, isNew: Bool = true) -> JSONSlotEncoder {
+    JSONSlotEncoder(
+      slot: slot.member(key.stringValue, isNew: isNew), scope: scope, step: scope.step(key, after: step))
+  }
+
+  func encodeNil(forKey key: Key) throws { try member(key).encodeNil() }
+  func encode(_ value: Bool, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: String, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Double, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Float, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int8, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int16, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int32, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int64, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: Int128, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try member(key).encode(value) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try member(key).encode(value) }
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try member(key).encode(value) }
+
+  // A nested container may be asked for again, to go on with it.
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy keyType: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> { member(key, isNew: false).container(keyedBy: keyType) }
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    member(key, isNew: false).unkeyedContainer()
+  }
+  func superEncoder() -> any Encoder { member(PlainKey.superKey) }
+  func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+}
+
+/// The elements of a JSON array.
+private struct JSONArrayContainer: UnkeyedEncodingContainer {
+  let slot: JSONSlot
+  let scope: EncodingScope
+  let step: PathStep?
+
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(step) }
+  var count: Int { slot.elements.count }
+
+  private func element() -> JSONSlotEncoder {
+    let key = PlainKey(intValue: count)
+    return JSONSlotEncoder(slot: slot.append(), scope: scope, step: scope.step(key, after: step))
+  }
+
+  func encodeNil() throws { try element().encodeNil() }
+  func encode(_ value: Bool) throws { try element().encode(value) }
+  func encode(_ value: String) throws { try element().encode(value) }
+  func encode(_ value: Double) throws { try element().encode(value) }
+  func encode(_ value: Float) throws { try element().encode(value) }
+  func encode(_ value: Int) throws { try element().encode(value) }
+  func encode(_ value: Int8) throws { try element().encode(value) }
+  func encode(_ value: Int16) throws { try element().encode(value) }
+  func encode(_ value: Int32) throws { try element().encode(value) }
+  func encode(_ value: Int64) throws { try element().encode(value) }
+  func encode(_ value: Int128) throws { try element().encode(value) }
+  func encode(_ value: UInt) throws { try element().encode(value) }
+  func encode(_ value: UInt8) throws { try element().encode(value) }
+  func encode(_ value: UInt16) throws { try element().encode(value) }
+  func encode(_ value: UInt32) throws { try element().encode(value) }
+  func encode(_ value: UInt64) throws { try element().encode(value) }
+  func encode(_ value: UInt128) throws { try element().encode(value) }
+  func encode<T: Encodable>(_ value: T) throws { try element().encode(value) }
+
+  func nestedContainer<Nested: CodingKey>(keyedBy keyType: Nested.Type) -> KeyedEncodingContainer<Nested> {
+    element().container(keyedBy: keyType)
+  }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
+  func superEncoder() -> any Encoder { element() }
+}
+
+extension EncodingScope {
+  /// A value of a record within JSON: for lists whose elements are of several kinds.
+  func slot(of value: Record.Value, _ step: PathStep) throws -> JSONSlot {
+    if let count = ListValue.count(of: value) {
+      let list = JSONSlot(.array)
+      for index in 0..<count {
+        list.append(
+          try slot(of: ListValue.element(index, of: value), PathStep(PlainKey(intValue: index), after: step)))
+      }
+      return list
+    }
+    let slot = JSONSlot()
+    let encoder = JSONSlotEncoder(slot: slot, scope: self, step: step)
+    switch value {
+    case .string(let text): try encoder.encode(text)
+    case .int(let number): try encoder.encode(number)
+    case .double(let number): try encoder.encode(number)
+    case .bytes(let bytes): try encoder.encode(bytes)
+    case .date(let date): try encoder.encode(date)
+    case .location(let place): try encoder.encode(place)
+    case .asset(let asset): try encoder.encode(asset)
+    case .reference(let reference): try encoder.encode(reference)
+    // Lists are above.
+    default: break
+    }
+    return slot
+  }
+}

@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// A type whose values become records: see ``RecordEncoder``.
+///
+/// ```swift
+/// struct Movie: RecordCodable, Identifiable {
+///   var id: String             // also the record's name
+///   var title: String
+///   var year: Int?
+/// }
+/// ```
+/// Each key of the type's `encode(to:)` becomes a field. Two keys do not: `systemFields`, and ``recordNameKey``, which stands for
+/// the name of the record.
+public protocol RecordEncodable: Encodable {
+  /// The type of the record. The default is the name of the Swift type, without what it is nested in.
+  static var recordType: String { get }
+
+  /// The key of the property that is the record's name, which no field repeats: `recordName` by default.
+  static var recordNameKey: String { get }
+
+  /// How single keys become fields, where that is not as the options say. Keys are those of `CodingKeys`; a key within a
+  /// flattened value has those above it in front: `address.street`. Asked for once a value: a `static let` is cheapest.
+  static var fieldRules: [String: FieldRule] { get }
+
+  /// The name of the value's record, unique in its zone: 1 to 255 printable ASCII characters, no underscore in front. Values of
+  /// one name overwrite each other.
+  ///
+  /// An `Identifiable` type whose `id` is a text or a UUID has it from there. The default of others is a new UUID for each record
+  /// that is made, until the value has ``systemFields``.
+  var recordName: String { get }
+
+  /// What the database knows about the value's record, from when it was read; nil for a value that is new. It is never a field. A
+  /// value with it is encoded as a change of that record: same name, zone, change tag and dates.
+  var systemFields: Data? { get }
+}
+
+/// A type whose values are made from records: see ``RecordDecoder``.
+public protocol RecordDecodable: Decodable {
+  /// The type that the record must have. The default is the name of the Swift type, without what it is nested in.
+  static var recordType: String { get }
+
+  /// The key of the property that is the record's name: `recordName` by default.
+  static var recordNameKey: String { get }
+
+  /// How single keys were made into fields, see ``RecordEncodable/fieldRules``.
+  static var fieldRules: [String: FieldRule] { get }
+
+  /// What the database knows about the record. A type that stores it gets it when it is decoded.
+  var systemFields: Data? { get set }
+}
+
+/// A type whose values become records and are made from them.
+public typealias RecordCodable = RecordEncodable & RecordDecodable
+
+extension RecordEncodable {
+  /// The name of the Swift type.
+  public static var recordType: String { String(describing: Self.self) }
+  /// `recordName`.
+  public static var recordNameKey: String { "recordName" }
+  /// None.
+  public static var fieldRules: [String: FieldRule] { [:] }
+  /// A new UUID.
+  public var recordName: String { UUID().uuidString }
+  /// Nil: the type does not keep them.
+  public var systemFields: Data? { nil }
+}
+
+extension RecordDecodable {
+  /// The name of the Swift type.
+  public static var recordType: String { String(describing: Self.self) }
+  /// `recordName`.
+  public static var recordNameKey: String { "recordName" }
+  /// None.
+  public static var fieldRules: [String: FieldRule] { [:] }
+  /// Nil: the type does not keep them. What is set is dropped.
+  public var systemFields: Data? {
+    get { nil }
+    set {}
+  }
+}
+
+// Where a type is both, neither of the defaults above would be the better one.
+extension RecordEncodable where Self: RecordDecodable {
+  /// The name of the Swift type.
+  public static var recordType: String { String(describing: Self.self) }
+  /// `recordName`.
+  public static var recordNameKey: String { "recordName" }
+  /// None.
+  public static var fieldRules: [String: FieldRule] { [:] }
+  /// Nil: the type does not keep them. What is set is dropped.
+  public var systemFields: Data? {
+    get { nil }
+    set {}
+  }
+}
+
+extension RecordEncodable where Self: Identifiable, ID == String {
+  /// The identity.
+  public var recordName: String { id }
+}
+
+extension RecordEncodable where Self: Identifiable, ID == UUID {
+  /// The identity as text.
+  public var recordName: String { id.uuidString }
+}
+
+/// An enum whose raw value is a field, and which a newer version of the application may have given more cases.
+///
+/// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. Encoding such a value again stores the
+/// fallback's raw value.
+public protocol RecordEnum: RawRepresentable, Codable {
+  /// The case that stands for unknown raw values; nil refuses them. The default of a `CaseIterable` enum is its first case.
+  static var fallback: Self? { get }
+}
+
+extension RecordEnum {
+  /// Nil.
+  public static var fallback: Self? { nil }
+}
+
+extension RecordEnum where Self: CaseIterable {
+  /// The first case.
+  public static var fallback: Self? { allCases.first }
+}

@@ -1,0 +1,139 @@
+import Daybook
+
+/// Why a value did not become a record, or a record a value: a stable code, a fixed sentence, and where.
+///
+/// Values are never in it, but ``cause`` may hold some: an `EncodingError` has the value that it refuses.
+public struct RecordCodingError: Error, Sendable {
+  /// What happened. More may be added.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// No field can hold the value.
+    case unsupportedValue
+    /// The field or the record is larger than the limit; an asset does not count.
+    case tooLarge
+    /// The key is not a valid name of a field.
+    case invalidKey
+    /// Two keys of the value have one field.
+    case keyCollision
+    /// The record has no field for the key.
+    case keyNotFound
+    /// There is nothing where a value must be.
+    case valueNotFound
+    /// The field has a value of another kind.
+    case typeMismatch
+    /// The field's value is not a valid one.
+    case dataCorrupted
+    /// The system fields are not those of a record, or of a record of another type.
+    case invalidSystemFields
+    /// The record is of another type than the value.
+    case recordTypeMismatch
+    /// Name or type of the record are not valid.
+    case invalidIdentity
+    /// The record that a reference points to does not exist.
+    case recordNotFound
+    /// A value would have to contain itself.
+    case cycle
+    /// Two different values have the same record name.
+    case conflictingValues
+    /// Values are nested too deeply.
+    case tooDeep
+    /// The database refused; see ``RecordCodingError/cause``.
+    case database
+    /// The type's own code threw; see ``RecordCodingError/cause``.
+    case other
+  }
+
+  private final class Storage: Sendable {
+    let code: Code
+    let message: String
+    let path: [String]
+    let facts: DatabaseError.Facts
+    let cause: (any Error)?
+
+    init(_ code: Code, _ message: String, _ path: [String], _ facts: DatabaseError.Facts, _ cause: (any Error)?) {
+      self.code = code
+      self.message = message
+      self.path = path
+      self.facts = facts
+      self.cause = cause
+    }
+  }
+
+  // One pointer wide, so that a call that may throw it costs nothing while it does not.
+  private let storage: Storage
+
+  /// An error with its parts.
+  public init(
+    _ code: Code, _ message: String, path: [String] = [], facts: DatabaseError.Facts = .init(), cause: (any Error)? = nil
+  ) {
+    storage = Storage(code, message, path, facts, cause)
+  }
+
+  /// What happened, as a stable code.
+  public var code: Code { storage.code }
+  /// What happened, as a sentence that never changes with the data.
+  public var message: String { storage.message }
+  /// Where: the coding keys from the value down, a place in a list as its number. Empty for the value itself.
+  public var path: [String] { storage.path }
+  /// What differed this time: key, size, limit, what was expected and found, the target of a reference.
+  public var facts: DatabaseError.Facts { storage.facts }
+  /// The error underneath, when there was one.
+  public var cause: (any Error)? { storage.cause }
+}
+
+extension RecordCodingError: CustomStringConvertible {
+  /// Code, sentence, path and facts on one line.
+  public var description: String {
+    var text = "\(code.rawValue): \(message)"
+    var parts: [String] = []
+    if !path.isEmpty { parts.append("path: \(path.joined(separator: "."))") }
+    let facts = facts.description
+    if !facts.isEmpty { parts.append(facts) }
+    if !parts.isEmpty { text += " (\(parts.joined(separator: ", ")))" }
+    // Of other causes the text may hold values.
+    if let cause = cause as? DatabaseError { text += " Cause: \(cause)" }
+    return text
+  }
+}
+
+extension RecordCodingError {
+  /// The error to throw at the door for one that was thrown inside: ours and the standard library's, what a database threw, and
+  /// what a type's own code did.
+  init(_ error: any Error, in path: [String] = []) {
+    switch error {
+    case let error as RecordCodingError: self = error
+    case let error as DecodingError: self.init(error)
+    case let error as EncodingError:
+      var found: [any CodingKey] = []
+      if case .invalidValue(_, let context) = error { found = context.codingPath }
+      self.init(.unsupportedValue, "The type refused to encode a value.", path: Self.texts(found), cause: error)
+    case let error as DatabaseError:
+      self.init(.database, "The database refused.", path: path, facts: error.facts, cause: error)
+    default: self.init(.other, "The type's own code threw an error.", path: path, cause: error)
+    }
+  }
+
+  private init(_ error: DecodingError) {
+    switch error {
+    case .typeMismatch(let type, let context):
+      self.init(
+        .typeMismatch, "The field has a value of another kind.", path: Self.texts(context.codingPath),
+        facts: .init(expected: "\(type)", found: context.debugDescription), cause: error)
+    case .valueNotFound(let type, let context):
+      self.init(
+        .valueNotFound, "There is nothing where a value must be.", path: Self.texts(context.codingPath),
+        facts: .init(expected: "\(type)"), cause: error)
+    case .keyNotFound(let key, let context):
+      self.init(
+        .keyNotFound, "The record has no field for the key.", path: Self.texts(context.codingPath) + [key.stringValue],
+        facts: .init(key: key.stringValue), cause: error)
+    case .dataCorrupted(let context):
+      self.init(
+        .dataCorrupted, "The field's value is not a valid one.", path: Self.texts(context.codingPath), cause: error)
+    @unknown default: self.init(.other, "The type's own code threw an error.", cause: error)
+    }
+  }
+
+  static func texts(_ path: [any CodingKey]) -> [String] {
+    path.map { key in key.intValue.map { String($0) } ?? key.stringValue }
+  }
+}

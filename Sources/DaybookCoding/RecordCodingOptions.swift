@@ -1,0 +1,172 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// How values become fields and fields values. An encoder and a decoder with the same options understand each other.
+public struct RecordCodingOptions: Sendable {
+  /// How keys are named in a record: they begin with a letter, go on with letters, digits and underscores, and are none of the
+  /// system's.
+  public enum KeyStrategy: Sendable {
+    /// As the coding key says.
+    case asIs
+    /// `firstName` as `first_name`.
+    case snakeCase
+    /// The text of a coding key to the field's. Two keys of one value must not become the same field: that is refused.
+    case custom(@Sendable (String) -> String)
+  }
+
+  /// What a date becomes.
+  public enum DateStrategy: Sendable {
+    /// A date.
+    case native
+    /// A double, seconds since 1970.
+    case secondsSince1970
+    /// A double, milliseconds since 1970.
+    case millisecondsSince1970
+    /// Text like `2024-05-17T20:15:00.250Z`, to the millisecond.
+    case iso8601
+    /// Anything. The two must undo each other; what they throw leaves with the path.
+    case custom(encode: @Sendable (Date) throws -> Record.Value, decode: @Sendable (Record.Value) throws -> Date)
+  }
+
+  /// What bytes become. Decoding reads any of the three.
+  public enum DataStrategy: Sendable {
+    /// Bytes in the record.
+    case bytes
+    /// Text.
+    case base64
+    /// An asset.
+    case asset
+    /// An asset when there are more than so many bytes, else bytes in the record.
+    case assetAbove(Int)
+  }
+
+  /// What becomes of a number that is none. Infinities are numbers.
+  public enum NotANumberStrategy: Sendable {
+    /// It is refused.
+    case refused
+    /// This text.
+    case text(String)
+  }
+
+  /// What a place becomes. Decoding reads both.
+  public enum LocationStrategy: Sendable {
+    /// A location.
+    case native
+    /// Text like `48.2;16.37`: latitude and longitude only.
+    case text
+  }
+
+  /// What a value becomes that is none of a record's kinds, such as a struct, a dictionary or an enum with payloads.
+  public enum NestedStrategy: Sendable {
+    /// Bytes in the record: JSON with sorted keys.
+    case json
+    /// A field for each of its keys, with the key of the value and an underscore in front: `address_street`.
+    case flattened
+    /// An asset of this format.
+    case asset(AssetFormat)
+  }
+
+  /// The content of an asset that a value was made into. Decoding finds out which it is.
+  public enum AssetFormat: Sendable, CaseIterable {
+    /// JSON with sorted keys.
+    case json
+    /// A property list as XML.
+    case xmlPropertyList
+    /// A property list in Apple's binary form.
+    case binaryPropertyList
+  }
+
+  /// How keys are named in the record.
+  public var keys = KeyStrategy.asIs
+  /// What a date becomes.
+  public var dates = DateStrategy.native
+  /// What bytes become.
+  public var data = DataStrategy.bytes
+  /// What becomes of a number that is none.
+  public var notANumber = NotANumberStrategy.refused
+  /// What a place becomes.
+  public var locations = LocationStrategy.native
+  /// What a struct, a dictionary or an enum with payloads becomes.
+  public var nested = NestedStrategy.json
+  /// Rules for single keys of whatever type is coded; they go before those of the type.
+  public var rules: [String: FieldRule] = [:]
+  /// For the types that are coded.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  /// How large a field and a record may be: ``Limits/recordByteCount``.
+  public var limits = Limits()
+  /// Whether a record of another type than the value's is refused.
+  public var checksRecordType = true
+  /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
+  public var assetDirectory: URL?
+
+  /// The usual options.
+  public init() {}
+}
+
+/// How one key becomes a field.
+public enum FieldRule: Sendable {
+  /// It does not, and decodes as absent.
+  case ignored
+  /// Bytes in the record: JSON with sorted keys.
+  case json
+  /// A field for each of its keys.
+  case flattened
+  /// An asset. Bytes are its content; other values are written in the format.
+  case asset(RecordCodingOptions.AssetFormat = .json)
+  /// A reference to the value's record, or a list of them. The values are ``RecordEncodable``, or references and IDs.
+  case reference(Record.Reference.Action = .deleteSelf)
+  /// The record's parent: a ``RecordEncodable`` value, a reference or an ID.
+  case parent
+  /// A text like `48.2;16.37`, or a list of them, as a location or a list.
+  case locationText
+  /// A date, or a list of them, in this form.
+  case date(RecordCodingOptions.DateStrategy)
+  /// Bytes, or a list of them, in this form.
+  case data(RecordCodingOptions.DataStrategy)
+}
+
+extension RecordCodingOptions {
+  /// The name of the field of a key.
+  func field(of key: String) -> String {
+    switch keys {
+    case .asIs: key
+    case .snakeCase: Self.snakeCase(key)
+    case .custom(let name): name(key)
+    }
+  }
+
+  /// `imageURL` becomes `image_url`, `URLSession` becomes `url_session`: an underscore before a capital letter that follows a
+  /// small one, and before the last capital of several that a small one follows.
+  static func snakeCase(_ key: String) -> String {
+    let characters = Array(key)
+    var result = ""
+    for (index, character) in characters.enumerated() {
+      if character.isUppercase, index > 0, characters[index - 1] != "_" {
+        let isAfterSmall = !characters[index - 1].isUppercase
+        let isBeforeSmall = index + 1 < characters.count && characters[index + 1].isLowercase
+        if isAfterSmall || isBeforeSmall { result.append("_") }
+      }
+      result += character.lowercased()
+    }
+    return result
+  }
+
+  /// `first_name` becomes `firstName`: a guess, good only if the way back leads to the same field.
+  static func camelCase(_ field: String) -> String {
+    var result = ""
+    var isNext = false
+    for character in field {
+      if character == "_", !result.isEmpty {
+        isNext = true
+      } else {
+        result += isNext ? character.uppercased() : String(character)
+        isNext = false
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,53 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// Makes values of records.
+///
+/// ```swift
+/// let movie = try RecordDecoder().decode(Movie.self, from: record)
+/// ```
+/// A decoder may be used by several threads at once.
+public struct RecordDecoder: Sendable {
+  /// How fields become values: those that the record was encoded with.
+  public var options: RecordCodingOptions
+
+  /// A decoder.
+  public init(options: RecordCodingOptions = .init()) { self.options = options }
+
+  /// The value of a record. References are not followed: a property whose value is a record of its own throws, see
+  /// ``decode(_:from:resolvingIn:)``.
+  ///
+  /// Absent fields are nil to optionals; fields that the type does not know are passed over.
+  /// - Throws: with the path to what could not be decoded; `recordTypeMismatch` for a record of another type.
+  public func decode<T: RecordDecodable>(_ type: T.Type, from record: Record) throws(RecordCodingError) -> T {
+    try decode(type, from: record, graph: nil, base: [])
+  }
+
+  /// The value of a record, with an existential's type opened.
+  func decode<T: RecordDecodable>(
+    _ type: T.Type, from record: Record, graph: GraphDecoding?, base: [String]
+  ) throws(RecordCodingError) -> T {
+    if options.checksRecordType, record.type != T.recordType {
+      throw RecordCodingError(
+        .recordTypeMismatch, "The record is of another type than the value.", path: base,
+        facts: .init(zone: record.id.zone, name: record.id.name, expected: T.recordType, found: record.type))
+    }
+    let scope = DecodingScope(
+      record, options, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph, base: base)
+    do {
+      var value = try T(from: FieldsDecoder(scope: scope, above: nil))
+      // A type whose keys leave them out has them all the same.
+      value.systemFields = record.systemFields
+      return value
+    } catch {
+      if let known = error as? RecordCodingError { throw known }
+      // Nobody else knows the path to this record within a graph.
+      let found = RecordCodingError(error, in: scope.failurePath ?? [])
+      throw RecordCodingError(found.code, found.message, path: base + found.path, facts: found.facts, cause: found.cause)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import Daybook
+
+/// Makes records of values. Nothing is saved by encoding, and no file is read before the record is saved.
+///
+/// ```swift
+/// let record = try RecordEncoder(zone: library).encode(movie)
+/// ```
+/// What becomes of which type is on the page Sources/DaybookCoding/README.md. An encoder may be used by several threads at once.
+public struct RecordEncoder: Sendable {
+  /// The zone of records that are new; values with ``RecordEncodable/systemFields`` stay in theirs.
+  public var zone: Zone.ID
+  /// How values become fields.
+  public var options: RecordCodingOptions
+
+  /// An encoder.
+  public init(zone: Zone.ID = .default, options: RecordCodingOptions = .init()) {
+    self.zone = zone
+    self.options = options
+  }
+
+  /// The record of a value.
+  ///
+  /// An optional that is nil removes its field: saved, it takes away what the database has there. Fields that the type does not
+  /// know stay as they are when the value has system fields, or when the record is saved with ``SavePolicy/changedKeys``.
+  /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits.
+  public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
+    try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false)).record
+  }
+
+  /// A record with the fields of a value: only those that differ become changes of it, and all others stay as they are.
+  ///
+  /// - Throws: `invalidIdentity` when the record is not the value's, by name or type.
+  public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
+    guard record.type == T.recordType else {
+      throw RecordCodingError(
+        .recordTypeMismatch, "The record is of another type than the value.",
+        facts: .init(expected: T.recordType, found: record.type))
+    }
+    return try encode(value, FieldWriter(record, keepsEqualValues: true)).record
+  }
+
+  /// What is known of a value after it was encoded.
+  struct Encoded {
+    let record: Record
+    /// The type keeps system fields, be it that this value has none yet.
+    let keepsSystemFields: Bool
+  }
+
+  func encode<T: RecordEncodable>(
+    _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
+  ) throws(RecordCodingError) -> Encoded {
+    let scope = EncodingScope(
+      fields, options, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph)
+    do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
+    return Encoded(
+      record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil)
+  }
+}
