@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The one door to all checks of Daybook.
 #
-#     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, words, demo,
-#                                     smoke
+#     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, words, rows,
+#                                     demo, smoke
 #     Scripts/check.sh PART …         only these parts, in this order
 #     Scripts/check.sh all            everything that the CI does: about 40 minutes on two cores
 #
@@ -14,6 +14,7 @@
 #     format    swift format lint --strict
 #     layers    no folder of the sources names a type of a layer above it (Scripts/layers.sh has the order)
 #     words     words over which readers stumbled get fewer, never more (Scripts/words.txt)
+#     rows      every capability of the codecs has a test, found by its id (Scripts/rows.sh)
 #     darwin    the sources type-checked for iOS against stand-ins for Apple's modules (Scripts/Darwin), on Linux
 #     model     the record model in lockstep with a dictionary for DAYBOOK_MODEL_STEPS steps (100,000), and every
 #               order of the steps of writer, checkpoint, reader and second process; release build
@@ -21,6 +22,7 @@
 #     address   every test under the address sanitizer, in .build/address; about 12 minutes, not part of `all`
 #     demo      daybook demo
 #     examples  the packages of Examples, which use Daybook as an application does; in .build/examples, some minutes at first
+#     client    a package that uses Daybook by path and by the address of a git repository; not in `all`
 #     smoke     the tool on the bundled extract of real places: import, dump, import again, check, export
 #     crash     simulated crashes: all of single operations, most of two, DAYBOOK_CRASHES (200,000) random ones,
 #               DAYBOOK_TAILS (200,000) damaged ends of logs, DAYBOOK_PROCESSES (100,000) points and crashes of several processes,
@@ -74,6 +76,8 @@ build() { swift build --build-tests && swift build -c release; }
 format() { swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
 layers() { Scripts/layers.sh; }
 words() { Scripts/words.sh; }
+rows() { Scripts/rows.sh; }
+client() { Scripts/client.sh; }
 darwin() { Scripts/darwin.sh; }
 model() {
   DAYBOOK_MODEL_STEPS=${DAYBOOK_MODEL_STEPS:-100000} tests -c release --scratch-path .build/model \
@@ -121,8 +125,8 @@ toyindex() {
 }
 
 parts=("$@")
-[ ${#parts[@]} -eq 0 ] && parts=(build test format layers words demo smoke)
-[ "${parts[*]}" = all ] && parts=(format layers words darwin test buffered examples demo smoke guard crash kill fuzz model thread)
+[ ${#parts[@]} -eq 0 ] && parts=(build test format layers words rows demo smoke)
+[ "${parts[*]}" = all ] && parts=(format layers words rows darwin test buffered examples demo smoke guard crash kill fuzz model thread)
 
 for part in "${parts[@]}"; do
   case $part in
@@ -132,6 +136,8 @@ for part in "${parts[@]}"; do
     format) step "format" format ;;
     layers) step "layers" layers ;;
     words) step "words" words ;;
+    rows) step "rows" rows ;;
+    client) step "a client package" client ;;
     darwin) step "sources for iOS" darwin ;;
     model) step "model test, ${DAYBOOK_MODEL_STEPS:-100000} steps" model ;;
     address) step "address sanitizer" address ;;
@@ -148,7 +154,7 @@ for part in "${parts[@]}"; do
     mutants) step "mutants" mutants ;;
     toyindex) step "a tree more" toyindex ;;
     *)
-      sed -n '2,38s/^# \{0,1\}//p' "$0" >&2
+      sed -n '2,40s/^# \{0,1\}//p' "$0" >&2
       exit 2
       ;;
   esac

@@ -19,6 +19,8 @@ public struct Date: Hashable, Comparable, Codable, Sendable {
 extension Date {
   public struct ISO8601FormatStyle: Sendable {
     public init(includingFractionalSeconds: Bool = false) { fatalError() }
+    public func format(_ date: Date) -> String { fatalError() }
+    public func parse(_ text: String) throws -> Date { fatalError() }
   }
   public func formatted(_ style: ISO8601FormatStyle) -> String { fatalError() }
 }
@@ -77,6 +79,7 @@ public struct Data: RandomAccessCollection, MutableCollection, RangeReplaceableC
     public let rawValue: UInt
     public init(rawValue: UInt) { fatalError() }
     public static var atomic: WritingOptions { fatalError() }
+    public static var withoutOverwriting: WritingOptions { fatalError() }
   }
   public struct ReadingOptions: OptionSet, Sendable {
     public let rawValue: UInt
@@ -115,6 +118,8 @@ public struct URL: Hashable, Codable, Sendable {
   public init(filePath: String) { fatalError() }
   public init(fileURLWithPath: String) { fatalError() }
   public init?(string: String) { fatalError() }
+  public var absoluteString: String { fatalError() }
+  public var absoluteURL: URL { fatalError() }
   public var path: String { fatalError() }
   public var absoluteString: String { fatalError() }
   public var scheme: String? { fatalError() }
@@ -126,6 +131,7 @@ public struct URL: Hashable, Codable, Sendable {
   public func resolvingSymlinksInPath() -> URL { fatalError() }
   public func appending(path: some StringProtocol) -> URL { fatalError() }
   public func appendingPathComponent(_ name: String) -> URL { fatalError() }
+  public func appendingPathComponent(_ name: String, isDirectory: Bool) -> URL { fatalError() }
   public func deletingLastPathComponent() -> URL { fatalError() }
 }
 
@@ -185,6 +191,41 @@ public class JSONEncoder {
     set { fatalError() }
   }
   public func encode(_ value: some Encodable) throws -> Data { fatalError() }
+}
+
+public class PropertyListDecoder {
+  public init() { fatalError() }
+  public var userInfo: [CodingUserInfoKey: any Sendable] {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+
+public enum PropertyListSerialization {
+  public enum PropertyListFormat: Sendable { case xml, binary }
+}
+
+public class PropertyListEncoder {
+  public init() { fatalError() }
+  public var outputFormat: PropertyListSerialization.PropertyListFormat {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public var userInfo: [CodingUserInfoKey: any Sendable] {
+    get { fatalError() }
+    set { fatalError() }
+  }
+  public func encode(_ value: some Encodable) throws -> Data { fatalError() }
+}
+
+public struct Decimal: Hashable, Codable, Sendable, CustomStringConvertible {
+  public init(_ number: Int64) { fatalError() }
+  public init(_ number: UInt64) { fatalError() }
+  public init?(string: String) { fatalError() }
+  public static var nan: Decimal { fatalError() }
+  public var isNaN: Bool { fatalError() }
+  public var description: String { fatalError() }
 }
 
 public struct CharacterSet: Hashable, Sendable {
