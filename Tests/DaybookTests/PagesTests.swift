@@ -15,7 +15,7 @@ enum Pages {
   static let all = [
     "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "DECISIONS.md", "FORMAT.md", "RELIABILITY.md",
     "Benchmarks/README.md", "Benchmarks/RESULTS.md", "Examples/Apple.md", "Examples/Guide.md", "Fuzz/README.md",
-    "Sources/DaybookTesting/README.md",
+    "Sources/DaybookTesting/README.md", "Sources/DaybookCoding/README.md",
   ]
 
   /// The lines of a page, those of code blocks left out.
