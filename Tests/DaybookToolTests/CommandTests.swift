@@ -323,7 +323,8 @@ struct CommandTests {
     guard case .int(let live)? = info["liveByteCount"], case .int(let log)? = info["liveByteCountOfLog"],
       case .array(let parts)? = info["liveByteCountsOfTrees"]
     else { throw ToolError.usage("no numbers") }
-    let pages = parts.reduce(Int64(0)) { sum, part in if case .int(let count)? = part["byteCount"] { sum + count } else { sum } }
+    let pages = parts.reduce(Int64(0)) { sum, part in if case .int(let count)? = part["byteCount"] { sum + count } else { sum }
+    }
     #expect(log > 0 && pages > 0 && 4096 + log + pages == live)
     #expect(try bench.good("info", file).output.contains("bytes each: log "))
     #expect(try bench.good("pages", file, "--tree").output.contains("LEVEL"))

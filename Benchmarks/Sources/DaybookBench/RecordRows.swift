@@ -49,8 +49,7 @@ final class RecordRows {
       },
       count("record-count-zone", "count all records", type: nil),
       count("record-count-type", "count the records of one type", type: Book.types[1]),
-      read("record-by-type-1000", "a page of 1000 records of one type, from a random place: name and one field", pages)
-      {
+      read("record-by-type-1000", "a page of 1000 records of one type, from a random place: name and one field", pages) {
         try $0.pages(pages, ofType: Book.types[2], round: $1)
       },
       read("record-scan", "all records in the order of their names, all ten fields as values", all) { engine, _ in

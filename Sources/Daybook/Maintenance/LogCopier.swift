@@ -153,7 +153,8 @@ struct LogCopier {
   ) throws(StoreError) -> Place? {
     if zone.tombstones.count == 0 { return nil }
     do throws(LogFault) {
-      guard let tombstone = try transaction.value(NameKey.view(of: name, in: nameKey), in: zone.tombstones).flatMap({ TombstoneEntry($0) }) else { return nil }
+      let value = try transaction.value(NameKey.view(of: name, in: nameKey), in: zone.tombstones)
+      guard let tombstone = value.flatMap({ TombstoneEntry($0) }) else { return nil }
       let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
       ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
       return try transaction.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }

@@ -200,7 +200,9 @@ extension ReadView {
     over zone: ZoneTrees, ofType type: String? = nil, from start: (sequence: UInt64, ordinal: UInt32), limit: Int
   ) throws(DatabaseError) -> ChangeWalk {
     try asDatabaseError { () throws(PageFault) in
-      guard let type else { return try ChangeWalk(reader, zone.changeJournal, from: start.sequence, start.ordinal, limit: limit) }
+      guard let type else {
+        return try ChangeWalk(reader, zone.changeJournal, from: start.sequence, start.ordinal, limit: limit)
+      }
       return try type.withKeyView { (type) throws(PageFault) in
         try ChangeWalk(reader, zone.changeJournal, ofType: type, from: start.sequence, start.ordinal, limit: limit)
       }

@@ -82,7 +82,8 @@ final class GatheredRecords {
       }
     }
     run.append(
-      kind: Operation.kind(operation), key: NameKey.view(of: identity.name, in: nameKey), rest: identity.type, group: number(of: identity.zoneKey), mark: mark,
+      kind: Operation.kind(operation), key: NameKey.view(of: identity.name, in: nameKey), rest: identity.type,
+      group: number(of: identity.zoneKey), mark: mark,
       place: place,
       sequence: sequence, ordinal: ordinal, noting: GatheredRecords.byteCountPerRecord)
     return true

@@ -1,7 +1,7 @@
 import DaybookEngine
 
-/// What the by-name tree says of a record: a `PackedPlace`, u8 … u32 ordinal, u8 … u64 sequence, 9 to 14 bytes for most. The place's own
-/// bits are the bytes of the ordinal − 1, its flag is `contributes`; the sequence takes what is left.
+/// What the by-name tree says of a record: a `PackedPlace`, an ordinal of 1 to 4 bytes, a sequence of 1 to 8; 9 to 14 bytes for most. The
+/// place's own bits are the bytes of the ordinal − 1, its flag is `contributes`; the sequence takes what is left.
 struct RecordEntry {
   /// Ordinals are below it.
   static let ordinalLimit: UInt32 = 1 << 30

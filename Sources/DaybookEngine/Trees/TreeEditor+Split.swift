@@ -3,12 +3,13 @@
 /// A page splits in the middle by bytes, except at the right edge of the tree, and behind the last key of a run: there the left
 /// page stays full and the new cell starts a page of its own, so ascending inserts fill their pages. A run is found by what
 /// keys share: where a key has more in common with several before it than with the one behind it, as entries of one type in a
-/// change journal have, the next one will come behind it, too. What stands in the page behind a run gets a page of its own first. The separator between two leaves is the shortest key that
-/// separates them. The prefix of a new page is what the separators on both sides of it share: every key that can ever come
+/// change journal have, the next one will come behind it, too. What stands in the page behind a run gets a page of its own
+/// first. The separator between two leaves is the shortest key that separates them. The prefix of a new page is what the separators on both sides of it share: every key that can ever come
 /// between them shares that, too.
 ///
 /// The last page of a tree or of a run has no separator to its right that shares anything, so it gets its prefix only when it is
-/// full: then it takes what its keys share, and has room again. (Without that, pages of ascending keys were 82 % full once they had their prefix.)
+/// full: then it takes what its keys share, and has room again. (Without that, pages of ascending keys were 82 % full once they
+/// had their prefix.)
 ///
 /// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such a key
 /// sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key starts a
@@ -56,32 +57,6 @@ extension TreeEditor {
     let result = SplitResult(
       right: rightReference, leftCount: UInt64(page.cellCount), rightCount: UInt64(right.cellCount))
     try carryUp(result, from: depth, root: &root)
-  }
-
-  /// Whether a new key goes on with a run that what comes behind it is no part of: a key of the page, or the separator.
-  ///
-  /// Four bytes more in common are no chance, and eight keys before it no small group of keys that come in any order: for such
-  /// a page would be cut anywhere.
-  private func endsRun(_ page: Page, _ index: Int, _ key: ByteView) -> Bool {
-    guard index >= 8 else { return false }
-    fullKey.truncate(to: 0)
-    var shared = 0
-    if index < page.cellCount {
-      page.appendKey(index, to: fullKey)
-      shared = commonPrefixLength(fullKey.view, key)
-      fullKey.truncate(to: 0)
-    } else {
-      shared = commonPrefixLength(upperFence.view, key)
-    }
-    page.appendKey(index - 8, to: fullKey)
-    return commonPrefixLength(fullKey.view, key) >= shared + 4
-  }
-
-  /// Whether the cells before the new one and itself fit into one page.
-  private func fits(_ page: Page, _ index: Int, _ keyCount: Int, _ valueCount: Int) -> Bool {
-    var byteCount = page.prefixLength + Page.slotByteCount + 2 + keyCount - page.prefixLength + valueCount
-    for cell in 0..<index { byteCount += page.cellByteCount(cell) }
-    return byteCount <= Page.capacity
   }
 
   /// The keys before and after the page at `depth` that its ancestors hold; empty where the tree is open.

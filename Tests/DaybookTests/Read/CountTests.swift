@@ -53,7 +53,8 @@ struct CountTests {
     return names
   }
 
-  @Test("pages of a type are the whole list in the order of the last saves, whatever is compacted between", arguments: [1, 2, 7, 100])
+  @Test(
+    "pages of a type are the whole list in the order of the last saves, before and after compactions", arguments: [1, 7, 100])
   func pagesOfType(_ limit: Int) throws {
     let database = try Database.scratch()
     var names: [String: [String]] = ["A": [], "B": []]

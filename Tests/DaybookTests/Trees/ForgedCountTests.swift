@@ -23,7 +23,8 @@ struct ForgedCountTests {
       guard bytes[page + 8] == Page.Kind.catalogLeaf, bytes[page + 9] == 0, count > 0, count < 500 else { continue }
       for slot in (0..<count).map({ page + 40 + 8 * $0 }) {
         let (cell, suffix) = (number(slot + 4), number(slot + 6))
-        if cell + 2 + suffix <= Page.byteCount, number(page + cell) >= 8 + ZoneTree.count * TreeRoot.encodedByteCount + ZoneTrees.ownerByteCount { found.append(page + cell + 2 + suffix) }
+        let leastByteCount = 8 + ZoneTree.count * TreeRoot.encodedByteCount + ZoneTrees.ownerByteCount
+        if cell + 2 + suffix <= Page.byteCount, number(page + cell) >= leastByteCount { found.append(page + cell + 2 + suffix) }
       }
     }
     return found

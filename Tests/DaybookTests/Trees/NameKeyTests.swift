@@ -11,7 +11,9 @@ import Testing
 struct NameKeyTests {
   private static func uuid(_ generator: inout SeededGenerator) -> String {
     let (high, low) = (generator.next(), generator.next())
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: high >> UInt64(8 * $0)) } + (0..<8).map { UInt8(truncatingIfNeeded: low >> UInt64(8 * $0)) }
+    let bytes =
+      (0..<8).map { UInt8(truncatingIfNeeded: high >> UInt64(8 * $0)) }
+      + (0..<8).map { UInt8(truncatingIfNeeded: low >> UInt64(8 * $0)) }
     return ([1] + bytes).withView { String(decoding: NameKey.name(of: $0), as: UTF8.self) }
   }
 
@@ -33,12 +35,16 @@ struct NameKeyTests {
       let changed = String(decoding: bytes, as: UTF8.self)
       let key = NameKey.key(of: changed)
       #expect(key.withView { NameKey.name(of: $0) } == bytes)
-      #expect((key.count == 17) == (UUID(uuidString: changed) != nil && [changed.uppercased(), changed.lowercased()].contains(changed)))
+      #expect(
+        (key.count == 17)
+          == (UUID(uuidString: changed) != nil && [changed.uppercased(), changed.lowercased()].contains(changed)))
     }
     #expect(NameKey.key(of: "00000000-0000-0000-0000-000000000000") == [1] + [UInt8](repeating: 0, count: 16))
   }
 
-  @Test("records with UUIDs as names are found, listed, paged, deleted, compacted and replayed like others", arguments: [false, true])
+  @Test(
+    "records with UUIDs as names are found, listed, paged, deleted, compacted and replayed like others",
+    arguments: [false, true])
   func records(isBuffered: Bool) throws {
     var generator = SeededGenerator(seed: 2)
     let disk = SimulatedDisk(seed: 1)

@@ -65,7 +65,9 @@ struct ShortValueTests {
         switch round % 3 {
         case 0: stamps.append((5, number))
         case 1: stamps.append((UInt64.random(in: 1...2000, using: &generator), UInt32.random(in: 0..<1000, using: &generator)))
-        default: stamps.append((UInt64.random(in: 0...UInt64.max, using: &generator), UInt32.random(in: 0...UInt32.max, using: &generator)))
+        default:
+          stamps.append(
+            (UInt64.random(in: 0...UInt64.max, using: &generator), UInt32.random(in: 0...UInt32.max, using: &generator)))
         }
       }
       buffer.truncate(to: 0)
