@@ -6,13 +6,22 @@ final class PathStep {
   /// What the fields of a flattened value have in front of their names.
   let prefix: String
   /// Whether a flattened value has at least one.
-  var hasFields = false
+  private(set) var hasFields = false
 
   init(_ key: any CodingKey, after parent: PathStep?, prefix: String = "") {
     self.parent = parent
     self.key = key
     self.prefix = prefix
     depth = (parent?.depth ?? 0) + 1
+  }
+
+  /// A field was written here or below.
+  func markFields() {
+    var next: PathStep? = self
+    while let step = next, !step.hasFields {
+      step.hasFields = true
+      next = step.parent
+    }
   }
 
   /// How deep values may be nested in one record, so that no value can use up the stack.

@@ -34,7 +34,8 @@ public struct RecordEncoder: Sendable {
 
   /// A record with the fields of a value: only those that differ become changes of it, and all others stay as they are.
   ///
-  /// - Throws: `invalidIdentity` when the record is not the value's, by name or type.
+  /// The name of the value is not asked for.
+  /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type.
   public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
     guard record.type == T.recordType else {
       throw RecordCodingError(

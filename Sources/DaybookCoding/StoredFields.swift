@@ -39,9 +39,9 @@ struct FieldWriter {
     try record.set(nil, forKey: field)
   }
 
-  /// Removes the fields whose names begin so.
-  mutating func removeAll(prefix: String) throws(DatabaseError) {
-    for key in record.keys where key.utf8.starts(with: prefix.utf8) { try record.set(nil, forKey: key) }
+  /// Removes the fields whose names begin so and that may go.
+  mutating func removeAll(prefix: String, where mayGo: (String) -> Bool) throws(DatabaseError) {
+    for key in record.keys where key.utf8.starts(with: prefix.utf8) && mayGo(key) { try record.set(nil, forKey: key) }
   }
 
   mutating func setParent(_ parent: Record.Reference?) { record.parent = parent }

@@ -197,6 +197,33 @@ struct ValueTypeTests {
     #expect(try RecordDecoder().decode(Home.self, from: try Record(type: "Home")).address == nil)
   }
 
+  @Test("a property that is nil leaves those alone whose names begin with its own")
+  func commonBeginnings() throws {
+    struct Address: Codable, Equatable { var street: String }
+    struct Trip: RecordCodable, Equatable {
+      var start_time: Int
+      var start: Date?
+      var start_list: [Int]
+      var tags_count: Int?
+      var tags: [String]?
+      var home_number: Int
+      var home: Address?
+    }
+    var options = RecordCodingOptions()
+    options.nested = .flattened
+    let trip = Trip(start_time: 1, start_list: [2], tags_count: 3, home_number: 4)
+    let record = try RecordEncoder(options: options).encode(trip)
+    #expect(record.keys == ["home_number", "start_list", "start_time", "tags_count"])
+    #expect(try RecordDecoder(options: options).decode(Trip.self, from: record).start == nil)
+    #expect(try RecordDecoder(options: options).decode(Trip.self, from: record).tags == nil)
+    var full = trip
+    full.home = Address(street: "a")
+    let stored = try RecordEncoder(options: options).encode(full, onto: record)
+    #expect(stored["home_street"] == "a")
+    let emptied = try RecordEncoder(options: options).encode(trip, onto: stored)
+    #expect(emptied.keys == record.keys)
+  }
+
   @Test("types that read and write values of records themselves do so here, too")
   func convertible() throws {
     struct Isbn: RecordValueConvertible, Codable, Equatable {

@@ -17,6 +17,8 @@ final class DecodingScope {
   /// The path to this record within a graph.
   let base: [String]
   private let isPlain: Bool
+  /// The type asked for them by their key.
+  private(set) var hasGivenSystemFields = false
   private var depth = 0
   /// Where a type's own code threw, if nobody caught it since.
   private(set) var failurePath: [String]?
@@ -71,14 +73,26 @@ final class DecodingScope {
   func value(_ key: some CodingKey, _ above: PathStep?) throws -> Record.Value? {
     switch place(key, above) {
     case .field(let place): try value(place)
-    case .systemFields: .bytes(fields.record.systemFields)
+    case .systemFields: .bytes(systemFields())
     case .recordName: .string(fields.record.id.name)
     case .nothing: nil
     }
   }
 
+  private func systemFields() -> Data {
+    hasGivenSystemFields = true
+    return fields.record.systemFields
+  }
+
   @inline(__always)
   func value(_ place: FieldPlace) throws -> Record.Value? {
+    let value = try stored(place)
+    if value != nil { place.above?.markFields() }
+    return value
+  }
+
+  @inline(__always)
+  private func stored(_ place: FieldPlace) throws -> Record.Value? {
     do throws(DatabaseError) {
       switch place.rule {
       case nil: return try fields.value(place.field)

@@ -12,8 +12,14 @@ struct FieldDecoder: Decoder {
   let place: FieldPlace
   /// An element of a list is never flattened.
   private let isElement: Bool
+  /// The step of a flattened value, for those who ask afterwards whether it had fields.
+  private let flattened: PathStep?
 
-  init(_ scope: DecodingScope, _ source: DecodingSource, _ place: FieldPlace, isElement: Bool = false) {
+  init(
+    _ scope: DecodingScope, _ source: DecodingSource, _ place: FieldPlace, isElement: Bool = false,
+    flattened: PathStep? = nil
+  ) {
+    self.flattened = flattened
     self.scope = scope
     self.source = source
     self.place = place
@@ -24,7 +30,7 @@ struct FieldDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
 
   private func step() -> PathStep {
-    PathStep(place.key, after: place.above, prefix: isFlattened ? place.field + "_" : "")
+    flattened ?? PathStep(place.key, after: place.above, prefix: isFlattened ? place.field + "_" : "")
   }
 
   /// Whether a value with keys has its own fields. What is there whole, as it was encoded with other options, is read whole.

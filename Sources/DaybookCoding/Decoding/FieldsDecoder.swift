@@ -194,11 +194,27 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard case .field(let place) = scope.place(key, above) else {
       return try scope.contains(key, above) ? decode(type, forKey: key) : nil
     }
-    if scope.isFlattened(place) { return try scope.contains(key, above) ? decode(type, forKey: key) : nil }
+    if scope.isFlattened(place) { return try flattenedIfPresent(type, place) }
     guard let value = try scope.value(place) else { return nil }
     // What already lies on the way here ends the circle where nothing has to be.
     if scope.graph?.wouldRepeat(value, type) == true { return nil }
     return try FieldDecoder(scope, .value(value), place).decode(type)
+  }
+
+  /// Fields that begin with the key may be those of a value under it, or of another key: a value of which there is neither a
+  /// field nor the mark is not there.
+  private func flattenedIfPresent<T: Decodable>(_ type: T.Type, _ place: FieldPlace) throws -> T? {
+    guard try scope.value(place) == nil else {
+      return try FieldDecoder(scope, try source(place), place).decode(type)
+    }
+    guard scope.fields.hasField(place.field, orBelow: place.field + "_") else { return nil }
+    let step = PathStep(place.key, after: place.above, prefix: place.field + "_")
+    do {
+      let value = try FieldDecoder(scope, .absent, place, flattened: step).decode(type)
+      return step.hasFields ? value : nil
+    } catch DecodingError.keyNotFound where !step.hasFields {
+      return nil
+    }
   }
 
   /// The decoder of a key's value.

@@ -187,31 +187,34 @@ final class EncodingScope {
         fields.setParent(Record.Reference(reference.id))
       } else {
         try fields.write(value, place.field)
-        place.above?.hasFields = true
+        place.above?.markFields()
       }
     } catch { throw place.error(error) }
   }
 
   /// A flattened value without a single field gets one that says that it is there: else it would be nil.
   private func storeMark(of encoder: FieldEncoder, _ place: FieldPlace) throws {
-    place.above?.hasFields = true
+    place.above?.markFields()
     if !encoder.step.hasFields { return try store(.int(1), place) }
     do throws(DatabaseError) { try fields.remove(place.field) } catch { throw place.error(error) }
   }
 
-  /// Takes the field away.
-  func remove(_ key: some CodingKey, _ above: PathStep?) throws {
+  /// Takes the field away, and with it those of a flattened value.
+  /// - Parameter mayHaveKeys: whether the type that is nil here is one with keys; a rule that says so goes before.
+  func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: Bool) throws {
     guard let place = try place(key, above) else { return }
-    try remove(place)
+    try remove(place, mayHaveKeys: mayHaveKeys || place.rule != nil)
   }
 
-  func remove(_ place: FieldPlace) throws {
+  private func remove(_ place: FieldPlace, mayHaveKeys: Bool) throws {
     do throws(DatabaseError) {
       switch place.rule {
       case .parent?: fields.setParent(nil)
       default:
         try fields.remove(place.field)
-        if isFlattened(place) { try fields.removeAll(prefix: place.field + "_") }
+        guard mayHaveKeys, isFlattened(place) else { return }
+        // Fields of other keys may begin with the same word.
+        try fields.removeAll(prefix: place.field + "_") { owners[$0] == nil }
       }
     } catch { throw place.error(error) }
   }
@@ -274,6 +277,8 @@ final class EncodingScope {
     do {
       if let place = try place(key, above) {
         let encoder = FieldEncoder(self, place)
+        // It is finished after what it lies in.
+        place.above?.markFields()
         pending.append(Pending(encoder: encoder, place: place))
         return encoder
       }
@@ -284,7 +289,7 @@ final class EncodingScope {
 
   private func finish(_ encoder: FieldEncoder, _ place: FieldPlace) throws {
     switch try encoder.result() {
-    case .nothing: try remove(place)
+    case .nothing: try remove(place, mayHaveKeys: true)
     case .value(let value): try store(value, place)
     case .json(let text):
       let data = Data(text)

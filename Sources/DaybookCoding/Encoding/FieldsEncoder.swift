@@ -59,7 +59,7 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
 
-  func encodeNil(forKey key: Key) throws { try scope.remove(key, above) }
+  func encodeNil(forKey key: Key) throws { try scope.remove(key, above, mayHaveKeys: false) }
   func encode(_ value: Bool, forKey key: Key) throws { try scope.put(.int(value ? 1 : 0), key, above) }
   func encode(_ value: String, forKey key: Key) throws { try scope.put(.string(value), key, above) }
   func encode(_ value: Double, forKey key: Key) throws {
@@ -136,7 +136,9 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { return try encode(value, forKey: key) }
+    let isPlain = FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type
+    try scope.remove(key, above, mayHaveKeys: !isPlain)
   }
 
   func nestedContainer<Nested: CodingKey>(
