@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # N12: a package of somebody else's builds against Daybook, by path and by the address of a git repository, and runs.
 #
-#     Scripts/client.sh       both, in .build/client; some minutes at first, and the address needs what it builds to be committed
+#     Scripts/client.sh                both, in .build/client; some minutes at first
+#     Scripts/client.sh path|address   one of them; by address it is the last commit that is built
 #
 # CocoaPods and Carthage are not supported: they have no way to say what a package of Swift alone needs.
 set -euo pipefail
@@ -38,6 +39,10 @@ END
   (cd "$folder" && swift run ${CLIENT_OPTIONS:-} Client | grep -x "the client works") && echo "client by $1: done"
 }
 
-client path ".package(name: \"Daybook\", path: \"$root\")" Daybook
-revision=$(git rev-parse HEAD)
-client address ".package(url: \"file://$root\", revision: \"$revision\")" "$(basename "$root")"
+wanted=${1:-both}
+if [ "$wanted" != address ]; then
+  client path ".package(name: \"Daybook\", path: \"$root\")" Daybook
+fi
+if [ "$wanted" != path ]; then
+  client address ".package(url: \"file://$root\", revision: \"$(git rev-parse HEAD)\")" "$(basename "$root")"
+fi
