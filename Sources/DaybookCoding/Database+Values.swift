@@ -47,18 +47,30 @@ extension RecordReader where Self: ~Copyable {
     return try record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
   }
 
-  /// A page of the values of a type in a zone, in the order of their names.
+  /// The values of a type in a zone, in the order in which their records were last saved.
   ///
-  /// - Parameters:
-  ///   - name: the name after which the page begins; nil begins at the first.
-  ///   - limit: at least one.
+  /// - Parameter limit: at least one; ``fetchPage(_:in:after:limit:options:)`` goes on after it.
   /// - Throws: ``RecordCodingError``, or what reading records throws.
   public func fetchAll<T: RecordDecodable>(
-    _ type: T.Type, in zone: Zone.ID = .default, after name: String? = nil, limit: Int = .max,
-    options: RecordCodingOptions = .init()
+    _ type: T.Type, in zone: Zone.ID = .default, limit: Int = .max, options: RecordCodingOptions = .init()
   ) throws -> [T] {
+    try fetchPage(type, in: zone, limit: limit, options: options).values
+  }
+
+  /// A page of the values of a type in a zone, and where the next one begins; nil after the last.
+  ///
+  /// Pages of one snapshot have each record once; see `recordPage(in:ofType:after:limit:)`.
+  /// - Parameters:
+  ///   - cursor: the `next` of the page before; nil begins at the first.
+  ///   - limit: at least one.
+  /// - Throws: ``RecordCodingError``, or what reading records throws.
+  public func fetchPage<T: RecordDecodable>(
+    _ type: T.Type, in zone: Zone.ID = .default, after cursor: RecordCursor? = nil, limit: Int,
+    options: RecordCodingOptions = .init()
+  ) throws -> (values: [T], next: RecordCursor?) {
     let decoder = RecordDecoder(options: options)
-    return try records(in: zone, ofType: T.recordType, after: name, limit: limit).map { try decoder.decode(type, from: $0) }
+    let page = try recordPage(in: zone, ofType: T.recordType, after: cursor, limit: limit)
+    return (try page.records.map { try decoder.decode(type, from: $0) }, page.next)
   }
 }
 
@@ -89,13 +101,20 @@ extension Database {
     return try await record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
   }
 
-  /// A page of the values of a type in a zone, in the order of their names; records are read off the caller's thread.
+  /// The values of a type in a zone, in the order in which their records were last saved, read off the caller's thread.
   public func fetchAll<T: RecordDecodable>(
-    _ type: T.Type, in zone: Zone.ID = .default, after name: String? = nil, limit: Int = .max,
-    options: RecordCodingOptions = .init()
+    _ type: T.Type, in zone: Zone.ID = .default, limit: Int = .max, options: RecordCodingOptions = .init()
   ) async throws -> [T] {
+    try await fetchPage(type, in: zone, limit: limit, options: options).values
+  }
+
+  /// A page of the values of a type in a zone, read off the caller's thread, and where the next one begins; nil after the last.
+  public func fetchPage<T: RecordDecodable>(
+    _ type: T.Type, in zone: Zone.ID = .default, after cursor: RecordCursor? = nil, limit: Int,
+    options: RecordCodingOptions = .init()
+  ) async throws -> (values: [T], next: RecordCursor?) {
     let decoder = RecordDecoder(options: options)
-    return try await records(in: zone, ofType: T.recordType, after: name, limit: limit)
-      .map { try decoder.decode(type, from: $0) }
+    let page = try await recordPage(in: zone, ofType: T.recordType, after: cursor, limit: limit)
+    return (try page.records.map { try decoder.decode(type, from: $0) }, page.next)
   }
 }

@@ -47,8 +47,11 @@ struct DatabaseValueTests {
     let read = try database.read { snapshot in try snapshot.fetch(Movie.self, "dune", in: library) }
     #expect(read == dune)
     try database.save(Movie(id: "arrival", title: "Arrival"), in: library)
-    #expect(try database.fetchAll(Movie.self, in: library).map(\.id) == ["arrival", "dune"])
-    #expect(try database.fetchAll(Movie.self, in: library, after: "arrival", limit: 1).map(\.id) == ["dune"])
+    #expect(try database.fetchAll(Movie.self, in: library).map(\.id) == ["dune", "arrival"])
+    let first = try database.fetchPage(Movie.self, in: library, limit: 1)
+    #expect(first.values.map(\.id) == ["dune"])
+    let second = try database.fetchPage(Movie.self, in: library, after: first.next, limit: 1)
+    #expect(second.values.map(\.id) == ["arrival"] && second.next == nil)
   }
 
   @Test("the same in an asynchronous function, off its thread")
