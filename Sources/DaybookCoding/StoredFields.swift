@@ -64,7 +64,7 @@ struct FieldReader {
     return nil
   }
 
-  /// A field whose bytes make no sense is not the same as none.
+  /// A field whose bytes are malformed is not the same as none.
   private func throwUnreadable(_ field: String) throws(DatabaseError) {
     guard let mark = record.body.mark(forKey: field), !mark.isEncrypted else { return }
     do { _ = try record.value(Record.Value.self, forKey: field) } catch {

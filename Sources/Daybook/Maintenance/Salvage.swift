@@ -16,7 +16,7 @@ extension Database {
     public var partialSequences: [Int] = []
     /// Zones that were made again, without their capabilities, because the commit that made them is lost.
     public var remadeZones: [Zone.ID] = []
-    /// Operations that made no sense any more: deletions of what is not there, bodies that cannot be read.
+    /// Operations that could not be applied: deletions of what is not there, bodies that cannot be read.
     public var skippedOperationCount = 0
     /// Bytes of the damaged file that belong to nothing that holds.
     public var damagedByteCount = 0
