@@ -49,7 +49,7 @@ struct Accounts {
   func count(sourceLocation: SourceLocation = #_sourceLocation) throws -> Int {
     let report = try database.check(.deep)
     #expect(report.isClean, "\(report.findings)", sourceLocation: sourceLocation)
-    let accounts = try database.records(in: .default, ofType: "Account")
+    let accounts = try database.records(in: .default, ofType: "Account").sorted { $0.id.name < $1.id.name }
     let transfers = try database.records(in: .default, ofType: "Transfer")
     if accounts.isEmpty {
       #expect(transfers.isEmpty, "transfers before there are accounts", sourceLocation: sourceLocation)
