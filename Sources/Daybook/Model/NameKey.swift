@@ -96,16 +96,17 @@ package enum NameKey {
       var areSmall: Bool { !mayBeCapital }
     }
 
-    /// Eight hexadecimal digits, the first in the lowest byte, as four bytes in the same order. They are right if they come back
-    /// when they are written again.
+    /// Eight hexadecimal digits, the first in the lowest byte, as four bytes in the same order. They are right if they are below
+    /// 16 and come back when they are written again.
     @inline(__always)
     private static func number(_ text: UInt64, _ seen: inout Letters) -> UInt64 {
       let ones: UInt64 = 0x0101_0101_0101_0101
       let digits = (text & (ones &* 0x0F)) &+ ((text &>> 6) & ones) &* 9
       let letters = ((digits &+ ones &* 6) &>> 4) & ones
       let capital = digits &+ ones &* 0x30 &+ letters &* 7
-      seen.mayBeCapital = seen.mayBeCapital && text == capital
-      seen.mayBeSmall = seen.mayBeSmall && text == capital &+ letters &* 0x20
+      let areDigits = digits & (ones &* 0xF0) == 0
+      seen.mayBeCapital = seen.mayBeCapital && areDigits && text == capital
+      seen.mayBeSmall = seen.mayBeSmall && areDigits && text == capital &+ letters &* 0x20
       var packed = ((digits &<< 4) | (digits &>> 8)) & 0x00FF_00FF_00FF_00FF
       packed = (packed | packed &>> 8) & 0x0000_FFFF_0000_FFFF
       return (packed | packed &>> 16) & 0xFFFF_FFFF
