@@ -55,7 +55,7 @@ copy-to-own-name                 OwnName                a backup takes a name th
 copy-over-source                 OwnName                a backup to NAME removes a database that is called NAME.unfinished
 remove-whole-databases           Leftover               a whole database with the name of a leftover is removed
 guest-takes-all                  MovedFolder            a new database collects what a moved one has left in its folder
-leave-made-folder-private        MovedFolder            a folder that two processes make at once stays closed to others
+keep-unfinished-folders          MovedFolder            folders that a killed process was making stay for ever
 walk-shared-trees                SharedTree             zones that share a large tree are walked one by one
 search-each-lost-body            SharedTree             each lost body behind a checkpoint costs a walk over all references
 follow-late-links                NewDatabaseName        a link that takes a database's name after it was looked at is followed

@@ -21,6 +21,13 @@ struct MadeFolderTests {
         Issue.record("another folder passes for the one that was made")
       } catch { #expect(error.kind == .notRegular && error.path == folder.place("book.assets")) }
       #expect(try secret.attributes().mode & 0o777 == 0o700)
+      // Nor does one that is there already, under the name itself.
+      do throws(DiskFailure) {
+        _ = try folder.makeFolder("book.assets", like: FileAttributes(mode: 0o755))
+        Issue.record("a folder that was found passes for one that was made")
+      } catch { #expect(error.kind == .exists && error.path == folder.place("book.assets")) }
+      #expect(try secret.attributes().mode & 0o777 == 0o700)
+      #expect(try folder.entries().map(\.name) == ["book.assets"])
       // One that was made gets its rights.
       #expect(try folder.makeFolder("other.assets", like: FileAttributes(mode: 0o750)).attributes().mode & 0o777 == 0o750)
     }

@@ -143,6 +143,7 @@ extension Database {
       }
     }
     for id in inventory.deadHolders { try store.removeDeadHolder(id, of: inventory) }
+    store.removeUnfinishedFolders(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
     if note != formerlySeen, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }

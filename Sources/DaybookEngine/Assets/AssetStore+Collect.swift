@@ -44,6 +44,8 @@ extension AssetStore {
     var holders = HolderLook(self, root)
     for entry in try AssetStore.entriesIfAny(root) {
       if entry.isDirectory {
+        // Being made at this moment, or a leftover.
+        if UnfinishedFolder.isName(entry.name) { continue }
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
         if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
@@ -178,6 +180,13 @@ extension AssetStore {
       default: throw error
       }
     }
+  }
+
+  /// Removes folders that were never given their names, in the directory and beside it.
+  package func removeUnfinishedFolders(of inventory: Inventory) {
+    guard let root = inventory.root else { return }
+    root.removeUnfinishedFolders(ownedBy: inventory.owners)
+    (try? disk.folder(holding: directory))?.removeUnfinishedFolders(ownedBy: inventory.owners)
   }
 
   package func removeDeadHolder(_ id: String, of inventory: Inventory) throws(DiskFailure) {

@@ -73,7 +73,7 @@ extension AssetStore {
       try requireTrustedOwner(there, owners, atMost: attributes.mode)
       try merge(folder, into: there, owners)
       // What is there belongs to the copy from now on, as all that has its name.
-      if let mark = attributes.extended[markName] { try? setMark(mark, on: there) }
+      if let mark = attributes.extended[markName] { try? there.setExtended(markName, mark) }
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil
@@ -131,6 +131,7 @@ extension AssetStore {
     var files: [String] = []
     var folders: [(name: String, identity: FileIdentity?, files: [String])] = []
     let contentOwners = owners.orOfSecondNames
+    root.removeUnfinishedFolders(ownedBy: owners)
     for entry in try root.entries() {
       guard entry.isDirectory else {
         guard isOwnFile(entry.name) else { throw stranger(root.place(entry.name)) }

@@ -25,7 +25,7 @@ package final class AssetStore: Sendable {
   package let disk: any Disk
   let random: @Sendable () -> UInt64
   let state = Locked(State(), spansDiskCalls: true)
-  /// Held while a directory is made: until it has its rights, no other thread puts anything into it.
+  /// Held while a directory is made: threads make each once.
   private let making = Monitor()
   /// Other processes may write while names are held here.
   let sharesFile: Bool
@@ -321,8 +321,11 @@ package final class AssetStore: Sendable {
 
   /// A mark that cannot be set leaves what was before: the directory is another's.
   private func markGuest(of root: any DiskFolder) {
-    guard let mark, (try? root.attributes().extended[AssetStore.guestName]) != mark else { return }
-    try? AssetStore.setMark(mark, as: AssetStore.guestName, on: root)
+    guard let mark, (try? root.attributes().extended[AssetStore.guestName]) != mark,
+      // Another user's folder is left alone, whatever it is marked as.
+      let attributes = try? attributes(), (try? root.requireOwner(among: .trusted(with: attributes))) != nil
+    else { return }
+    try? root.setExtended(AssetStore.guestName, mark)
   }
 
   /// Takes over a directory that is marked as another's, if all contents that this database has are there: a file that was put
@@ -338,14 +341,8 @@ package final class AssetStore: Sendable {
     let isGuest = try root.attributes().extended[AssetStore.guestName] == mark && !isMutant("guest-takes-all")
     if isGuest, !named.isSuperset(of: inventory.digests) { return false }
     try requireTrustedOwner(root)
-    try AssetStore.setMark(mark, on: root)
+    try root.setExtended(AssetStore.markName, mark)
     return true
-  }
-
-  static func setMark(_ mark: [UInt8], as name: String = markName, on root: any DiskFolder) throws(DiskFailure) {
-    var attributes = try root.attributes()
-    attributes.extended[name] = mark
-    try root.setAttributes(attributes)
   }
 
   /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
@@ -373,29 +370,7 @@ package final class AssetStore: Sendable {
     let attributes = try attributes()
     let owners = FileOwners.trusted(with: attributes)
     try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
-    if let attributes { try finishMaking(folder, like: attributes.ofDirectory) }
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
-  }
-
-  /// Gives a directory its rights whose maker could not: another process has put something into it at once, so that it was not
-  /// known any more for the one that was made, or the maker has died. Others who may read the database need them.
-  ///
-  /// Such a directory is of this user alone, has no mark yet, and holds what a database puts there. Whoever may rename here could
-  /// give its name to another directory, but to no other with these properties, except an older database's.
-  private func finishMaking(_ folder: any DiskFolder, like wanted: FileAttributes) throws(DiskFailure) {
-    guard let mark, !isMutant("leave-made-folder-private") else { return }
-    let found = try folder.attributes()
-    guard found.mode & 0o777 == 0o700, wanted.mode & 0o777 != 0o700, found.extended[AssetStore.markName] == nil,
-      (try? folder.requireOwner(among: .ofUser(andOf: nil))) != nil
-    else { return }
-    let entries = try folder.entries()
-    guard !entries.isEmpty, entries.allSatisfy({ AssetStore.isOwn($0, in: lastName(of: folder.path)) }) else { return }
-    try AssetStore.setMark(mark, on: folder)
-    // Where marks are not kept, nobody knows whether the directory had one.
-    guard try folder.attributes().extended[AssetStore.markName] == mark else { return }
-    var wanted = wanted
-    wanted.extended[AssetStore.markName] = mark
-    try folder.setAttributes(wanted)
   }
 
   /// The same where rights and owners are known.
@@ -437,10 +412,9 @@ package final class AssetStore: Sendable {
         state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }
         return folder
       } catch {
-        // Another process may have found it at once, and have put something into it: then it is not empty, and is looked at
-        // like any that was there before, and gets its rights then.
+        // Another process was faster, or has taken the unfinished folder for a leftover.
         attempts -= 1
-        guard error.kind == .exists || error.kind == .notRegular, attempts > 0 else { throw error }
+        guard [.exists, .notRegular, .notFound].contains(error.kind), attempts > 0 else { throw error }
       }
     }
   }

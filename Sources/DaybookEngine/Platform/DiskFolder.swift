@@ -27,8 +27,8 @@ package protocol DiskFolder: AnyObject, Sendable {
   func create(_ name: String, byteCount: Int?, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFile
   /// Opens a directory in this one; `.notFound` when there is none.
   func folder(_ name: String) throws(DiskFailure) -> any DiskFolder
-  /// Makes a directory that gets its attributes before it holds anything; nil: only its owner may use it. `.exists` when the
-  /// name is taken.
+  /// Makes a directory that gets its attributes before it has its name; nil: only its owner may use it. `.exists` when the
+  /// name is taken; what has it is left as it is.
   func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder
   /// What it holds, by name.
   func entries() throws(DiskFailure) -> [DirectoryEntry]
@@ -61,6 +61,10 @@ package protocol DiskFolder: AnyObject, Sendable {
   /// Its own attributes.
   func attributes() throws(DiskFailure) -> FileAttributes
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
+  /// Sets one extended attribute by itself, or removes it: everything else stays as it is. Does nothing where none are kept.
+  func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure)
+  /// Removes what `makeFolder` of a process that died has left here, if it belongs to one of `owners`.
+  func removeUnfinishedFolders(ownedBy owners: FileOwners)
   /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be
   /// synced by itself; then its whole volume is synced, through the file with the name.
   /// - Parameter name: one of its names, for failures.

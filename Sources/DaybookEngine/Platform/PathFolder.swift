@@ -72,6 +72,15 @@ package final class PathFolder: DiskFolder {
     try disk.setAttributes(attributes, of: path)
   }
 
+  package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
+    var attributes = try attributes()
+    attributes.extended[name] = value
+    try setAttributes(attributes)
+  }
+
+  /// Folders have their names at once: nobody else makes any here.
+  package func removeUnfinishedFolders(ownedBy owners: FileOwners) {}
+
   package func sync(holding name: String) throws(DiskFailure) { try disk.syncDirectory(holding: place(name)) }
 
   private func sibling(

@@ -63,6 +63,15 @@ extension SystemCall {
     guard isRefusal(errno) else { throw .last }
   }
 
+  /// Sets or removes one extended attribute of a folder; none where the volume keeps none.
+  static func setExtended(_ name: String, _ value: [UInt8]?, ofFolder descriptor: Int32) throws(SystemError) {
+    if let value {
+      _ = try setExtended(name, value, of: descriptor)
+    } else {
+      _ = try removeExtended(name, of: descriptor)
+    }
+  }
+
   static func isRefusal(_ code: Int32) -> Bool {
     code == EPERM || code == EACCES || code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP
   }
@@ -146,6 +155,13 @@ extension SystemCall {
       return false
     }
 
+    private static func removeExtended(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
+      // Safe: the name is a C string for the length of the call.
+      if unsafe fremovexattr(descriptor, name, 0) == 0 || errno == noAttribute { return true }
+      guard isRefusal(errno) else { throw .last }
+      return false
+    }
+
     /// False where a list cannot be removed. Other lists do not exist on this system.
     private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
       guard name == AccessList.appleName, let present = unsafe acl_get_fd_np(descriptor, ACL_TYPE_EXTENDED) else { return true }
@@ -185,6 +201,10 @@ extension SystemCall {
 
     /// False where a list cannot be removed.
     private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
+      try removeExtended(name, of: descriptor)
+    }
+
+    private static func removeExtended(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
       guard let calls = unsafe attributeCalls, try extendedAttribute(name, descriptor) != nil else { return true }
       // Safe: the name is a C string for the length of the call.
       if unsafe calls.remove(descriptor, name) == 0 || errno == noAttribute { return true }

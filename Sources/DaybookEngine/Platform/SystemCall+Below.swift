@@ -150,6 +150,15 @@ extension SystemCall {
     return true
   }
 
+  /// The same for a folder, in one folder. Where the system or the volume cannot do it, an empty folder may be replaced: a
+  /// plain rename refuses all else.
+  static func renameFolderWithoutReplacing(in folder: Int32, _ name: String, to newName: String) throws(SystemError) {
+    if try renameWithoutReplacing(in: folder, name, to: folder, newName, .atOnce) { return }
+    do { try rename(in: folder, name, to: folder, newName) } catch {
+      throw error.code == ErrorNumber.notEmpty ? SystemError(code: ErrorNumber.exists) : error
+    }
+  }
+
   /// Makes a copy that shares its blocks; false where nobody can. Linux clones piece by piece instead: `copyRange`.
   static func clone(_ source: Int32, in folder: Int32, to name: String) throws(SystemError) -> Bool {
     try checkName(name)

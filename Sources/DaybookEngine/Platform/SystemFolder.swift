@@ -86,11 +86,38 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
+  /// It is made whole under a name that nobody can know before, and then gets its own: what is found under that name has all its
+  /// rights, or is none that we make, and nobody has to give any to what was found.
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
+    let isAtOnce = attributes == nil
+    let first = isAtOnce ? name : UnfinishedFolder.newName()
     try perform(.makeDirectory, name) { () throws(SystemError) in
-      try SystemCall.makeDirectory(in: descriptor, name, rights: 0o700)
+      try SystemCall.makeDirectory(in: descriptor, first, rights: 0o700)
     }
-    return try openMade(name, like: attributes)
+    if isAtOnce { return try openMade(name, like: attributes) }
+    do throws(DiskFailure) {
+      let made = try openMade(first, like: attributes)
+      try perform(.makeDirectory, name) { () throws(SystemError) in
+        try SystemCall.renameFolderWithoutReplacing(in: descriptor, first, to: name)
+      }
+      let named = try folder(name)
+      // Somebody has exchanged one of the two names.
+      guard named.identity == made.identity else {
+        throw DiskFailure(.makeDirectory, path: place(name), code: ErrorNumber.tooManyLinks)
+      }
+      return named
+    } catch {
+      // Only an empty one goes.
+      try? SystemCall.removeDirectory(in: descriptor, first)
+      throw error
+    }
+  }
+
+  package func removeUnfinishedFolders(ownedBy owners: FileOwners) {
+    guard !isMutant("keep-unfinished-folders"), let entries = try? entries() else { return }
+    for entry in entries where entry.isDirectory && UnfinishedFolder.isName(entry.name) {
+      if (try? folder(entry.name).requireOwner(among: owners)) != nil { try? removeFolder(entry.name) }
+    }
   }
 
   /// Opens a directory that has just been made, and gives it its attributes.
@@ -195,6 +222,12 @@ package final class SystemFolder: DiskFolder {
 
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
     do { try SystemCall.setAttributes(attributes, of: descriptor) } catch {
+      throw DiskFailure(.protect, path: path, code: error.code)
+    }
+  }
+
+  package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
+    do { try SystemCall.setExtended(name, value, ofFolder: descriptor) } catch {
       throw DiskFailure(.protect, path: path, code: error.code)
     }
   }

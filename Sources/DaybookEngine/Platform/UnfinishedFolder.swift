@@ -1,0 +1,14 @@
+/// The names under which folders are made before they get their own: `SystemFolder.makeFolder`.
+///
+/// Such a folder is empty as long as it has such a name. Whoever finds one may remove it at any time: if its maker still lives,
+/// its rename fails, and it begins again.
+package enum UnfinishedFolder {
+  private static let prefix = "daybook-making-"
+
+  static func newName() -> String { prefix + AssetHolder.digits(.random(in: 0 ... .max)) }
+
+  package static func isName(_ name: String) -> Bool {
+    name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 16
+      && name.utf8.dropFirst(prefix.utf8.count).allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
+  }
+}
