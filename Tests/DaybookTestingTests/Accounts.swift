@@ -49,7 +49,8 @@ struct Accounts {
   func count(sourceLocation: SourceLocation = #_sourceLocation) throws -> Int {
     let report = try database.check(.deep)
     #expect(report.isClean, "\(report.findings)", sourceLocation: sourceLocation)
-    let accounts = try database.records(in: .default, ofType: "Account").sorted { $0.id.name < $1.id.name }
+    // By name: a list of a type is in the order of the last saves.
+    let accounts = try database.records(in: .default, ofType: "Account").sorted { $0.id < $1.id }
     let transfers = try database.records(in: .default, ofType: "Transfer")
     if accounts.isEmpty {
       #expect(transfers.isEmpty, "transfers before there are accounts", sourceLocation: sourceLocation)

@@ -149,7 +149,9 @@
     let provenThrough = highestProof()
     var walk = Walk()
     var offset = UInt64(FileHeader.byteCount)
+    var last: FrameHeader?
     while let header = nextFrame(from: offset, after: walk.number) {
+      last = header
       guard progress(header.offset) else { throw .refused(reason: "the salvage was cancelled") }
       let gap = offset..<header.offset
       offset = header.end <= log.end ? header.next : header.offset + 8
@@ -199,6 +201,12 @@
     let rest = min(offset, log.end)..<log.end
     let hasRest = log.hasContent(in: rest)
     if hasRest { losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound }
+    // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended.
+    if let last, last.offset < leastEnd, last.next >= leastEnd, last.end <= log.end, !log.payloadHolds(last),
+      !log.hasContent(in: last.end - min(last.payloadByteCount, 128)..<last.end)
+    {
+      offset = last.payloadOffset
+    }
     if offset < leastEnd {
       losses.missingByteCount = leastEnd - (log.end < leastEnd ? log.end : offset)
       try visitUnfinished(walk, visit)
