@@ -202,7 +202,7 @@
     let hasRest = log.hasContent(in: rest)
     if hasRest { losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound }
     // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended.
-    if let last, last.offset < leastEnd, last.next >= leastEnd, last.end <= log.end, !log.payloadHolds(last),
+    if let last, last.offset < leastEnd, last.next >= leastEnd, last.end <= log.end, !log.isPayloadValid(last),
       !log.hasContent(in: last.end - min(last.payloadByteCount, 128)..<last.end)
     {
       offset = last.payloadOffset
