@@ -117,7 +117,8 @@ public final class Database: Sendable {
       }
       writerState.openSequence = store.lastSequence
       let database = Database(
-        path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk)
+        path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk,
+        isCopy: made != nil)
       if born != nil { database.library.store.joinRoot() }
       return database
     } catch { throw DatabaseError(opening: path, error, on: disk) }
@@ -147,7 +148,7 @@ public final class Database: Sendable {
 
   private init(
     path: String, options: Options, store: Store, due: CompactionSignal, hub: CommitHub, writerState: WriterState,
-    disk: any Disk
+    disk: any Disk, isCopy: Bool
   ) {
     self.path = path
     self.options = options
@@ -156,7 +157,7 @@ public final class Database: Sendable {
     library = AssetLibrary(
       store: AssetStore(
         path: path, disk: disk, sharesFile: store.options.locksPerTransaction,
-        identity: ReadView.uuid(of: store.header).uuidString, random: options.random),
+        identity: ReadView.uuid(of: store.header).uuidString, isCopy: isCopy, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)

@@ -171,6 +171,8 @@ private struct CopyName {
   private let attributes: FileAttributes?
   private let disk: any Disk
   private let path: String
+  /// Knows which directory the copy has made.
+  private let assets: AssetStore
 
   init(of copy: Database, target: String, attributes: FileAttributes?, disk: any Disk) throws(DiskFailure) {
     path = target
@@ -180,6 +182,7 @@ private struct CopyName {
     identity = copy.store.identity
     self.attributes = attributes
     self.disk = disk
+    assets = copy.library.store
   }
 
   private var owners: FileOwners { .ofUser(andOf: attributes) }
@@ -195,7 +198,7 @@ private struct CopyName {
 
   /// Clears away what another copy to the same target has left.
   func removeUnfinishedAssets() throws(DiskFailure) {
-    try AssetStore.removeAll(temporary + ".assets", in: folder, ownedBy: owners)
+    try AssetStore.removeUnfinished(temporary + ".assets", in: folder, ownedBy: owners)
   }
 
   /// Gives the copy its name, durably; after an error it has none, and nothing is left of it.
@@ -205,10 +208,14 @@ private struct CopyName {
     do throws(DiskFailure) {
       if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
       // Before the database has its name, durably: it is never without its assets.
-      if try folder.folderIfAny(temporary + ".assets") != nil {
+      if let made = assets.madeRoot {
         moved = try AssetStore.move(
-          temporary + ".assets", to: target + ".assets", in: folder, trusted: .trusted(with: attributes))
-        if moved != nil { try folder.sync(holding: target + ".assets") }
+          made, temporary + ".assets", to: target + ".assets", in: folder, trusted: .trusted(with: attributes))
+        if let moved {
+          try folder.sync(holding: target + ".assets")
+          // Not before its name is durable: else a crash could leave an unfinished one that is not marked as such.
+          AssetStore.markFinished(moved)
+        }
       }
       if let attributes, attributes.mode & 0o600 != 0o600 {
         let file = try folder.open(temporary, .readOnly)
@@ -234,7 +241,9 @@ private struct CopyName {
 
   /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away.
   func withdraw() {
-    try? removeUnfinishedAssets()
+    if let made = assets.madeRoot {
+      try? AssetStore.removeAll(temporary + ".assets", in: folder, ownedBy: owners, ifStill: made)
+    }
     try? remove(temporary)
   }
 

@@ -62,18 +62,27 @@ extension AssetStore {
   /// are moved into it, durably, and replace what has their names: ours were verified.
   /// - Returns: the directory, if it took a free name; that name is not durable yet. Nil if its contents went into another
   ///   directory.
-  /// - Parameter owners: the users whose directory is accepted; it loses the rights that ours does not give.
+  /// - Parameters:
+  ///   - made: the directory that has the name `source`; if another one has it by now, nothing is done, `.notRegular`.
+  ///   - owners: the users whose directory is accepted; it loses the rights that ours does not give.
   /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user.
   package static func move(
-    _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners
+    _ made: any DiskFolder, _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners
   ) throws(DiskFailure) -> (any DiskFolder)? {
     let folder = try holder.folder(source)
+    guard folder.identity == made.identity || isMutant("give-swapped-folder") else {
+      throw DiskFailure(.rename, path: holder.place(source), code: ErrorNumber.tooManyLinks)
+    }
     if let there = try holder.folderIfAny(target) {
       let attributes = try folder.attributes()
       try requireTrustedOwner(there, owners, atMost: attributes.mode)
       try merge(folder, into: there, owners)
-      // What is there belongs to the copy from now on, as all that has its name.
-      if let mark = attributes.extended[markName] { try? there.setExtended(markName, mark) }
+      if let mark = attributes.extended[markName] {
+        // Another database's may come back to it: the copy is a guest there. Else it belongs to the copy from now on.
+        let found = try there.attributes().extended[markName]
+        let isOfAnother = found != nil && found != mark && !isMutant("take-found-folder")
+        try? there.setExtended(isOfAnother ? guestName : markName, mark)
+      }
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil
@@ -108,6 +117,23 @@ extension AssetStore {
         try target.sync(holding: name)
       }
     }
+  }
+
+  /// From now on a directory is no copy's that is being made.
+  package static func markFinished(_ folder: any DiskFolder) { try? folder.setExtended(unfinishedName, nil) }
+
+  /// Removes the directory of a copy that died. One that is marked as a database's, and not as unfinished, is no leftover
+  /// whatever its name is, `.exists`. One without marks is: some volumes keep none.
+  package static func removeUnfinished(
+    _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners
+  ) throws(DiskFailure) {
+    holder.removeUnfinishedFolders(ownedBy: owners)
+    guard let root = try holder.folderIfAny(name) else { return }
+    let marks = try root.attributes().extended
+    guard marks[markName] == nil || marks[unfinishedName] != nil || isMutant("remove-marked-folders") else {
+      throw stranger(root.path)
+    }
+    try removeAll(name, in: holder, ownedBy: owners, ifStill: root)
   }
 
   /// Removes a directory of assets with all that it holds, if there is one. Removes only what this library makes: regular files

@@ -30,6 +30,8 @@ package final class AssetStore: Sendable {
   /// Other processes may write while names are held here.
   let sharesFile: Bool
   private let mark: [UInt8]?
+  /// The database is an unfinished copy: it uses no directory but one that it has made itself.
+  private let isCopy: Bool
   private let process = processID()
 
   struct State {
@@ -51,6 +53,8 @@ package final class AssetStore: Sendable {
     /// Directories whose own name is known to be durable, each with its identity at that time: someone may remove one, and
     /// another process make it again.
     var durableDirectories: [String: FileIdentity] = [:]
+    /// The directory of an unfinished copy, open since it was made.
+    var madeRoot: (any DiskFolder)?
     /// How often this store made a directory.
     var madeDirectoryCount = 0
     /// Contents whose name was restored, without a successful sync so far.
@@ -76,10 +80,13 @@ package final class AssetStore: Sendable {
   ///   - path: the database's file.
   ///   - sharesFile: other processes may write while this one has it open.
   ///   - identity: of the database, which its directory of contents is marked with; nil marks none, and asks for none.
+  ///   - isCopy: whether the database is an unfinished copy; its directory is marked as one until that has its name.
   package init(
-    path: String, disk: any Disk, sharesFile: Bool = false, identity: String? = nil, random: @escaping @Sendable () -> UInt64
+    path: String, disk: any Disk, sharesFile: Bool = false, identity: String? = nil, isCopy: Bool = false,
+    random: @escaping @Sendable () -> UInt64
   ) {
     mark = identity.map { Array($0.utf8) }
+    self.isCopy = isCopy
     directory = path + ".assets"
     database = path
     self.disk = disk
@@ -313,6 +320,13 @@ package final class AssetStore: Sendable {
   /// it has put there since says nothing about whose the other contents are.
   static let guestName = "user.daybook.guest"
 
+  /// The same for the directory of a copy that is not finished. Only such a one is removed as a leftover: any other may have
+  /// been given the name of a leftover, with another database's contents in it.
+  static let unfinishedName = "user.daybook.unfinished"
+
+  /// The directory of an unfinished copy; nil as long as it has none.
+  package var madeRoot: (any DiskFolder)? { state.withLock { $0.madeRoot } }
+
   /// A new database marks itself as a guest of another one's directory: that database may have been moved without it.
   package func joinRoot() {
     guard let root = try? root(), (try? isOfAnother(root)) == true else { return }
@@ -392,7 +406,9 @@ package final class AssetStore: Sendable {
     // Someone may make or remove it between the two calls.
     var attempts = 10
     while true {
+      let isRootOfCopy = isCopy && name == lastName(of: directory)
       if let folder = try holder.folderIfAny(name) {
+        if isRootOfCopy { try requireMade(folder) }
         try requireTrustedOwner(folder)
         return folder
       }
@@ -405,17 +421,29 @@ package final class AssetStore: Sendable {
       do throws(DiskFailure) {
         var wanted = attributes?.ofDirectory
         if let mark { wanted?.extended[AssetStore.markName] = mark }
+        if isRootOfCopy { wanted?.extended[AssetStore.unfinishedName] = [1] }
         let folder = try holder.makeFolder(name, like: wanted)
         let owners = FileOwners.trusted(with: attributes)
         // Someone who may write here may have replaced it.
         try folder.requireOwner(among: owners)
-        state.withLock { $0.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners) }
+        state.withLock { state in
+          state.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners)
+          if isRootOfCopy { state.madeRoot = folder }
+        }
         return folder
       } catch {
         // Another process was faster, or has taken the unfinished folder for a leftover.
         attempts -= 1
         guard [.exists, .notRegular, .notFound].contains(error.kind), attempts > 0 else { throw error }
       }
+    }
+  }
+
+  /// Throws `.exists` unless this unfinished copy has made the directory: what another database has there, it would empty.
+  private func requireMade(_ root: any DiskFolder) throws(DiskFailure) {
+    if isMutant("copy-into-found-folder") { return }
+    guard let made = madeRoot, made.identity == root.identity else {
+      throw DiskFailure(.makeDirectory, path: root.path, code: ErrorNumber.exists)
     }
   }
 
