@@ -436,6 +436,7 @@
   }
 
   func startReplay() {
+    applier.reset()
     parts.removeAll()
     failure = nil
     base = editor.beginEdit()
