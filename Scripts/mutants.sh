@@ -56,8 +56,13 @@ copy-over-source                 OwnName                a backup to NAME removes
 remove-whole-databases           Leftover               a whole database with the name of a leftover is removed
 guest-takes-all                  MovedFolder            a new database collects what a moved one has left in its folder
 keep-unfinished-folders          MovedFolder            folders that a killed process was making stay for ever
+remove-marked-folders            CopiedFolder           a backup empties a database's folder that has the name of an unfinished one
+copy-into-found-folder           CopiedFolder           a copy goes on in a folder that has taken the place of its own
+give-swapped-folder              CopiedFolder           a folder that has taken the place of a copy's gets its name
+take-found-folder                CopiedFolder           a copy marks another database's folder as its own
 walk-shared-trees                SharedTree             zones that share a large tree are walked one by one
 search-each-lost-body            SharedTree             each lost body behind a checkpoint costs a walk over all references
+search-budget-per-run            SharedTree             operations on zones between lost bodies give each of them a walk of its own
 follow-late-links                NewDatabaseName        a link that takes a database's name after it was looked at is followed
 collect-anywhere                 MovedFolder            a collection empties another database's folder that has this one's name
 read-holes                       SparseFileTests        holes of a file are read, as long as it claims to be
