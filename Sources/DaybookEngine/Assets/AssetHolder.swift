@@ -26,12 +26,6 @@ final class AssetHolder: Sendable {
 
   private var name: String { AssetHolder.prefix + id }
 
-  /// A number as it is written in names.
-  static func digits(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: digitCount - digits.count) + digits
-  }
-
   /// Makes a new holder.
   static func make(
     in folder: any DiskFolder, like attributes: FileAttributes?, mayLock: Bool, random: () -> UInt64
@@ -40,7 +34,7 @@ final class AssetHolder: Sendable {
     var attempts = 100
     while true {
       attempts -= 1
-      let id = digits(random())
+      let id = hexDigits(random())
       let file: any DiskFile
       do { file = try folder.create(prefix + id, byteCount: 64, like: attributes) } catch {
         if error.kind == .exists, attempts > 0 { continue }

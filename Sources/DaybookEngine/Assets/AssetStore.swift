@@ -214,7 +214,7 @@ package final class AssetStore: Sendable {
       }
       state.nameCount += 1
       let holder = state.holders[index].holder
-      let name = "\(beginning)\(holder.id)-\(AssetHolder.digits(state.nameCount))"
+      let name = "\(beginning)\(holder.id)-\(hexDigits(state.nameCount))"
       state.holders[index].names.insert(name)
       // The same directory, opened once for all names in it: descriptors are scarce.
       let isInRoot = folder === root && !isMutant("folder-for-each-hold")

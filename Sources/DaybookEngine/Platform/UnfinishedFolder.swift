@@ -5,7 +5,7 @@
 package enum UnfinishedFolder {
   private static let prefix = "daybook-making-"
 
-  static func newName() -> String { prefix + AssetHolder.digits(.random(in: 0 ... .max)) }
+  static func newName() -> String { prefix + hexDigits(.random(in: 0 ... .max)) }
 
   package static func isName(_ name: String) -> Bool {
     name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 16
