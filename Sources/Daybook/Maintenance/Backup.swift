@@ -140,7 +140,11 @@ extension Database {
     do throws(DatabaseError) {
       // Still locked: nobody takes it for a leftover, or has another file where it was.
       try copy.close { (isSound) throws(StoreError) in
-        guard isSound, failure == nil else { return name.withdraw() }
+        guard isSound, failure == nil else {
+          name.withdraw()
+          // What could not be removed is a leftover, and must not look like a file that was closed.
+          throw .refused(reason: "the copy has failed")
+        }
         do throws(DiskFailure) { try name.give() } catch { throw .disk(error) }
       }
     } catch { throw failure ?? error }

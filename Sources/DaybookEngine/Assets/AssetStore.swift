@@ -321,7 +321,7 @@ package final class AssetStore: Sendable {
   static let guestName = "user.daybook.guest"
 
   /// The same for the directory of a copy that is not finished. Only such a one is removed as a leftover: any other may have
-  /// been given the name of a leftover, with another database's contents in it.
+  /// been given the name of a leftover while it belongs to another database.
   static let unfinishedName = "user.daybook.unfinished"
 
   /// The directory of an unfinished copy; nil as long as it has none.

@@ -78,7 +78,7 @@ package final class PathFolder: DiskFolder {
     try setAttributes(attributes)
   }
 
-  /// Folders have their names at once: nobody else makes any here.
+  /// Folders have their names at once: no other process makes any here.
   package func removeUnfinishedFolders(ownedBy owners: FileOwners) {}
 
   package func sync(holding name: String) throws(DiskFailure) { try disk.syncDirectory(holding: place(name)) }

@@ -86,8 +86,8 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
-  /// It is made whole under a name that nobody can know before, and then gets its own: what is found under that name has all its
-  /// rights, or is none that we make, and nobody has to give any to what was found.
+  /// It is made whole under a random name, and then gets its own: what is found under that name has all its rights, or is none
+  /// that we make, so what was found is never given any.
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
     let isAtOnce = attributes == nil
     let first = isAtOnce ? name : UnfinishedFolder.newName()
@@ -101,7 +101,7 @@ package final class SystemFolder: DiskFolder {
         try SystemCall.renameFolderWithoutReplacing(in: descriptor, first, to: name)
       }
       let named = try folder(name)
-      // Somebody has exchanged one of the two names.
+      // Another user has exchanged one of the two names.
       guard named.identity == made.identity else {
         throw DiskFailure(.makeDirectory, path: place(name), code: ErrorNumber.tooManyLinks)
       }

@@ -58,7 +58,7 @@ struct CopiedFolderTests {
   @Test("what a copy that died has left is removed by the next one to its name, and its contents are no hindrance")
   func realLeftover() throws {
     let disk = HookedDisk()
-    // The folder has contents, and then the process ends.
+    // The folder has a file, and then the process ends.
     let isDead = Locked(false)
     let (folder, count) = (folder, Locked(0))
     disk.before { operation, path throws(DiskFailure) in

@@ -54,6 +54,7 @@ struct SwappedFolderTests {
     for name in ["copy.unfinished.assets", "precious"] {
       try FileManager.default.copyItem(atPath: path + ".assets", toPath: folder + "/" + name)
     }
+    try SystemDisk().folder(at: folder + "/copy.unfinished.assets").setExtended(AssetStore.unfinishedName, [1])
   }
 
   /// Everything that a user could miss in a folder.
@@ -241,6 +242,7 @@ struct SwappedFolderTests {
     let leftover = folder.file("copy.unfinished.assets")
     let digest = AssetBench.digest(AssetBench.content(1))
     try FileManager.default.copyItem(atPath: folder.file("a.daybook.assets"), toPath: leftover)
+    try SystemDisk().folder(at: leftover).setExtended(AssetStore.unfinishedName, [1])
     let place =
       switch kind {
       case "file": "\(leftover)/\(digest.folder)/\(digest.name)"
