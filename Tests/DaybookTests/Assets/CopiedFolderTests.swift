@@ -43,7 +43,8 @@ struct CopiedFolderTests {
         try Database.salvage(from: folder.file("a"), to: folder.file("copy"))
       }
     }
-    #expect(error?.code == .ioFailed && error?.facts.path == folder.file("copy.unfinished.assets"), "\(String(describing: error))")
+    #expect(
+      error?.code == .ioFailed && error?.facts.path == folder.file("copy.unfinished.assets"), "\(String(describing: error))")
     #expect(!FileManager.default.fileExists(atPath: folder.file("copy")))
     #expect(!FileManager.default.fileExists(atPath: folder.file("copy.unfinished")))
     try move("copy.unfinished.assets", to: whose + ".assets")
