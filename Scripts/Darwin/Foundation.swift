@@ -54,6 +54,8 @@ public struct Locale: Hashable, Codable, Sendable {}
 public struct Decimal: Hashable, Codable, Sendable, CustomStringConvertible {
   public init?(string: String, locale: Locale? = nil) { fatalError() }
   public init(_ number: Int64) { fatalError() }
+  public init(_ number: UInt64) { fatalError() }
+  public static var nan: Decimal { fatalError() }
   public var isNaN: Bool { fatalError() }
   public var description: String { fatalError() }
   public static func == (left: Decimal, right: Decimal) -> Bool { fatalError() }
@@ -121,7 +123,6 @@ public struct URL: Hashable, Codable, Sendable {
   public var absoluteString: String { fatalError() }
   public var absoluteURL: URL { fatalError() }
   public var path: String { fatalError() }
-  public var absoluteString: String { fatalError() }
   public var scheme: String? { fatalError() }
   public var isFileURL: Bool { fatalError() }
   public var lastPathComponent: String { fatalError() }
@@ -217,15 +218,6 @@ public class PropertyListEncoder {
     set { fatalError() }
   }
   public func encode(_ value: some Encodable) throws -> Data { fatalError() }
-}
-
-public struct Decimal: Hashable, Codable, Sendable, CustomStringConvertible {
-  public init(_ number: Int64) { fatalError() }
-  public init(_ number: UInt64) { fatalError() }
-  public init?(string: String) { fatalError() }
-  public static var nan: Decimal { fatalError() }
-  public var isNaN: Bool { fatalError() }
-  public var description: String { fatalError() }
 }
 
 public struct CharacterSet: Hashable, Sendable {
