@@ -60,11 +60,10 @@ package struct FuzzTrial {
   /// How often everything was compared.
   private var compareCount = 0
 
-  private static let zones = try! [Zone.ID.default, Zone.ID("A"), Zone.ID("B")]
   private static let nameCount = 24
+  private let zones: [Zone.ID]
   /// All records that there may be, by zone and name.
-  private static let ids = zones.map { zone in (0..<nameCount).map { try! Record.ID("r\($0)", in: zone) } }
-  private var zones: [Zone.ID] { FuzzTrial.zones }
+  private let ids: [[Record.ID]]
 
   package static func run(_ input: [UInt8]) throws {
     var trial = try FuzzTrial(input)
@@ -73,6 +72,8 @@ package struct FuzzTrial {
 
   private init(_ bytes: [UInt8]) throws {
     input = FuzzInput(bytes)
+    zones = try [.default, Zone.ID("A"), Zone.ID("B")]
+    ids = try zones.map { zone in try (0..<FuzzTrial.nameCount).map { try Record.ID("r\($0)", in: zone) } }
     replicas = [Replica(zone: 0), Replica(zone: 1)]
     database = try Database.open(at: "a.daybook", options: FuzzForging.options(seed: 1), disk: disk)
   }
@@ -191,7 +192,7 @@ package struct FuzzTrial {
     let code = input.byte()
     let zone = code >> 4 & 3 == 3 ? 0 : code >> 4 & 3
     let name = input.number(below: FuzzTrial.nameCount)
-    let id = FuzzTrial.ids[zone][name]
+    let id = ids[zone][name]
     switch code & 15 {
     case 0..<7, 14:
       let length = code & 0x80 != 0 ? input.byte() * 16 : input.byte() & 31
@@ -199,7 +200,7 @@ package struct FuzzTrial {
       var record = try Record(type: name & 1 == 0 ? "Even" : "Odd", id: id)
       record["v"] = Data(value)
       let owner: Int? = code & 15 == 14 ? input.number(below: FuzzTrial.nameCount) : nil
-      record["o"] = owner.map { Record.Reference(FuzzTrial.ids[zone][$0], action: .deleteSelf) }
+      record["o"] = owner.map { Record.Reference(ids[zone][$0], action: .deleteSelf) }
       try expect(next.zones[zone] == nil ? .zoneNotFound : nil, "save") { () throws(DatabaseError) in
         try transaction.save(record, policy: .allKeys)
       }
@@ -274,7 +275,7 @@ package struct FuzzTrial {
     try require(found == state.zones.keys.map { zones[$0] }.sorted(), "zones \(found)")
     for (zone, values) in state.zones {
       let records = try snapshot.records(in: zones[zone])
-      let ids = FuzzTrial.ids[zone]
+      let ids = self.ids[zone]
       let names = values.keys.sorted { ids[$0] < ids[$1] }
       try require(records.map(\.id) == names.map { ids[$0] }, "records of \(zones[zone])")
       for (record, name) in zip(records, names) { try compare(record, values[name], "r\(name) of all") }
