@@ -27,8 +27,12 @@ final class ProcessHistory {
   private(set) var present = 0
   /// How often more was promised.
   private(set) var promiseCount = 0
-  /// A process has had the database open: the file stays.
-  var wasCreated = false
+  /// A process has had the database open: a kill leaves the file.
+  private(set) var wasCreated = false
+  /// A power loss leaves it, too: its creator has returned, or something was promised.
+  private var isNameDurable = false
+  private var openCount = 0
+  private var opensUnderWay = 0
   /// A change tag stands for one version of one record.
   private var versions: [String: Int64] = [:]
 
@@ -78,6 +82,37 @@ final class ProcessHistory {
 
   /// The cache was lost: only what was promised for good counts.
   func dropPresent() { present = durable }
+
+  /// The power has failed. A file may be gone whose creator was killed before its name was durable: the next open for writing
+  /// makes the name durable only with its first commit.
+  func losePower() {
+    dropPresent()
+    opensUnderWay = 0
+    wasCreated = isNameDurable || durable > 0
+  }
+
+  // MARK: creation
+
+  /// An open for writing: what it found, and which others were there.
+  struct Opening {
+    fileprivate let number: Int
+    fileprivate let isCreation: Bool
+  }
+
+  func beginOpening(isMissing: Bool) -> Opening {
+    openCount += 1
+    opensUnderWay += 1
+    return Opening(number: openCount, isCreation: isMissing && opensUnderWay == 1)
+  }
+
+  /// - Parameter isOpen: it has returned a database.
+  func end(_ opening: Opening, isOpen: Bool) {
+    opensUnderWay = max(0, opensUnderWay - 1)
+    guard isOpen else { return }
+    wasCreated = true
+    // No other open can have made the file.
+    if opening.isCreation, openCount == opening.number { isNameDurable = true }
+  }
 
   /// The newest ancestor of a commit that this writer has not made itself.
   func othersPart(of number: Int, writer: Int) -> Int {

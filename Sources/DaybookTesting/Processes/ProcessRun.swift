@@ -131,7 +131,7 @@ final class ProcessRun: @unchecked Sendable {
     before.stop()
     if settings.cutsTransfers { disk.cutTransfers() }
     disks.removeAll { !($0.failureCount > 0) }
-    history.dropPresent()
+    history.losePower()
     copies.removeAll()
   }
 

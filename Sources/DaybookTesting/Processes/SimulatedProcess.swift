@@ -26,12 +26,11 @@ final class SimulatedProcess: @unchecked Sendable {
       if let open { return open }
       let (present, durable, disk, number) = (history.present, history.durable, disk, run.nextOpen())
       let options = run.settings.options(member, open: number)
-      let database = try Database.open(at: ProcessRun.path, options: options, disk: disk)
+      let database = try watched { try Database.open(at: ProcessRun.path, options: options, disk: disk) }
       // This process may have ended in another thread in the meantime.
       if disk.isDead { throw CrashDeviation("an open of a process that is gone") }
       let opened = ProcessOpen(database, disk, Int(number))
       open = opened
-      if member.role != .follower { history.wasCreated = true }
       // A writer that does not prove its commits in time may have acknowledged more than a reader sees.
       let isBehind = database.store.recovery.isBehindWriter
       if database.lastRecovery.tellsOfDamage { throw CrashDeviation("open takes a crash for corruption") }
@@ -39,6 +38,17 @@ final class SimulatedProcess: @unchecked Sendable {
       try look(opened, floor: isBehind ? 0 : run.hasDroppedPages ? durable : present)
       return opened
     }
+  }
+
+  /// The history learns which open has made the file.
+  private func watched(_ open: () throws -> Database) throws -> Database {
+    if member.role == .follower { return try open() }
+    let opening = history.beginOpening(isMissing: !run.disk.paths.contains(ProcessRun.path))
+    var isOpen = false
+    defer { history.end(opening, isOpen: isOpen) }
+    let database = try open()
+    isOpen = !disk.isDead
+    return database
   }
 
   /// From here on, threads find no database; nil if another thread came first.
