@@ -127,6 +127,7 @@ mode-not-kept                    FileRightsTests        a compacted file has the
 output-rights-not-kept           OutputTests            an export of a private database is for everybody
 output-follows-any-link          OutputTests|Hostile    an export goes where a link of another user leads (as root)
 link-not-resolved                FilePathTests          a compaction replaces a symbolic link by a file
+close-under-sync                 FileLock|ProcessSearch a file is closed beside a sync that another thread has asked for
 lock-not-taken                   Opening|ProcessSearch  a reader does not say that it reads
 replay-under-lock                StoreOpening|TurnTests a reader keeps writers out while it replays
 standard-descriptor              PlatformTests|Disks    a database file gets the number of standard error

@@ -17,6 +17,8 @@ import Synchronization
 struct GroupCommit {
   /// Whether a thread leads a sync.
   private(set) var isSyncing = false
+  /// The file is about to be closed: no sync begins any more.
+  private(set) var hasEnded = false
   /// The group that the present sync covers, 0 or 1; between two syncs, the group of the last one.
   private(set) var covered = 0
   /// The last frame that the present sync covers; all frames as long as its leader waits for companions.
@@ -79,6 +81,9 @@ struct GroupCommit {
   /// The sync has failed.
   mutating func fail() { isSyncing = false }
 
+  /// From here on no sync begins.
+  mutating func endSyncs() { hasEnded = true }
+
   /// The sync has ended, and so many threads continue, which may come back as companions.
   mutating func end(commitCount: UInt64, companionCount: UInt64, nanoseconds: UInt64) {
     isSyncing = false
@@ -103,6 +108,8 @@ extension Store {
         let group = groupCommit.group(ofFrame: number)
         lastGroup = group
         syncMonitor.wait(at: group)
+      } else if groupCommit.hasEnded {
+        break
       } else {
         newestShown = syncForGroup() ?? newestShown
       }
@@ -116,8 +123,21 @@ extension Store {
     if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
     syncMonitor.unlock()
     if let newestShown { options.onPublish?(newestShown) }
+    if isDurable { return }
     // Also if another description's sync failed in the meantime: a failed sync is final, wherever it happens.
-    if !isDurable { try checkAlive() }
+    try checkAlive()
+    // Commits were made durable before the file was given up; this frame is a note, or its caller only asked for a sync.
+    throw closedError
+  }
+
+  /// Waits for the sync that is under way, and lets no other begin: the file is closed next, and its descriptor may become
+  /// another file's.
+  func endSyncs() {
+    syncMonitor.lock()
+    if !isMutant("close-under-sync") { groupCommit.endSyncs() }
+    while groupCommit.isSyncing, !isMutant("close-under-sync") { syncMonitor.wait(at: groupCommit.covered) }
+    syncMonitor.broadcast()
+    syncMonitor.unlock()
   }
 
   /// Leads a sync. Called with `syncMonitor` locked, which is released during the sync. Returns the sequence that became

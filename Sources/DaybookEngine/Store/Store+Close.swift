@@ -46,6 +46,7 @@ extension Store {
         if failure == nil, lateLength != nil, writeClosedLength(lateLength) == nil { try? file.sync(.full) }
       } catch { failure = failure ?? error }
     }
+    endSyncs()
     if versions.haveReaders {
       // A read is under way, and its memory must stay; the files are released with this object.
       file.unlock(.writer)

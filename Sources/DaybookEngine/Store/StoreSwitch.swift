@@ -239,6 +239,7 @@ extension Store {
   func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
     // A child after `fork` would cut off what its parent reads.
     guard !life.isForked.load(ordering: .acquiring), life.isRetired.load(ordering: .acquiring), mayRelease() else { return }
+    endSyncs()
     releasePages()
     source.buffered?.evict()
     backgroundFile.close()

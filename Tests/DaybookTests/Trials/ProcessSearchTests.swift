@@ -32,6 +32,12 @@ struct ProcessSearchTests {
     #expect(swarm.counts.handOvers > 100, "\(swarm.counts)")
   }
 
+  /// Each seed was found in some hundred thousand points.
+  @Test("what long searches have found stays found", arguments: [31_002_835, 52_001_961] as [UInt64])
+  func found(seed: UInt64) {
+    if let finding = ProcessSwarm().run(seed: seed) { Issue.record("\(finding)") }
+  }
+
   @Test("a process whose syncs do nothing is found out")
   func ignoredSyncs() throws {
     let swarm = ProcessSwarm(mistake: .ignoresSyncs)
