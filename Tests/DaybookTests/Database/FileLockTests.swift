@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Daybook
@@ -178,12 +177,12 @@ struct FileLockTests {
       try Self.set(database, "first")
       // What a suspension writes last is a note, which needs no sync of its own; so the sync that follows has something to do.
       try database.suspend()
-      let (isSyncing, isClosed) = (Event(), Atomic(false))
+      let (isSyncing, isClosed) = (Event(), Locked(false))
       watched.watch.beforeSync { _ in
         watched.watch.beforeSync(nil)
         isSyncing.signal()
         // A close that does not wait is over by then.
-        for _ in 0..<1_000 where !isClosed.load(ordering: .acquiring) { SystemClock.sleep(nanoseconds: 100_000) }
+        for _ in 0..<1_000 where !isClosed.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 100_000) }
       }
       let failure = Locked<(any Error)?>(nil)
       let other = BackgroundThread(name: "other") {
@@ -191,7 +190,7 @@ struct FileLockTests {
       }
       isSyncing.wait()
       try database.close()
-      isClosed.store(true, ordering: .releasing)
+      isClosed.withLock { $0 = true }
       other?.join()
       #expect(failure.withLock { $0 } == nil)
       #expect { try database.sync() } throws: { ($0 as? DatabaseError)?.code == .closed }
