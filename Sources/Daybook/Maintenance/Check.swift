@@ -269,7 +269,7 @@ private struct RecordChecker {
     }
     try checkShape(entry, payload, name, &report)
     try contributions.add(payload, identity, entry, &report)
-    // Last: it reads other bodies, and where the file is not mapped the one above is overwritten then.
+    // Last: it reads other bodies, which overwrite the one above.
     if depth == .deep { try checkLinks(behind: entry.place, recordName, zoneKey, name, &report) }
   }
 

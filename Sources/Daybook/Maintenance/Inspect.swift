@@ -64,7 +64,7 @@ extension Database {
           guard let kind = OperationKind(rawValue: kind) else { return }
           switch kind {
           case .commitInfo:
-            guard payload.count >= 8 else { return }
+            guard let payload, payload.count >= 8 else { return }
             info.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: payload.uint64(at: 0)))
             if payload.count > 8 { info.origin = UTF8Order.string(payload.dropFirst(8), isValid: false) }
           case .saveRecord: info.savedCount += 1

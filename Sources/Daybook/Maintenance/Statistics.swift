@@ -56,6 +56,10 @@ extension Database {
     /// What keeps the file from being compacted, and so from becoming smaller: something that is not ours has a name which a
     /// compaction needs, or the last one that began by itself failed. As an error describes itself; nil when nothing is known.
     public var compactionObstacle: String?
+    /// Why the last checkpoint failed, as an error describes itself; nil when it did not, or when there was none. Commits go on
+    /// without checkpoints and are as durable; but the log and the memory for changed pages grow, and an open after a crash
+    /// takes longer. The next commits try again.
+    public var checkpointObstacle: String?
     /// What open found.
     public var lastRecovery: Recovery
   }
@@ -90,13 +94,15 @@ extension Database {
         fileByteCount: fileByteCount, nameCount: nameCount, lastSequence: pin.sequence, logByteCount: Int(clamping: pin.end),
         pageCount: Int(clamping: pin.pageCount), liveByteCount: min(pin.liveByteCount, fileByteCount), recordCount: recordCount,
         zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
-        compactionObstacle: compactionObstacle(view.store)?.description, lastRecovery: lastRecovery)
+        compactionObstacle: compactionObstacle(view.store)?.description,
+        checkpointObstacle: view.store.options.failures[.checkpoint].map { DatabaseError($0, path: path).description },
+        lastRecovery: lastRecovery)
     }
   }
 
   private func compactionObstacle(_ store: Store) -> DatabaseError? {
     if let failure = store.compactionObstacle() { return DatabaseError(failure) }
-    guard let failure = compactor?.lastFailure else { return nil }
+    guard let failure = store.options.failures[.compaction] else { return nil }
     // What was in the way of the names has gone since.
     if case .disk(let failure) = failure, failure.path.hasPrefix(Store.unfinishedPath(of: path)) { return nil }
     return DatabaseError(failure, path: path)

@@ -198,11 +198,9 @@ import DaybookEngine
       } catch { throw failure(error) }
     case .transaction(let transaction, _):
       do throws(StoreError) {
-        let operation = try transaction.operation(at: place)
-        guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
-        do { return try RecordBody(trusted: Operation.payload(operation), services: services) } catch {
-          throw .operation(offset: place.offset)
-        }
+        try transaction.checkPlace(place)
+        var batch = RecordBodyBatch(byteCount: RecordBodyBatch.room(for: place), services: services)
+        return try batch.read(place, from: transaction)
       } catch { throw failure(error) }
     }
   }
@@ -225,7 +223,7 @@ import DaybookEngine
       cause: StoreError.operation(offset: place.offset))
   }
 
-  /// A verified operation, for work that is not in a hurry.
+  /// A verified copy of an operation, for work that is not in a hurry. After a few more it is overwritten.
   func operation(at place: Place) throws(DatabaseError) -> ByteView {
     do throws(StoreError) {
       switch source {

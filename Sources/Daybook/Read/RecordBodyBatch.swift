@@ -33,11 +33,29 @@ import DaybookEngine
   /// The body at a place of the log, which is not longer than the room that is left.
   @inline(__always)
   mutating func read(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
-    let room = Self.room(for: place)
-    precondition(room <= byteCount &- offset, "a batch is made for what is read into it")
-    // Safe: the line above; the address lives as long as the storage, which the body keeps.
-    let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } + offset
+    let target = target(for: place)
     unsafe try store.copyOperation(at: place, end: end, to: target)
+    return unsafe try body(at: place, target)
+  }
+
+  /// The body at a place of a transaction, which may not be in the file yet; not longer than the room that is left.
+  @inline(__always)
+  mutating func read(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody {
+    let target = target(for: place)
+    unsafe try transaction.copyOperation(at: place, to: target)
+    return unsafe try body(at: place, target)
+  }
+
+  @inline(__always)
+  private func target(for place: Place) -> UnsafeMutableRawPointer {
+    precondition(Self.room(for: place) <= byteCount &- offset, "a batch is made for what is read into it")
+    // Safe: the line above; the address lives as long as the storage, which the body keeps.
+    return unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } + offset
+  }
+
+  /// The body in the operation that was copied to `target`.
+  @inline(__always)
+  private mutating func body(at place: Place, _ target: UnsafeMutableRawPointer) throws(StoreError) -> RecordBody {
     let operation = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
     guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
     let layout: RecordBody.Layout
@@ -46,7 +64,7 @@ import DaybookEngine
     }
     // Safe: an operation has a header, and a layout is not longer.
     unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
-    offset &+= room
+    offset &+= Self.room(for: place)
     return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
   }
 }

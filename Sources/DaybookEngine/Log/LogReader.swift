@@ -9,6 +9,8 @@
   let end: UInt64
   private let window: LogWindow?
   private let holes: LogHoles?
+  /// Where an operation of a mapped log is verified.
+  private let copy: ByteBuffer?
 
   /// - Parameter holes: of the file that the bytes are mapped from.
   init(_ bytes: ByteView, salt: UInt64, holes: LogHoles? = nil) {
@@ -17,6 +19,7 @@
     end = UInt64(bytes.count)
     window = nil
     self.holes = holes
+    copy = ByteBuffer(capacity: 256)
   }
 
   init(_ window: LogWindow, salt: UInt64) {
@@ -25,6 +28,7 @@
     end = UInt64(window.byteCount)
     self.window = window
     holes = window.holes
+    copy = nil
   }
 
   // MARK: bytes
@@ -41,6 +45,14 @@
   @inline(__always)
   private func view(before upper: Int, atLeast count: Int) -> ByteView? {
     window == nil ? bytes.prefix(upper) : window?.view(before: upper, atLeast: count)
+  }
+
+  /// The bytes of a view in memory that nobody else writes to: a window's are there already.
+  func ownCopy(of view: ByteView) -> ByteView {
+    guard let copy else { return view }
+    copy.removeAll(keeping: 64 << 10)
+    copy.append(view)
+    return copy.view
   }
 
   /// Makes further reads see the file as it is now.
@@ -94,7 +106,9 @@
     if isMutant("accept-payload-checksum") { return true }
     let salt = isMutant("ignore-salt") ? view(Int(header.offset)..<Int(header.offset) + 16)?.uint64(at: 8) ?? salt : salt
     let seed = FrameHeader.seed(salt: salt, offset: header.offset)
-    return checksum(of: header.payloadOffset..<header.end, seed: seed) == header.payloadChecksum
+    let isValid = checksum(of: header.payloadOffset..<header.end, seed: seed) == header.payloadChecksum
+    if isValid { VerifiedBytes.tell(salt: salt, offset: header.payloadOffset) }
+    return isValid
   }
 
   /// The checksum of a stretch of any length; nil when the disk fails.

@@ -9,14 +9,19 @@ import Synchronization
 
   var count: Int { places.count }
 
-  /// The bytes of an operation; valid until the next call.
+  /// A verified operation, in memory that nobody else writes to; valid until the next call. Its frame was verified before, but
+  /// bytes may have changed since.
   func bytes(_ index: Int) throws(LogFault) -> ByteView { try log.operation(at: places[index]) }
 }
 
 extension LogReader {
+  /// A verified operation, in memory that nobody else writes to; valid until the next call.
+  /// - Parameter place: of `forEachOperation`.
   func operation(at place: Place) throws(LogFault) -> ByteView {
-    if let bytes = view(Int(place.offset)..<Int(place.offset) + Int(place.byteCount)) { return bytes }
-    throw unreadable()
+    guard let found = view(Int(place.offset)..<Int(place.offset) + Int(place.byteCount)) else { throw unreadable() }
+    let copy = ownCopy(of: found)
+    guard Operation.isSound(copy, salt: salt, offset: place.offset) else { throw .operation }
+    return copy
   }
 
   /// Why bytes could not be read.

@@ -1,10 +1,13 @@
 /// The pages that a checkpoint writes: their version, pinned, and which of them already have a place in the file.
 ///
 ///     pin ─► next, into a frame; next, into a frame … ─► exchanged: the file has them, their memory is retired ─► unpin
-///                                                    └─► given up: each forgets its place                     ─► unpin
+///                                                    └─► given up: each page that is not exchanged forgets its place ─► unpin
+///
+/// A checkpoint that fails exchanges those pages that got into the file (`Store.writeVersion`), so that the next need not write
+/// them again; the others are as they were.
 ///
 /// Only this value holds addresses of pages that others may free, and it pins the version that keeps them. However it ends, it
-/// drops the addresses first and then the pin, so a failed checkpoint leaves nothing behind for the next.
+/// drops the addresses first and then the pin, so a failed checkpoint leaves no address behind for the next.
 ///
 /// Belongs to the one checkpoint under way, or to a transaction that spills its own pages, which only that transaction frees.
 struct CheckpointPages: ~Copyable {

@@ -11,10 +11,8 @@ package final class Compactor: Sendable {
   private let makeRewriter: @Sendable () -> any Rewriter
   private let bytesPerSecond: Int?
   private let signal: CompactionSignal
-  private let failure = Locked<StoreError?>(nil)
 
-  /// Why the last compaction that nobody asked for has failed, unless one has worked since.
-  package var lastFailure: StoreError? { failure.withLock { $0 } }
+  private var failures: BackgroundFailures { stores.store.options.failures }
 
   /// - Parameter makeRewriter: for compactions that are due, as opposed to requested.
   package init(
@@ -36,7 +34,7 @@ package final class Compactor: Sendable {
   package func compact(_ rewriter: any Rewriter) throws(StoreError) {
     let signal = signal
     try stores.compact(rewriter, pace: Pace(bytesPerSecond: bytesPerSecond) { !signal.isStopped && !signal.isPaused })
-    failure.withLock { $0 = nil }
+    failures[.compaction] = nil
   }
 
   /// False when a compaction was due and failed.
@@ -47,7 +45,7 @@ package final class Compactor: Sendable {
       return true
     } catch {
       // Nobody asked for it; the database is as it was, and the file as large. Statistics tell.
-      if !signal.isStopped, !signal.isPaused { failure.withLock { $0 = error } }
+      if !signal.isStopped, !signal.isPaused { failures[.compaction] = error }
       return false
     }
   }

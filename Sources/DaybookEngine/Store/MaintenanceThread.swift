@@ -138,15 +138,21 @@ extension Store {
   /// Whether the file is much larger than its live bytes.
   package var isCompactionDue: Bool {
     withTurnForBackground { _ in
-      isUsable && Int(log.tail.offset) - 2 * liveByteCount > Store.deadByteCountLimit && hasOnlyName
+      isUsable && Store.isCompactionDue(byteCount: Int(log.tail.offset), liveByteCount: liveByteCount) && hasOnlyName
     }
+  }
+
+  /// The rule: larger than so many bytes, and than twice the live data.
+  static func isCompactionDue(byteCount: Int, liveByteCount: Int) -> Bool {
+    byteCount > leastCompactedByteCount && byteCount - liveByteCount > liveByteCount
   }
 
   /// Bytes of the file that the newest version needs.
   var liveByteCount: Int {
     FileHeader.byteCount + Int(clamping: head.pageCount) * Page.byteCount + head.liveByteCount
   }
-  private static let deadByteCountLimit = 64 << 20
+  /// A smaller file is not worth the work.
+  package static let leastCompactedByteCount = 64 << 20
 
   func askForCompaction() {
     if let ask = options.onCompactionDue, isCompactionDue { ask() }
@@ -163,12 +169,15 @@ extension Store {
     return replayByteCount > logBudgetByteCount && !turn.monitor.withLock { isCheckpointing }
   }
 
-  /// Makes a checkpoint if one is due.
+  /// Makes a checkpoint if one is due. A failure is kept for those who ask: see `BackgroundFailures`, which says who tries again.
   func tryCheckpoint() {
-    // A full disk does no harm: the log goes on, and the next attempt may find room. A failed sync has already ended the
-    // writer, and every later call says so.
+    // A full disk does no harm: the log goes on, and the next attempt may find room. So it is with whatever else the disk says,
+    // but for a failed sync: that has ended the writer, and every later call says so.
     if withTurnForBackground({ _ in isUsable && wantsCheckpoint }) { try? checkpoint() }
   }
+
+  /// Whether an open had to replay far more than the log's budget: no writer could make a checkpoint for a while.
+  package var isCheckpointOverdue: Bool { recovery.replayedByteCount > 2 * UInt64(logBudgetByteCount) }
 
   /// Writes zeros ahead of the log.
   package func prepareZeros() {

@@ -72,24 +72,11 @@ extension Store {
     // Safe: the caller has room for the operation.
     do { unsafe try file.read(byteCount, at: Int(place.offset), end: Int(end), to: target) } catch { throw .disk(error) }
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: byteCount)
-    if Operation.checksum(copy, salt: header.salt, offset: place.offset) != copy.uint64(at: 0),
-      !isMutant("accept-body-checksum")
-    {
+    guard Operation.isSound(copy, salt: header.salt, offset: place.offset) else {
       // The disk may return better bytes next time.
       file.evict(byteCount, at: Int(place.offset))
       throw .operation(offset: place.offset)
     }
-  }
-
-  /// An operation in memory of this thread, valid until the thread has asked for a few more.
-  @inline(never)
-  func scratchOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
-    let buffer = ThreadScratch.current.nextOperation()
-    buffer.reserve(Int(place.byteCount))
-    // Safe: the line above made room.
-    unsafe try readOperation(at: place, end: end, to: buffer.base)
-    buffer.count = Int(place.byteCount)
-    return buffer.view
   }
 
   /// Bytes that the page cache occupies now; nil where the file is mapped.

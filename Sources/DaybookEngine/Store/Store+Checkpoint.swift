@@ -17,22 +17,37 @@ extension Store {
   private static let pagesPerHurriedFrame = 30
   private static let framesPerSync = 4
 
-  /// Writes a checkpoint of what readers see now. After a disk error other than a failed sync the store stays usable. Once the
-  /// store is closing, only `close` itself makes a checkpoint.
+  /// Writes a checkpoint of what readers see now. After a disk error other than a failed sync the store stays usable, and
+  /// statistics tell of it (`BackgroundFailures`). Once the store is closing, only `close` itself makes a checkpoint.
   package func checkpoint(isClosing: Bool = false) throws(StoreError) {
+    do throws(StoreError) {
+      if try makeCheckpoint(isClosing: isClosing) { tellOfCheckpoint(nil) }
+    } catch {
+      tellOfCheckpoint(error)
+      throw error
+    }
+  }
+
+  /// Of an unfinished file the compaction tells that makes it.
+  private func tellOfCheckpoint(_ failure: StoreError?) {
+    if !withTurnForBackground({ _ in isUnfinished }) { options.failures[.checkpoint] = failure }
+  }
+
+  /// Returns false where none may be made now.
+  private func makeCheckpoint(isClosing: Bool) throws(StoreError) -> Bool {
     holdCheckpoints()
     defer { allowCheckpoints() }
     // `close` sets its flag and then waits for checkpoints: either it sees ours, or we see the flag.
-    if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return }
+    if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return false }
     // It is made while the file lock is held throughout; not if the lock is not held, or will soon be released.
     let mayWrite = withTurnForBackground { hold in
       !life.isSuspended.load(ordering: .acquiring) && fileLock.retain(hold)
     }
-    guard mayWrite else { return }
+    guard mayWrite else { return false }
     defer { releaseRetainedFileLock() }
     try tellOfDamagedPage()
     var failure: StoreError?
-    do { if try !writeVersion() { return } } catch { failure = error }
+    do { if try !writeVersion() { return true } } catch { failure = error }
     // Only now, because until here our own pin held the written pages.
     let unused = withTurnForBackground { hold in
       versions.reclaimSoon(hold)
@@ -40,6 +55,7 @@ extension Store {
     }
     PageSlabs.release(unused)
     if let failure { throw failure }
+    return true
   }
 
   /// Returns false when there is nothing to write.

@@ -55,14 +55,17 @@ extension Store {
     fileprivate let header: FrameHeader
     fileprivate let log: LogReader
 
-    /// Calls `body` with the kind of each operation and the first bytes of its payload, up to the first invalid one.
-    package func forEach(limit: Int = 512, _ body: (UInt8, ByteView) -> Void) throws(StoreError) {
+    /// Calls `body` with the kind of each operation, and its payload where it is short; up to the first operation that is
+    /// none. Of one that does not match its checksum only the kind is told.
+    package func forEach(limit: Int = 512, _ body: (UInt8, ByteView?) -> Void) throws(StoreError) {
       guard header.kind.carriesData else { return }
       do throws(LogFault) {
         try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
-          let head = Place(
-            offset: place.offset, byteCount: min(place.byteCount, UInt32(Operation.headerByteCount + limit)))
-          body(kind, Operation.payload(try log.operation(at: head)))
+          let isShort = Int(place.byteCount) <= Operation.headerByteCount + limit
+          do throws(LogFault) { body(kind, isShort ? Operation.payload(try log.operation(at: place)) : nil) } catch {
+            guard case .operation = error else { throw error }
+            body(kind, nil)
+          }
           return true
         }
       } catch { if case .page(let fault) = error { throw StoreError(fault) } }

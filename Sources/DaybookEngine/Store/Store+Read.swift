@@ -134,24 +134,13 @@ extension Store {
     // Safe: the range lies below the verified end, which is mapped; the caller vouches for the target.
     unsafe target.copyMemory(from: source.base + Int(place.offset), byteCount: Int(place.byteCount))
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
-    if Operation.checksum(copy, salt: header.salt, offset: place.offset) != copy.uint64(at: 0),
-      !isMutant("accept-body-checksum")
-    {
-      throw .operation(offset: place.offset)
-    }
+    guard Operation.isSound(copy, salt: header.salt, offset: place.offset) else { throw .operation(offset: place.offset) }
   }
 
-  /// A checked operation in place. For work that reads it once, right away: after a few more operations it may be overwritten.
+  /// A copy of an operation, verified, in memory of this thread: for work that reads it once, right away. After the thread has
+  /// asked for a few more, it is overwritten.
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
     try Store.checkPlace(place, end: end)
-    if source.isBuffered { return try scratchOperation(at: place, end: end) }
-    // Safe: as above.
-    let bytes = unsafe ByteView(source.base + Int(place.offset), count: Int(place.byteCount))
-    if Operation.checksum(bytes, salt: header.salt, offset: place.offset) != bytes.uint64(at: 0),
-      !isMutant("accept-body-checksum")
-    {
-      throw .operation(offset: place.offset)
-    }
-    return bytes
+    return try copyOperation(at: place, end: end, into: ThreadScratch.current.nextOperation())
   }
 }

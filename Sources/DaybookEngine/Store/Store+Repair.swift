@@ -126,15 +126,13 @@ extension LogReader {
       try forEachPiece(of: offset..<min(header.next, end)) { (piece) throws(DiskFailure) in copy.append(piece) }
       let payload = copy.view.slice(FrameHeader.byteCount..<FrameHeader.byteCount + Int(header.payloadByteCount))
       let sum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
-      if sum == header.payloadChecksum {
-        try file.write(copy.view, at: Int(offset))
-      } else {
-        // Pages are checked one by one when they are used. The frame's header was verified, and the walk needs it.
-        guard header.kind == .pages else {
-          throw DiskFailure(.read, path: file.path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
-        }
-        try file.write(copy.view.prefix(FrameHeader.byteCount), at: Int(offset))
+      // Pages are checked one by one when they are used. The frame's header must be sound, because the walk needs it.
+      guard FrameHeader(copy.view, salt: salt, offset: offset) == header,
+        sum == header.payloadChecksum || header.kind == .pages
+      else {
+        throw DiskFailure(.read, path: file.path, kind: .other, code: 5, offset: Int(offset), byteCount: copy.count)
       }
+      try file.write(sum == header.payloadChecksum ? copy.view : copy.view.prefix(FrameHeader.byteCount), at: Int(offset))
       count += 1
       offset = header.next
     }

@@ -24,6 +24,8 @@ package struct StoreOptions: Sendable {
   package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
+  /// What work in the background failed at; a store that replaces another keeps it.
+  package let failures = BackgroundFailures()
   /// How many reads may run at the same time, and how many snapshots there may be.
   package var readerLimit = 65_536
   /// The slots of readers, once a store of the database is open; a store that replaces it uses the same.

@@ -335,18 +335,38 @@
   /// Where the log would end if the transaction were written now.
   package var logEnd: UInt64 { frameStart + UInt64(buffer.count) }
 
-  /// The bytes of an operation, wherever it is now; verified when they come from the file.
+  /// The bytes of an operation, wherever it is now; what comes from the file is a verified copy, as of
+  /// `Store.verifiedOperation`.
   package func operation(at place: Place) throws(StoreError) -> ByteView {
-    if place.offset >= frameStart {
-      // A forged tree may name any place.
-      let offset = place.offset - frameStart
-      guard offset <= UInt64(buffer.count), Int(place.byteCount) <= buffer.count - Int(offset),
-        place.byteCount >= UInt32(Operation.headerByteCount)
-      else { throw .operation(offset: place.offset) }
-      let start = Int(offset)
-      return buffer.view.slice(start..<start + Int(place.byteCount))
-    }
+    if place.offset >= frameStart { return try unwrittenOperation(at: place) }
     return try store.verifiedOperation(at: place, end: editor.end)
+  }
+
+  /// Copies an operation from wherever it is now; what comes from the file is verified in the copy.
+  /// - Parameter target: room for `place.byteCount` bytes.
+  @inline(__always)
+  package func copyOperation(at place: Place, to target: UnsafeMutableRawPointer) throws(StoreError) {
+    if place.offset >= frameStart {
+      let bytes = try unwrittenOperation(at: place)
+      // Safe: it has as many bytes as the place says, for which the caller has room.
+      unsafe target.copyMemory(from: bytes.base, byteCount: bytes.count)
+    } else {
+      unsafe try store.copyOperation(at: place, end: editor.end, to: target)
+    }
+  }
+
+  /// Throws when no operation can lie at a place: before memory is allocated for it.
+  @inline(__always)
+  package func checkPlace(_ place: Place) throws(StoreError) {
+    try Store.checkPlace(place, end: place.offset >= frameStart ? logEnd : editor.end)
+  }
+
+  /// An operation that is in the frame under construction.
+  private func unwrittenOperation(at place: Place) throws(StoreError) -> ByteView {
+    // A forged tree may name any place.
+    try Store.checkPlace(place, end: logEnd)
+    let start = Int(place.offset - frameStart)
+    return buffer.view.slice(start..<start + Int(place.byteCount))
   }
 
   // MARK: savepoints

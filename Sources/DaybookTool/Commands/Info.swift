@@ -10,6 +10,8 @@ extension Commands {
       one on average: what its body takes in the log, and the trees that take a byte or more.
       blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
       Nothing but that waits for it; look at what it is, and move it away.
+      behind: the last writer could make no checkpoint for a while, so that opening replays far more of the log than it
+      should. The next writer makes one, if the disk lets it.
       """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
@@ -35,6 +37,7 @@ private struct DatabaseFacts {
   let checkpoints: [Database.FrameInfo]
   let recovery: Database.Recovery
   let liveBytes: Database.LiveBytes
+  let isCheckpointOverdue: Bool
 
   init(_ database: Database) throws {
     path = database.path
@@ -53,6 +56,7 @@ private struct DatabaseFacts {
     self.checkpoints = checkpoints
     recovery = database.lastRecovery
     liveBytes = try database.liveBytes()
+    isCheckpointOverdue = database.store.isCheckpointOverdue
   }
 
   var liveByteCount: Int { statistics.liveByteCount }
@@ -71,6 +75,8 @@ private struct DatabaseFacts {
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
       "nameCount": .count(statistics.nameCount),
       "compactionObstacle": statistics.compactionObstacle.map { .string($0) } ?? .null,
+      "checkpointObstacle": statistics.checkpointObstacle.map { .string($0) } ?? .null,
+      "isCheckpointOverdue": .bool(isCheckpointOverdue),
       "lastSequence": .count(statistics.lastSequence),
       "assetCount": .count(statistics.assetCount),
       "assetByteCount": .count(statistics.assetByteCount),
@@ -113,6 +119,13 @@ private struct DatabaseFacts {
     }
     if let obstacle = statistics.compactionObstacle {
       try output.line("  blocked   it cannot be compacted, and grows: \(obstacle)")
+    }
+    if let obstacle = statistics.checkpointObstacle {
+      try output.line("  blocked   no checkpoint can be made, and the log grows: \(obstacle)")
+    }
+    if isCheckpointOverdue {
+      try output.line(
+        "  behind    \(Wording.bytes(recovery.replayedByteCount)) of log since the last checkpoint, replayed by each open")
     }
     try output.line(
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "

@@ -1,0 +1,25 @@
+/// What work in the background failed at, for those who ask: nobody waits for such work, so nobody is told.
+///
+/// Who tries again, and when:
+///
+///     checkpoint    the maintenance thread, after the next commit that is due for one; above the log's whole budget each
+///                   committing thread itself, after its commit is durable
+///     compaction    its own thread, when the next checkpoint or pause finds it due: after 10 s, then twice as long, at most 600 s
+///
+/// Commits go on meanwhile, and what was acknowledged is safe: a file without checkpoints has a longer log to replay, and memory
+/// for its changed pages; one that is not compacted is larger.
+///
+/// One for a database: a store that replaces another has the same. Always true: a failure is kept until the same work succeeds.
+package final class BackgroundFailures: Sendable {
+  package enum Work: Sendable { case checkpoint, compaction }
+
+  private let failures = Locked<[Work: StoreError]>([:])
+
+  package init() {}
+
+  /// Why the last attempt failed; nil when it succeeded, or when there was none.
+  package subscript(work: Work) -> StoreError? {
+    get { failures.withLock { $0[work] } }
+    set { failures.withLock { $0[work] = newValue } }
+  }
+}
