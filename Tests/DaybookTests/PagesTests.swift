@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import DaybookEngine
+
 /// The pages that people read, at the top of the package and below it.
 enum Pages {
   /// The folder of the package.
@@ -123,11 +125,33 @@ struct PagesTests {
       let isThere = try table.contains(Regex("\\b\(part)\\b"))
       #expect(isThere, "CONTRIBUTING.md has no \(part)")
     }
+    let header = Set(script.matches(of: /(?m)^# {5}([a-z]+) +\S/).map { String($0.1) })
+    #expect(header == parts, "the header of check.sh: \(header.symmetricDifference(parts).sorted())")
+    let all = try Self.words(in: #require(script.firstMatch(of: /= all \] && parts=\(([a-z ]+)\)/)).1)
+    // The CI runs the tests first, by themselves.
+    let ci = try Self.words(in: #require(Pages.text(of: ".ci/run").firstMatch(of: /check\.sh ([a-z ]+)/)).1)
+    #expect(all == ci.union(["test"]), ".ci/run: \(all.symmetricDifference(ci).sorted())")
+    let others = try Self.words(in: #require(Pages.text(of: "CONTRIBUTING.md").firstMatch(of: /; without ([a-z`, ]+)/)).1)
+    #expect(others == parts.subtracting(all), "CONTRIBUTING.md: \(others.symmetricDifference(parts.subtracting(all)).sorted())")
     for path in Pages.all where path != "CHANGELOG.md" {
       for match in try Pages.text(of: path).matches(of: /`(?:Scripts\/)?check\.sh ([a-z]+)`/) where match.1 != "all" {
         #expect(parts.contains(String(match.1)), "\(path) names check.sh \(match.1)")
       }
     }
+  }
+
+  private static func words(in list: Substring) -> Set<String> {
+    Set(list.split { !$0.isLetter }.map(String.init))
+  }
+
+  @Test(
+    "every page says alike when a file is compacted by itself",
+    arguments: [
+      "README.md", "ARCHITECTURE.md", "Examples/Guide.md", "Sources/Daybook/Database/DatabaseOptions.swift",
+    ])
+  func compactionRule(path: String) throws {
+    let rule = try #require(Pages.text(of: path).firstMatch(of: /larger than ([0-9]+) MB and than twice its live data/))
+    #expect(Int(rule.1) == Store.leastCompactedByteCount >> 20)
   }
 
   @Test("the number of mistakes on the page is that of the catalogue, and each of them is in the code")

@@ -7,8 +7,9 @@ import Synchronization
 ///                     durableThrough        writtenNumber, tail                              zerosEnd
 ///
 /// Commits use `file`, background work uses `backgroundFile`: a description reports a write-back error only once, and one kind
-/// of work must not receive the other's errors. All syncs but those of `GroupCommit` go through `sync`; a sync that fails ends
-/// this writer.
+/// of work must not receive the other's errors. Syncs of commits go through `GroupCommit`, those of checkpoints through `sync`; one
+/// that fails ends this writer. What is synced elsewhere has no acknowledged commit that waits for it: a new file, a repair before
+/// the store is used, lengths.
 final class LogWriter: @unchecked Sendable {
   let path: String
   let salt: UInt64

@@ -127,8 +127,8 @@ extension Store {
   }
 
   /// Copies new commits, round by round, until so little is missing that a wait for it goes unnoticed. Each round is shorter
-  /// than the one before: from the second round on, commits that come faster than they are copied must wait, unless the copy
-  /// was asked to be slow. They may get ahead by half of what the round has to copy.
+  /// than the one before: commits that come faster than they are copied must wait, unless the copy was asked to be slow. They may
+  /// get ahead by half of what the round has copied.
   private func catchUpInRounds(
     _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Opening: lock, read the header, decide what is valid (`RecoveryPlan`), replay, repair the file, publish.
 ///
-/// Nothing is written before the trees are complete. A read-only open changes no byte. If it is alone with frames that nothing
+/// Nothing is written before the trees are complete. A read-only open changes no content. If it is alone with frames that nothing
 /// proves durable, it writes the same bytes again, because after a failed sync another sync proves nothing. A crash may
 /// interrupt recovery at any step; then it starts over: it writes only bytes that it has verified, and zeros behind the last
 /// frame that counts.

@@ -70,7 +70,8 @@ import Synchronization
 
   /// Held while the store closes, so that a second `close` returns after the first.
   let closing = Monitor()
-  /// Set when the file must not be written, whatever the options say.
+  /// Damaged commits, which no open for writing accepts: nothing may be written here, whatever the options say. The options of such
+  /// a store are read-only already; this is the second lock on the door.
   let lost: ClosedRange<UInt64>?
 
   // Set while the store opens, and constant afterwards.
