@@ -47,7 +47,7 @@
     window == nil ? bytes.prefix(upper) : window?.view(before: upper, atLeast: count)
   }
 
-  /// The bytes of a view in memory that nobody else writes to: a window's are there already.
+  /// The bytes of a view in memory of this reader's own: a window's are there already.
   func ownCopy(of view: ByteView) -> ByteView {
     guard let copy else { return view }
     copy.removeAll(keeping: 64 << 10)

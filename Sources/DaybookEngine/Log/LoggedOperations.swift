@@ -9,13 +9,13 @@ import Synchronization
 
   var count: Int { places.count }
 
-  /// A verified operation, in memory that nobody else writes to; valid until the next call. Its frame was verified before, but
+  /// A verified operation, in memory of the reader's own; valid until the next call. Its frame was verified before, but
   /// bytes may have changed since.
   func bytes(_ index: Int) throws(LogFault) -> ByteView { try log.operation(at: places[index]) }
 }
 
 extension LogReader {
-  /// A verified operation, in memory that nobody else writes to; valid until the next call.
+  /// A verified operation, in memory of the reader's own; valid until the next call.
   /// - Parameter place: of `forEachOperation`.
   func operation(at place: Place) throws(LogFault) -> ByteView {
     guard let found = view(Int(place.offset)..<Int(place.offset) + Int(place.byteCount)) else { throw unreadable() }

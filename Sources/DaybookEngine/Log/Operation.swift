@@ -24,7 +24,7 @@ package enum Operation {
     XXH3.hash(bytes.dropFirst(8), seed: FrameHeader.seed(salt: salt, offset: offset))
   }
 
-  /// Whether an operation is what its checksum says. Asked of a copy that nobody else writes to: bytes of a mapped file may
+  /// Whether an operation is what its checksum says. Asked of a copy in memory of our own: bytes of a mapped file may
   /// change after any check.
   @inline(__always)
   static func isSound(_ copy: ByteView, salt: UInt64, offset: UInt64) -> Bool {

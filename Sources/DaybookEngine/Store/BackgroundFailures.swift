@@ -1,4 +1,4 @@
-/// What work in the background failed at, for those who ask: nobody waits for such work, so nobody is told.
+/// What work in the background failed at, for those who ask: no call waits for such work, so none can throw.
 ///
 /// Who tries again, and when:
 ///

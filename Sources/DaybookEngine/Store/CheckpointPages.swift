@@ -7,7 +7,7 @@
 /// them again; the others are as they were.
 ///
 /// Only this value holds addresses of pages that others may free, and it pins the version that keeps them. However it ends, it
-/// drops the addresses first and then the pin, so a failed checkpoint leaves no address behind for the next.
+/// drops the addresses first and then the pin, so a failed checkpoint leaves no address to the next.
 ///
 /// Belongs to the one checkpoint under way, or to a transaction that spills its own pages, which only that transaction frees.
 struct CheckpointPages: ~Copyable {

@@ -10,7 +10,7 @@ extension Commands {
       one on average: what its body takes in the log, and the trees that take a byte or more.
       blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
       Nothing but that waits for it; look at what it is, and move it away.
-      behind: the last writer could make no checkpoint for a while, so that opening replays far more of the log than it
+      late: the last writer could make no checkpoint for a while, so that opening replays far more of the log than it
       should. The next writer makes one, if the disk lets it.
       """
   ) { invocation in
@@ -125,7 +125,7 @@ private struct DatabaseFacts {
     }
     if isCheckpointOverdue {
       try output.line(
-        "  behind    \(Wording.bytes(recovery.replayedByteCount)) of log since the last checkpoint, replayed by each open")
+        "  late      \(Wording.bytes(recovery.replayedByteCount)) of log since the last checkpoint, replayed by each open")
     }
     try output.line(
       "  commits   \(Wording.count(statistics.lastSequence)), \(Wording.count(checkpoints.count, "checkpoint")), "

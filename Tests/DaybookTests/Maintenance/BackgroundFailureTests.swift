@@ -5,7 +5,7 @@ import Testing
 @_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
-// Work that nobody asked for has nobody to throw to: what it failed at is kept, and shown, until it succeeds.
+// Work in the background has no caller to throw to: what it failed at is kept, and shown, until it succeeds.
 
 @Suite("failures in the background")
 struct BackgroundFailureTests {

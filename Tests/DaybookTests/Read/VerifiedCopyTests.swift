@@ -81,7 +81,7 @@ import Testing
       #expect(try database.record(id)?["n"] == 2)
     }
 
-    @Test("an open puts into the trees what was verified, or fails: no record is lost to a name that nobody gave")
+    @Test("an open puts into the trees what was verified, or fails: no record is lost to another name")
     func replay() throws {
       let disk = SimulatedDisk(seed: 5)
       let salt: UInt64
