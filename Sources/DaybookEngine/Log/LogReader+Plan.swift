@@ -11,6 +11,15 @@ extension LogReader {
     return try plan(from: [(.newestCheckpoint, last.newestCheckpoint), (.olderCheckpoint, last.olderCheckpoint)])
   }
 
+  /// The plan that skips so many of the checkpoints that the last frame names.
+  func plan(skipping count: Int) throws(DiskFailure) -> RecoveryPlan {
+    lookAgain()
+    let last = lastHeader()
+    try checkRead()
+    guard count == 1, let last, last.olderCheckpoint != 0 else { return try planFromStart() }
+    return try plan(from: [(.olderCheckpoint, last.olderCheckpoint)])
+  }
+
   /// The plan that uses the first valid one of some checkpoints; the log alone when none is valid.
   func plan(from candidates: [(RecoveryPlan.Basis, UInt64)]) throws(DiskFailure) -> RecoveryPlan {
     for (basis, offset) in candidates where offset != 0 {

@@ -1,4 +1,14 @@
-/// Walks a log frame by frame and collects what the plan needs.
+/// Decides which part of a log is valid: walks it frame by frame, and says where it ends and whether what is invalid there is
+/// *torn* (an unacknowledged write that a crash cut off) or *corrupt* (acknowledged data that was damaged later).
+///
+///     checkpoint ─► frames that are valid ─► a frame that is not
+///                                            ├─ without data, sequences on both sides equal or adjacent:    stepped over
+///                                            ├─ a later frame's `durableThrough` covers it:                 corrupt
+///                                            └─ no later frame does:                                        torn
+///
+/// A frame whose `durableThrough` covers another proves that the other was acknowledged. `stop` decides; then the plan is compared
+/// with the length that the first page names (`RecoveryPlan+Length.swift`: cut short), and beside a live writer cut to what that
+/// one has proven (`RecoveryPlan+Proven.swift`).
 struct LogWalk {
   let log: LogReader
   var plan = RecoveryPlan()

@@ -1,13 +1,7 @@
-/// Decides which part of a log is valid: which checkpoint to start from, which frames to replay, where the log ends, and
-/// whether an invalid part is *torn* (an unacknowledged write that a crash cut off) or *corrupt* (acknowledged data that was
-/// damaged later).
+/// What a walk over a log has found: which checkpoint to start from, which frames to replay, where the log ends, and how. The rule
+/// by which it is found is in `LogWalk`.
 ///
-/// The rule: behind the accepted checkpoint, a damaged frame that carries no data is skipped if the commit sequences on both
-/// sides are equal or adjacent. Where a commit is damaged or missing, a later frame whose `durableThrough` covers it proves
-/// that it was acknowledged: the log is corrupt. Without such a frame it is torn. A log that ends before a length that the
-/// first page names was cut (`Store/Store+Length.swift`).
-///
-/// This only reads; `Store.open` carries out the plan. The same file always gives the same plan.
+/// This only says; `Store.open` carries out the plan. The same file always gives the same plan.
 struct RecoveryPlan {
   enum Ending: Equatable {
     /// Only zeros follow the last frame.
