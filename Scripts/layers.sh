@@ -23,6 +23,7 @@ DaybookEngine/Assets
 DaybookEngine/Store
 DaybookEngine/Testing
 Daybook/Model
+Daybook/Query
 Daybook/Trees Daybook/Read Daybook/Write Daybook/Assets Daybook/Maintenance Daybook/Database
 Daybook/Container
 END
