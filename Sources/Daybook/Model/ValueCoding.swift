@@ -77,7 +77,7 @@ package enum ValueCoding {
     unsafe Data(bytes.buffer)
   }
 
-  private static func location(_ bytes: ByteView) -> Location? {
+  static func location(_ bytes: ByteView) -> Location? {
     var reader = ByteReader(bytes)
     guard let flags = reader.uint8(), flags & 0xC0 == 0, bytes.count == 17 + 8 * flags.nonzeroBitCount else {
       return nil

@@ -88,7 +88,6 @@ extension Query.Condition {
       }
     }
     guard field.system == nil, let found = try kinds(field.name) else { return }
-    if found.intersects(.encrypted) { throw refusal("Encrypted values cannot be queried.") }
     let isOnBytes = [FieldKind.bytes, .bytesList, .asset, .assets].contains {
       found.contains(KindBits($0, isEncrypted: false))
     }
@@ -132,8 +131,7 @@ extension Query {
         continue
       }
       guard let found = try kinds(step.field.name) else { continue }
-      if found.intersects(.encrypted) { throw refusal("Encrypted values cannot be queried.") }
-      let isSortable = found.kinds(isEncrypted: false).allSatisfy {
+        let isSortable = found.kinds(isEncrypted: false).allSatisfy {
         switch $0 {
         case .string, .int, .double, .date: step.place == nil
         case .location: true

@@ -8,6 +8,7 @@
 /// held to.
 enum ValueOrder {
   /// Where the kinds stand: numbers, dates, texts, bytes, places, references, lists. Assets stand nowhere.
+  @inline(__always)
   static func rank(_ kind: FieldKind) -> Int? {
     switch kind {
     case .int, .double: 0
@@ -36,7 +37,10 @@ enum ValueOrder {
       if a == b { return 0 }
       return a.lexicographicallyPrecedes(b) ? -1 : 1
     case (.location(let a), .location(let b)): return order(a, b)
-    case (.reference(let a), .reference(let b)): return a.id == b.id ? 0 : a.id < b.id ? -1 : 1
+    case (.reference(let a), .reference(let b)):
+      // By the keys of zones, in which this user's come first.
+      let zones = a.id.zone.withKey { a in b.id.zone.withKey { b in UTF8Order.compare(a, b).signum() } }
+      return zones != 0 ? zones : UTF8Order.compare(a.id.name, b.id.name).signum()
     default:
       guard let a = first.elements, let b = second.elements, ranks.0 == 6 else { return 0 }
       for (x, y) in zip(a, b) {

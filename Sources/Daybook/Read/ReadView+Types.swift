@@ -85,7 +85,8 @@ extension ReadView {
 }
 
 extension RecordBody {
-  fileprivate func hasType(_ type: String) -> Bool {
+  /// Whether it is of a type, in place.
+  func hasType(_ type: String) -> Bool {
     withBytes { bytes in UTF8Order.withView(of: type) { UTF8Order.equal(RecordBody.typeBytes(of: bytes), $0) } }
   }
 }

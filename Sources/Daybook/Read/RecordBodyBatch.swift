@@ -11,7 +11,8 @@ import DaybookEngine
 /// read at once (row: record-changes-since-1000). A record keeps the whole allocation alive; that is why batches are
 /// small.
 ///
-/// Always true: a body that was handed out lies within the storage, and its bytes never change again.
+/// Always true: a body that was handed out lies within the storage, and its bytes never change again; a scan that looks at a
+/// body and drops it takes its room back.
 @safe struct RecordBodyBatch {
   /// How many bytes of operations share an allocation, unless one alone is longer.
   static let usualByteCount = 8192
@@ -66,5 +67,15 @@ import DaybookEngine
     unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
     offset &+= Self.room(for: place)
     return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
+  }
+  /// Whether another operation fits.
+  @inline(__always)
+  func hasRoom(for place: Place) -> Bool { Self.room(for: place) <= byteCount &- offset }
+
+  /// Takes back the room of the body that was read last. It must not have been handed out: the next one is read there.
+  @inline(__always)
+  mutating func takeBack(_ place: Place) {
+    precondition(Self.room(for: place) <= offset, "only what was read is taken back")
+    offset &-= Self.room(for: place)
   }
 }

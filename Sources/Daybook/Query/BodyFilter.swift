@@ -1,0 +1,271 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// A predicate made ready for many records, which it looks at where they lie encoded: no record, no string and no allocation
+/// for one that does not pass. ``PredicateMeaning`` says what it answers.
+///
+/// The tests stand in a row, and each says where to go on when it passes and when it does not; and, or and not are only in
+/// these directions.
+///
+///     year > 2000 AND (genre == 'Drama' OR NOT seen == 1)
+///
+///     0  year > 2000       1, no
+///     1  genre == 'Drama'  yes, 2
+///     2  seen == 1         no, yes
+///
+/// Belongs to the thread that made it.
+final class BodyFilter {
+  static let yes = -1
+  static let no = -2
+
+  /// What a step does with the value of its field. Ranges are of `constants`, `scalars` or `words`.
+  enum Work {
+    case isAbsent
+    case equal, notEqual
+    case order(Query.Comparison)
+    case between
+    case isIn, isInSorted
+    case contains
+    case prefix, suffix, pattern
+    case words
+    case distance(Query.Comparison, metres: Double)
+  }
+
+  struct Step {
+    var work: Work
+    let system: Query.SystemField?
+    let isAny: Bool
+    let options: Query.TextOptions
+    /// Of CONTAINS in a text: the equality of elements may have other options.
+    let partOptions: Query.TextOptions
+    /// The key's bytes.
+    var key: ByteView
+    var constants: Range<Int>
+    var scalars: Range<Int>
+    var words: Range<Int>
+    var pieces: Range<Int>
+    var place: Location?
+    var onTrue: Int
+    var onFalse: Int
+  }
+
+  /// Keys and constants; the views below lie in it, and it does not change once they are made.
+  private let pool: ByteBuffer
+  let steps: [Step]
+  let constants: [ValueView]
+  /// Texts with case or accents taken away.
+  let scalars: [UInt32]
+  /// Words to search for, as ranges of `scalars`.
+  let words: [Range<Int>]
+  let pieces: [LikePattern.Piece]
+  private let start: Int
+
+  /// - Parameter now: what `now()` is.
+  init(_ predicate: Query.Predicate, dialect: Query.Dialect, now: Date) {
+    var compiler = FilterCompiler(dialect, now)
+    start = compiler.compile(predicate)
+    pool = compiler.pool
+    steps = compiler.finishedSteps()
+    constants = compiler.finishedConstants()
+    scalars = compiler.scalars
+    words = compiler.words
+    pieces = compiler.pieces
+  }
+
+  /// Whether every record passes.
+  var acceptsAll: Bool { start == Self.yes }
+  /// Whether none does.
+  var acceptsNone: Bool { start == Self.no }
+
+  /// Whether a record passes.
+  func accepts(_ body: RecordBody) -> Bool {
+    var position = start
+    while position >= 0 {
+      position = passes(steps[position], body) ? steps[position].onTrue : steps[position].onFalse
+    }
+    return position == Self.yes
+  }
+
+  private func passes(_ step: Step, _ body: RecordBody) -> Bool {
+    switch step.system {
+    case nil: return body.withValue(step.key) { test(step, $0) }
+    case .text: return textsPass(step, body)
+    case let system?: return body.withSystemValue(system) { test(step, $0) }
+    }
+  }
+
+  private func textsPass(_ step: Step, _ body: RecordBody) -> Bool {
+    body.withFields { cursor in
+      while let field = cursor.next() {
+        guard !field.mark.isEncrypted, let kind = field.mark.kind, kind == .string || kind == .strings,
+          let value = ValueView(kind, field.value, zoneKey: field.value)
+        else { continue }
+        if passes(step, value) { return true }
+      }
+      return false
+    }
+  }
+
+  private func test(_ step: Step, _ value: ValueView?) -> Bool {
+    if case .isAbsent = step.work { return value == nil }
+    guard let value else { return false }
+    guard step.isAny, value.kind.isList else { return passes(step, value) }
+    var elements = value.elements
+    while let element = elements.next() {
+      if passes(step, element) { return true }
+    }
+    return false
+  }
+
+  private func passes(_ step: Step, _ value: ValueView) -> Bool {
+    switch step.work {
+    case .isAbsent: return false
+    case .equal: return ViewOrder.equal(value, constants[step.constants.lowerBound], step.options)
+    case .notEqual: return !ViewOrder.equal(value, constants[step.constants.lowerBound], step.options)
+    case .order(let comparison): return compare(value, comparison, constants[step.constants.lowerBound])
+    case .between:
+      return compare(value, .greaterOrEqual, constants[step.constants.lowerBound])
+        && compare(value, .lessOrEqual, constants[step.constants.lowerBound + 1])
+    case .isIn:
+      for index in step.constants where ViewOrder.equal(value, constants[index], step.options) { return true }
+      return false
+    case .isInSorted:
+      var low = step.constants.lowerBound
+      var high = step.constants.upperBound
+      while low < high {
+        let middle = (low + high) / 2
+        if ViewOrder.compare(constants[middle], value) < 0 { low = middle + 1 } else { high = middle }
+      }
+      return low < step.constants.upperBound && ViewOrder.equal(value, constants[low], [])
+    case .contains:
+      if value.kind == .string {
+        return constants[step.constants.lowerBound].kind == .string && hasPart(step, value.bytes)
+      }
+      var elements = value.elements
+      while let element = elements.next() {
+        if ViewOrder.equal(element, constants[step.constants.lowerBound], step.options) { return true }
+      }
+      return false
+    case .prefix: return value.kind == .string && startsWith(step, Folding(value.bytes, step.options))
+    case .suffix: return value.kind == .string && endsWith(step, value.bytes)
+    case .pattern: return value.kind == .string && isLike(step, value.bytes)
+    case .words:
+      if value.kind == .string { return hasWord(step, value.bytes) }
+      guard value.kind == .strings else { return false }
+      var elements = value.elements
+      while let element = elements.next() {
+        if hasWord(step, element.bytes) { return true }
+      }
+      return false
+    case .distance(let comparison, let metres):
+      guard value.kind == .location, let place = value.place, let center = step.place else { return false }
+      let distance = place.distance(to: center)
+      return !distance.isNaN && comparison.accepts(ValueOrder.order(distance, metres))
+    }
+  }
+
+  private func compare(_ value: ValueView, _ comparison: Query.Comparison, _ constant: ValueView) -> Bool {
+    ValueOrder.areOrdered(value.kind, constant.kind) && comparison.accepts(ViewOrder.compare(value, constant))
+  }
+}
+
+extension BodyFilter {
+  // MARK: texts
+
+  private func startsWith(_ step: Step, _ text: Folding) -> Bool {
+    var text = text
+    for index in step.scalars where text.next() != scalars[index] { return false }
+    return true
+  }
+
+  private func endsWith(_ step: Step, _ bytes: ByteView) -> Bool {
+    var count = 0
+    var text = Folding(bytes, step.options)
+    while text.next() != nil { count += 1 }
+    guard count >= step.scalars.count else { return false }
+    text = Folding(bytes, step.options)
+    for _ in 0..<count - step.scalars.count { _ = text.next() }
+    return startsWith(step, text)
+  }
+
+  private func hasPart(_ step: Step, _ bytes: ByteView) -> Bool {
+    var text = Folding(bytes, step.partOptions)
+    repeat {
+      if startsWith(step, text) { return true }
+    } while text.next() != nil
+    return false
+  }
+
+  private func hasWord(_ step: Step, _ bytes: ByteView) -> Bool {
+    for index in step.words where SearchWords.has(scalars[words[index]], in: bytes) { return true }
+    return false
+  }
+
+  /// Goes back to the last `*` and takes one scalar more with it, which is enough: what is between two `*` may fit where it
+  /// first fits.
+  private func isLike(_ step: Step, _ bytes: ByteView) -> Bool {
+    var text = Folding(bytes, step.options)
+    var piece = step.pieces.lowerBound
+    let end = step.pieces.upperBound
+    var retry: (piece: Int, text: Folding)?
+    while true {
+      if piece < end, case .many = pieces[piece] {
+        piece += 1
+        retry = (piece, text)
+        continue
+      }
+      var ahead = text
+      guard let scalar = ahead.next() else { return piece == end }
+      let fits: Bool =
+        if piece == end { false } else {
+          switch pieces[piece] {
+          case .scalar(let wanted): wanted == scalar
+          case .one: true
+          case .many: false
+          }
+        }
+      if fits {
+        piece += 1
+        text = ahead
+      } else if var last = retry {
+        guard last.text.next() != nil else { return false }
+        retry = last
+        (piece, text) = last
+      } else {
+        return false
+      }
+    }
+  }
+}
+
+extension RecordBody {
+  /// Calls `body` with what is known of a record besides its fields; with nil where nothing is.
+  func withSystemValue<R>(_ field: Query.SystemField, _ body: (ValueView?) -> R) -> R {
+    func text(_ bytes: ByteView?) -> R { body(bytes.map { ValueView(.string, plain: $0) }) }
+    switch field {
+    case .recordID: return withZoneKey { zone in withName { body(ValueView(referenceTo: $0, zoneKey: zone)) } }
+    case .recordName: return withName { text($0) }
+    case .recordType: return withType { text($0) }
+    case .creationDate, .modificationDate:
+      if tag == 0 { return body(nil) }
+      let date = field == .creationDate ? creationDate : modificationDate
+      return body(ValueView(.date, double: date.timeIntervalSinceReferenceDate))
+    case .creatorUserRecordID: return withOptionals { text(tag == 0 ? nil : $0.creator) }
+    case .lastModifiedUserRecordID: return withOptionals { text(tag == 0 ? nil : $0.modifier) }
+    case .modifiedByDevice: return withOptionals { text(tag == 0 ? nil : $0.device) }
+    case .recordChangeTag:
+      guard let tag = changeTag else { return body(nil) }
+      return UTF8Order.withView(of: tag) { text($0) }
+    case .parent:
+      return withOptionals { parts in
+        guard let name = parts.parent else { return body(nil) }
+        return withZoneKey { body(ValueView(referenceTo: name, zoneKey: $0)) }
+      }
+    case .text: return body(nil)
+    }
+  }
+}

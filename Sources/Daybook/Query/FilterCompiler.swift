@@ -1,0 +1,168 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// Makes the steps of a ``BodyFilter``: and, or and not become directions, constants become bytes.
+struct FilterCompiler {
+  /// From this many constants on IN searches instead of comparing with each.
+  private static let searchedCount = 8
+
+  private let dialect: Query.Dialect
+  private let now: Date
+  let pool = ByteBuffer(capacity: 256)
+  private var steps: [BodyFilter.Step] = []
+  private var keys: [Range<Int>] = []
+  private(set) var scalars: [UInt32] = []
+  private(set) var words: [Range<Int>] = []
+  private(set) var pieces: [LikePattern.Piece] = []
+
+  /// A constant before its bytes have found their place.
+  private struct Constant {
+    let value: Record.Value
+    let bytes: Range<Int>
+    let zoneKey: Range<Int>
+  }
+
+  private var constants: [Constant] = []
+
+  init(_ dialect: Query.Dialect, _ now: Date) {
+    self.dialect = dialect
+    self.now = now
+  }
+
+  /// Returns where to begin.
+  mutating func compile(_ predicate: Query.Predicate) -> Int { compile(predicate, BodyFilter.yes, BodyFilter.no) }
+
+  /// Steps are made from the last to the first, so that each knows where it goes on.
+  private mutating func compile(_ predicate: Query.Predicate, _ onTrue: Int, _ onFalse: Int) -> Int {
+    switch predicate.term {
+    case .constant(let isTrue): return isTrue ? onTrue : onFalse
+    case .not(let part): return compile(part, onFalse, onTrue)
+    case .and(let parts):
+      var next = onTrue
+      for part in parts.reversed() { next = compile(part, next, onFalse) }
+      return next
+    case .or(let parts):
+      var next = onFalse
+      for part in parts.reversed() { next = compile(part, onTrue, next) }
+      return next
+    case .condition(let condition):
+      add(condition, onTrue, onFalse)
+      return steps.count - 1
+    }
+  }
+
+  private mutating func add(_ condition: Query.Condition, _ onTrue: Int, _ onFalse: Int) {
+    let firstConstant = constants.count
+    let firstScalar = scalars.count
+    let firstWord = words.count
+    let firstPiece = pieces.count
+    var options = condition.options
+    let equality = dialect == .cloudKit ? options.union(.ignoringCase) : options
+    var place: Location?
+    let work: BodyFilter.Work
+    switch condition.test {
+    case .isAbsent: work = .isAbsent
+    case .compare(let comparison, let operand):
+      add(operand)
+      if comparison.isEquality { options = equality }
+      work = comparison == .equal ? .equal : comparison == .notEqual ? .notEqual : .order(comparison)
+    case .between(let lower, let upper):
+      add(lower)
+      add(upper)
+      work = .between
+    case .isIn(let values):
+      options = equality
+      let isSearched =
+        values.count >= Self.searchedCount && options.isEmpty
+        && values.allSatisfy { ValueOrder.rank($0.kind).map { $0 <= 3 } ?? false }
+      for value in isSearched ? values.sorted(by: { ValueOrder.compare($0, $1) < 0 }) : values { add(value) }
+      work = isSearched ? .isInSorted : .isIn
+    case .contains(let value):
+      add(value)
+      if case .string(let text) = value { scalars += Folding.scalars(text, options) }
+      options = equality
+      work = .contains
+    case .text(let position, let text):
+      switch position {
+      case .prefix: work = .prefix
+      case .suffix: work = .suffix
+      case .pattern: work = .pattern
+      }
+      if position == .pattern {
+        pieces += LikePattern(text, options).pieces
+      } else {
+        scalars += Folding.scalars(text, options)
+      }
+    case .words(let text):
+      for word in SearchWords.words(of: text) {
+        let first = scalars.count
+        scalars += word.unicodeScalars.map(\.value)
+        words.append(first..<scalars.count)
+      }
+      work = .words
+    case .distance(let comparison, let center, let kilometres):
+      place = center
+      work = .distance(comparison, metres: kilometres * 1000)
+    }
+    let keyStart = pool.count
+    pool.append(utf8: condition.field.name)
+    keys.append(keyStart..<pool.count)
+    steps.append(
+      BodyFilter.Step(
+        work: work, system: condition.field.system, isAny: condition.field.isAny, options: options,
+        partOptions: condition.options, key: pool.view.prefix(0), constants: firstConstant..<constants.count, scalars: firstScalar..<scalars.count,
+        words: firstWord..<words.count, pieces: firstPiece..<pieces.count, place: place, onTrue: onTrue, onFalse: onFalse))
+  }
+
+  private mutating func add(_ operand: Query.Operand) {
+    switch operand {
+    case .now: add(.date(now))
+    case .value(let value): add(value)
+    }
+  }
+
+  private mutating func add(_ value: Record.Value) {
+    let start = pool.count
+    var zoneStart = start
+    switch value {
+    case .int, .double, .date, .asset, .assets: break
+    case .string(let text): pool.append(utf8: text)
+    case .reference(let reference):
+      pool.append(utf8: reference.id.name)
+      zoneStart = pool.count
+      pool.append(reference.id.zone.key)
+    default:
+      // Without a zone of its own each reference of a list names its zone.
+      var writer = ByteWriter(pool)
+      ValueCoding.append(value, zoneKey: pool.view.prefix(0), into: &writer)
+      writer.finish()
+    }
+    if value.kind != .reference { zoneStart = pool.count }
+    constants.append(Constant(value: value, bytes: start..<zoneStart, zoneKey: zoneStart..<pool.count))
+  }
+
+  /// The steps, once nothing is added to the pool any more.
+  func finishedSteps() -> [BodyFilter.Step] {
+    var result = steps
+    for index in result.indices { result[index].key = pool.view.slice(keys[index]) }
+    return result
+  }
+
+  /// The constants, once nothing is added to the pool any more.
+  func finishedConstants() -> [ValueView] {
+    constants.map { constant in
+      let bytes = pool.view.slice(constant.bytes)
+      switch constant.value {
+      case .int(let number): return ValueView(int: number)
+      case .double(let number): return ValueView(.double, double: number)
+      case .date(let date): return ValueView(.date, double: date.timeIntervalSinceReferenceDate)
+      case .reference: return ValueView(referenceTo: bytes, zoneKey: pool.view.slice(constant.zoneKey))
+      default: return ValueView(constant.value.kind, plain: bytes)
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+extension Query {
+  /// How a query is answered: what is read, what is tested, and how it is put in order. A value, for people and programs.
+  public struct Plan: Hashable, Codable, Sendable {
+    /// Where the records come from.
+    public enum Access: String, Hashable, Codable, Sendable {
+      /// Every record of the type in the zones is read, in the order of the last saves.
+      case scan
+      /// Nothing is read: no record can pass, or how many do is known.
+      case none
+    }
+
+    /// How the records get into their order.
+    public enum Ordering: String, Hashable, Codable, Sendable {
+      /// As they are read: in the order of their last saves.
+      case asRead
+      /// All that pass are sorted.
+      case sort
+      /// The first of the order are kept while the others are read, as many as the limit.
+      case top
+    }
+
+    /// Where the records come from.
+    public var access: Access
+    /// The record type; nil for all.
+    public var recordType: String?
+    /// The zones that are looked at.
+    public var zones: [Zone.ID]
+    /// How many records are read at most.
+    public var recordCount: Int
+    /// What each of them is tested for; nil when all pass.
+    public var filter: Predicate?
+    /// How they get into their order.
+    public var ordering: Ordering
+    /// The steps of the order.
+    public var sort: [Sort]
+    /// How many records the result has at most.
+    public var limit: Int?
+  }
+}
+
+extension Query.Plan: CustomStringConvertible {
+  /// The plan in a few lines.
+  public var description: String {
+    var lines: [String] = []
+    let place = zones.count == 1 ? "zone \(zones[0])" : "\(zones.count) zones"
+    switch access {
+    case .none: lines.append("read nothing")
+    case .scan:
+      lines.append(
+        "scan \(recordCount) records\(recordType.map { " of type \($0)" } ?? "") in \(place), in the order of their last saves")
+    }
+    if let filter { lines.append("filter \(filter)") }
+    switch ordering {
+    case .asRead: if let limit { lines.append("stop after \(limit)") }
+    case .sort: lines.append("sort by " + sort.map(\.description).joined(separator: ", "))
+    case .top: lines.append("keep the first \(limit ?? 0) by " + sort.map(\.description).joined(separator: ", "))
+    }
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,140 @@
+import DaybookEngine
+import Synchronization
+
+/// A walk over all records of a type in some zones, in the order of their last saves, that stops at those that pass a filter.
+///
+/// Each body is copied out of the log into the same few kilobytes, verified in the copy, and looked at there; only one that
+/// passes stays.
+struct QueryScan {
+  /// A record that passed.
+  struct Found {
+    let body: RecordBody
+    let place: Place
+    /// The position of its zone among those of the scan.
+    let zone: Int
+  }
+
+  /// How often a scan looks whether it is to stop, in records.
+  private static let patience = 256
+
+  private let view: ReadView
+  private let type: String?
+  let zones: [Zone.ID]
+  private let filter: BodyFilter
+  private let stop: QueryStop?
+  private let hidesUsers: Bool
+
+  private var zone: Int
+  private var start: (sequence: UInt64, ordinal: UInt32)
+  private var isDefault = false
+  private var walk: ChangeWalk?
+  private var batch: RecordBodyBatch?
+  /// No more bytes than the log has can be read as records of one walk; in a forged file they may.
+  private var remaining: UInt64
+  private var steps = 0
+
+  /// - Parameters:
+  ///   - start: the zone to begin with, as a position, and the place in its change journal.
+  init(
+    _ view: ReadView, _ plan: QueryPreparation, from start: (zone: Int, sequence: UInt64, ordinal: UInt32) = (0, 0, 0),
+    stop: QueryStop?
+  ) {
+    self.view = view
+    type = plan.query.recordType
+    zones = plan.zones
+    filter = plan.filter
+    self.stop = stop
+    hidesUsers = type == nil && view.database.scope != nil
+    zone = start.zone - 1
+    self.start = (start.sequence, start.ordinal)
+    remaining = view.logEnd
+  }
+
+  /// The next record that passes; nil when there is none.
+  mutating func next() throws(DatabaseError) -> Found? {
+    while try findEntry() {
+      try checkStop()
+      let entry: ChangeEntry
+      do throws(PageFault) {
+        walk?.touchAhead()
+        guard let found = try walk?.entry else { return nil }
+        entry = found
+      } catch { throw view.failure(error) }
+      if entry.isDeleted {
+        guard type == nil else { throw view.failure(.operation(offset: entry.place.offset)) }
+        try advance()
+        continue
+      }
+      guard UInt64(entry.place.byteCount) <= remaining else { throw view.failure(.operation(offset: entry.place.offset)) }
+      remaining -= UInt64(entry.place.byteCount)
+      let body = try read(entry.place)
+      try advance()
+      guard body.isOf(zones[zone], isDefault: isDefault) else { throw view.misplaced(entry.place, zones[zone]) }
+      if let type {
+        guard body.hasType(type) else { throw view.misplaced(entry.place, zones[zone], body.name) }
+      } else if hidesUsers, body.hasType(NameRules.userType) {
+        continue
+      }
+      if filter.accepts(body) { return Found(body: body, place: entry.place, zone: zone) }
+      batch?.takeBack(entry.place)
+    }
+    return nil
+  }
+
+  /// A record that was found and is not kept.
+  mutating func drop(_ found: consuming Found) { batch?.takeBack(found.place) }
+
+  /// Where the next record would be looked for; nil at the end.
+  mutating func place() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
+    guard try findEntry() else { return nil }
+    do throws(PageFault) {
+      guard let position = try walk?.position() else { return nil }
+      return (zone, position.sequence, position.ordinal)
+    } catch { throw view.failure(error) }
+  }
+
+  /// Whether there is another entry, in this zone or one that follows.
+  private mutating func findEntry() throws(DatabaseError) -> Bool {
+    while walk?.isValid != true {
+      guard zone + 1 < zones.count else { return false }
+      zone += 1
+      isDefault = zones[zone].isDefault
+      walk = try view.walk(over: try view.existingZone(zones[zone]), ofType: type, from: start, limit: .max)
+      start = (0, 0)
+    }
+    return true
+  }
+
+  private mutating func advance() throws(DatabaseError) {
+    do throws(PageFault) { try walk?.next() } catch { throw view.failure(error) }
+  }
+
+  private mutating func checkStop() throws(DatabaseError) {
+    steps &+= 1
+    if steps % Self.patience != 0 { return }
+    if stop?.isSet ?? Task.isCancelled { throw DatabaseError(.operationCancelled, facts: .init(path: view.path)) }
+  }
+
+  private mutating func read(_ place: Place) throws(DatabaseError) -> RecordBody {
+    guard case .pin(let pin) = view.source else { return try view.body(at: place) }
+    do throws(StoreError) {
+      try Store.checkPlace(place, end: pin.end)
+      if batch?.hasRoom(for: place) != true {
+        batch = RecordBodyBatch(
+          byteCount: max(RecordBodyBatch.room(for: place), RecordBodyBatch.usualByteCount), services: view.services)
+      }
+      guard let body = try batch?.read(place, from: view.store, end: pin.end) else {
+        preconditionFailure("a batch was made above")
+      }
+      return body
+    } catch { throw view.failure(error) }
+  }
+}
+
+/// Tells a query on another thread that its task was cancelled.
+final class QueryStop: Sendable {
+  private let flag = Atomic<Bool>(false)
+
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+  func set() { flag.store(true, ordering: .relaxed) }
+}
