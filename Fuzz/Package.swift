@@ -3,7 +3,7 @@ import PackageDescription
 
 // A package of its own: its programs have libFuzzer's main function, and are built with coverage (run.sh knows how).
 // One program a target, because a program has one LLVMFuzzerTestOneInput.
-let targets = ["Open", "Page", "Frame", "Body", "Value", "Token", "Csv", "Json", "Operations"]
+let targets = ["Open", "Page", "Frame", "Body", "Value", "Token", "Csv", "Json", "Predicate", "Operations"]
 
 let package = Package(
   name: "DaybookFuzz",

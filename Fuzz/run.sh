@@ -15,7 +15,7 @@ set -uo pipefail
 origin=$PWD
 cd "$(dirname "$0")" || exit 2
 
-targets=(open page frame body value token csv json operations)
+targets=(open page frame body value token csv json predicate operations)
 # A finding is also: an input that takes longer than this many seconds, more memory than this, one allocation above that.
 timeoutSeconds=10
 memoryMegabytes=1024

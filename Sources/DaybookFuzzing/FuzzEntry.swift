@@ -29,6 +29,8 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
   case csv
   /// JSON and lines of a dump become records.
   case json
+  /// The text of a predicate, and its answers.
+  case predicate
   /// A database and dictionaries in lockstep, through crashes.
   case operations
 
@@ -44,6 +46,7 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
     case .token: try FuzzToken.run(input)
     case .csv: try ImportFuzz.csv(input)
     case .json: try ImportFuzz.json(input)
+    case .predicate: try FuzzPredicate.run(input)
     case .operations: try FuzzTrial.run(input)
     }
   }

@@ -269,3 +269,11 @@ extension RecordBody {
     }
   }
 }
+
+extension Query.Predicate {
+  /// Whether the stored form of a record passes, as a scan finds out: for tests that compare it with what ``matches(_:now:dialect:)``
+  /// says.
+  package func matchesEncoded(_ record: Record, now: Date, dialect: Dialect) -> Bool {
+    BodyFilter(self, dialect: dialect, now: now).accepts(record.body)
+  }
+}

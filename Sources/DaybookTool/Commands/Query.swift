@@ -1,0 +1,164 @@
+import Daybook
+
+extension Commands {
+  private static let predicateHelp = """
+    A PREDICATE is what CloudKit and NSPredicate take: year > 2000 AND title BEGINSWITH 'D'. It has
+      = != < <= > >=, BETWEEN {1, 5}, IN {'a', 'b'}, CONTAINS, BEGINSWITH, ENDSWITH, LIKE 'D*', key == nil,
+      with [c] case and with [d] accents are ignored: title CONTAINS[cd] 'ete'; AND, OR, NOT, parentheses
+      ANY genres = 'Drama'                    an element of a list
+      self CONTAINS 'dune arrakis'            one of these words, in any text of the record
+      distanceToLocation:fromLocation:(location, location(29.6, 35.4)) < 500        kilometres
+      released > CAST('2021-09-15', 'NSDate') AND modificationDate < now()
+      creationDate, modificationDate, recordName, recordType, creatorUserRecordID, parent
+    """
+
+  static let query = Command(
+    name: "query", summary: "Print the records of a type that a predicate accepts, a line of JSON each.",
+    positionals: ["FILE", "TYPE", "PREDICATE"], optionalCount: 1,
+    options: [
+      .zone, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
+      .value("--sort", "KEY", "By this field, with - before it downwards; several in turn.", mayRepeat: true),
+      .value("--limit", "N", "At most so many records."),
+      .value("--keys", "KEYS", "Only these fields, with commas between them."),
+      .flag("--count", "Print how many records there are."), .flag("--explain", "Print how the query would be answered."),
+      .flag("--metadata", "Add change tags, dates, users and devices."),
+      .value("--format", "FORMAT", "How to print; ndjson when left out.", choices: RecordFormat.allCases.map(\.rawValue)),
+      .json,
+    ],
+    details: """
+      TYPE is a record type, or '*' for all. Without --sort the records come by zone and name. The lines are those of dump.
+      \(predicateHelp)
+      """
+  ) { invocation in
+    let query = try invocation.query()
+    return try invocation.reading(invocation.arguments[0]) { database in
+      if invocation.arguments.has("--explain") { return try invocation.explain(query, database) }
+      return try invocation.run(query, database)
+    }
+  }
+
+  static let explain = Command(
+    name: "explain", summary: "Print how a query would be answered.", positionals: ["FILE", "TYPE", "PREDICATE"],
+    optionalCount: 1,
+    options: [
+      .zone, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
+      .value("--sort", "KEY", "By this field, with - before it downwards; several in turn.", mayRepeat: true),
+      .value("--limit", "N", "At most so many records."), .json,
+    ],
+    details: predicateHelp
+  ) { invocation in
+    let query = try invocation.query()
+    return try invocation.reading(invocation.arguments[0]) { database in try invocation.explain(query, database) }
+  }
+}
+
+extension Invocation {
+  private static let recordsPerPage = 10_000
+
+  /// The query of the arguments, in all zones.
+  fileprivate func query() throws -> Query {
+    let given = [arguments.positionals.count > 2 ? arguments[2] : nil, arguments.value("--where")].compactMap { $0 }
+    if given.count > 1 { throw ToolError.usage("The predicate is given twice.", advice: command.usage) }
+    let predicate = try given.first.map { try predicate($0) } ?? .true
+    let sort = arguments.allValues("--sort").map { word in
+      word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
+    }
+    let limit = try arguments.count("--limit")
+    let type = arguments[1]
+    return type == "*"
+      ? Query(where: predicate, sort: sort, limit: limit) : Query(type, where: predicate, sort: sort, limit: limit)
+  }
+
+  /// A predicate's text; what is wrong with it is shown where it is.
+  private func predicate(_ text: String) throws -> Query.Predicate {
+    do throws(DatabaseError) { return try Query.Predicate(format: text) } catch {
+      let parts = [error.facts.expected.map { "expected: \($0)" }, error.facts.found.map { "found: \($0)" }].compactMap { $0 }
+      let facts = parts.isEmpty ? "" : " (\(ShownText.escaped(parts.joined(separator: ", "))))"
+      let place = error.facts.offset.map { offset in
+        let bytes = Array(text.utf8)
+        let before = String(decoding: bytes.prefix(offset).suffix(60), as: UTF8.self)
+        let after = String(decoding: bytes.dropFirst(offset).prefix(60), as: UTF8.self)
+        return "Here, at byte \(offset): " + ShownText.escaped("\(before) --> \(after)")
+      }
+      let key = error.facts.key.map { " (key: \(ShownText.escaped($0)))" } ?? ""
+      throw ToolError.usage("\(error.message)\(facts)\(key)", advice: place ?? "`daybook help query` says what a predicate has.")
+    }
+  }
+
+  /// The queries of the zones that are looked at, in the order in which their results are printed.
+  private func queries(_ query: Query, _ database: Database) throws -> [Query] {
+    var query = query
+    let isByName = query.sort.isEmpty
+    if isByName { query.sort = [.ascending(Query.Field.recordName)] }
+    // By zone and name: a zone after the other.
+    guard isByName || arguments.value("--zone") != nil else { return [query] }
+    return try selectedZones(database).map { zone in
+      var own = query
+      own.zone = zone
+      return own
+    }
+  }
+
+  fileprivate func run(_ query: Query, _ database: Database) throws -> ExitStatus {
+    let format = arguments.value("--format").flatMap { RecordFormat(rawValue: $0) } ?? .ndjson
+    if arguments.has("--json"), format != .ndjson {
+      throw ToolError.usage("--json and --format \(format.rawValue) exclude each other.")
+    }
+    let keys = arguments.value("--keys").map { $0.split(separator: ",").map { String($0) } }
+    let withMetadata = arguments.has("--metadata")
+    let snapshot = try database.snapshot()
+    var rest = query.limit ?? .max
+    var count = 0
+    for var own in try queries(query, database) where rest > 0 {
+      if arguments.has("--count") {
+        own.limit = rest
+        own.sort = []
+        let found = try snapshot.count(own)
+        count += found
+        rest -= found
+        continue
+      }
+      var cursor: Query.Cursor?
+      repeat {
+        own.limit = min(rest, Self.recordsPerPage)
+        let page = try snapshot.query(own, after: cursor, desiredKeys: keys)
+        for record in page.records {
+          try output.append { bytes in
+            try format.append(record, withMetadata: withMetadata, to: &bytes)
+            if format == .text { bytes.append(0x0A) }
+          }
+        }
+        rest -= page.records.count
+        cursor = page.next
+      } while cursor != nil && rest > 0
+    }
+    if arguments.has("--count") {
+      try output.line(arguments.has("--json") ? JSONValue.object(["count": .count(count)]).json : "\(count)")
+    }
+    return .done
+  }
+
+  fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {
+    var query = query
+    let zones = arguments.value("--zone") == nil ? [] : try selectedZones(database)
+    if zones.count == 1 { query.zone = zones[0] }
+    let plan = try database.explain(query)
+    guard arguments.has("--json") else {
+      // Names in it are escaped by themselves; lines are its own.
+      for line in plan.description.split(separator: "\n") { try output.line(ShownText.escaped(String(line))) }
+      return .done
+    }
+    var members: [JSONValue.Member] = [
+      .init(key: "access", value: .string(plan.access.rawValue)),
+      .init(key: "recordType", value: plan.recordType.map { .string($0) } ?? .null),
+      .init(key: "zones", value: .array(plan.zones.map { .string($0.name) })),
+      .init(key: "recordCount", value: .count(plan.recordCount)),
+      .init(key: "filter", value: plan.filter.map { .string("\($0)") } ?? .null),
+      .init(key: "ordering", value: .string(plan.ordering.rawValue)),
+      .init(key: "sort", value: .array(plan.sort.map { .string("\($0)") })),
+    ]
+    if let limit = plan.limit { members.append(.init(key: "limit", value: .count(limit))) }
+    try output.line(JSONValue.object(members).json)
+    return .done
+  }
+}
