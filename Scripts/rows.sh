@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Every capability that the codecs promise has a test, found by the id at the start of its name: `@Test("C4: …")`.
+# Every capability that codecs and queries promise has a test, found by the id at the start of its name: `@Test("C4: …")`.
 #
 #     Scripts/rows.sh         lists the rows without one; the exit status is 1 when there is one that is not excused
 #
-# Rows are C (one value, one record), G (gaps of earlier codecs), N (graphs) and A12 (typed keys); the tests say in words what each is.
+# Rows are C (one value, one record), G (gaps of earlier codecs), N (graphs), A12 (typed keys) and A22 to A27 (queries); the tests say
+# in words what each is.
 # A row that a program checks instead of a test has its id in that program: `# N12: …`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +14,7 @@ rows() {
   for number in $(seq 1 8); do echo "G$number"; done
   for number in $(seq 1 12); do echo "N$number"; done
   echo A12
+  for number in $(seq 22 27); do echo "A$number"; done
 }
 
 # Rows that are not built yet, one a line. The list only gets shorter: an entry that has a test fails, too.

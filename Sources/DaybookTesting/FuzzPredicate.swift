@@ -7,7 +7,7 @@ import Foundation
 ///     1  bits: 1 the dialect, 2 and 4 how many arguments there are (0 to 3)
 ///        the text, as UTF-8; what is none is replaced
 package enum FuzzPredicate {
-  private static let arguments: [any RecordValueConvertible] = ["D", 7.5, Record.ID(in: .default)]
+  private static let arguments: [Record.Value] = ["D", 7.5, [1, 2].recordValue]
 
   /// What predicates are asked about. Made once; the last one is empty.
   private static let records: [Record] = {
@@ -15,14 +15,15 @@ package enum FuzzPredicate {
       let date = Date(timeIntervalSinceReferenceDate: 7e8)
       guard let id = try? Record.ID("n"),
         let record = try? Record(
-          type: "Movie", id: id, metadata: .init(changeTag: "t", creationDate: date, creatorUserID: "_u", modificationDate: date),
-          values: values)
+          type: "Movie", id: id,
+          metadata: .init(changeTag: "t", creationDate: date, creatorUserID: "_u", modificationDate: date), values: values)
       else { return nil }
       return record
     }
     return [
       record([
-        "title": "Dune of the Été", "year": 2021, "rating": 7.5, "genres": .strings(["Drama", "SciFi"]), "a": 1, "b": .ints([1, 2]),
+        "title": "Dune of the Été", "year": 2021, "rating": 7.5, "genres": .strings(["Drama", "SciFi"]), "a": 1,
+        "b": .ints([1, 2]),
         "location": .location(.init(latitude: 29.6, longitude: 35.4)), "date": .date(Date(timeIntervalSinceReferenceDate: 5)),
         "data": .bytes(Data([1, 2])),
       ]),
@@ -50,7 +51,8 @@ package enum FuzzPredicate {
     let now = Date(timeIntervalSinceReferenceDate: 7e8 + 1)
     let dialect: Dialect = bits & 1 == 0 ? .extended : .cloudKit
     for record in records
-    where predicate.matches(record, now: now, dialect: dialect) != predicate.matchesEncoded(record, now: now, dialect: dialect) {
+    where predicate.matches(record, now: now, dialect: dialect) != predicate.matchesEncoded(record, now: now, dialect: dialect)
+    {
       throw Forgery.Finding("a record and its bytes are answered differently")
     }
   }

@@ -91,7 +91,9 @@ struct CityQueryTests {
     .init("name CONTAINS[cd] 'ST'") { $0.name.lowercased().contains("st") },
     .init("name LIKE 'S*a'") { $0.name.hasPrefix("S") && $0.name.hasSuffix("a") && $0.name.count > 1 },
     .init("name LIKE '?????'") { $0.name.unicodeScalars.count == 5 },
-    .init("name LIKE '*an*an*'") { ($0.name.range(of: "an").map { _ in $0.name.components(separatedBy: "an").count } ?? 0) > 2 },
+    .init("name LIKE '*an*an*'") {
+      ($0.name.range(of: "an").map { _ in $0.name.components(separatedBy: "an").count } ?? 0) > 2
+    },
     .init("name = ''") { $0.name.isEmpty },
     .init("name > 'W' AND name < 'Z'") { $0.name > "W" && $0.name < "Z" },
     .init("admin2 = nil") { $0.district.isEmpty },
@@ -104,7 +106,9 @@ struct CityQueryTests {
     .init("latitude = 27") { $0.latitude == 27 },
     .init("latitude < 0 AND cc BEGINSWITH 'A'") { $0.latitude < 0 && $0.country.hasPrefix("A") },
     .init("latitude > 50 OR latitude < -30") { $0.latitude > 50 || $0.latitude < -30 },
-    .init("latitude > 50 AND (cc = 'DE' OR cc = 'GB' OR cc = 'PL')") { $0.latitude > 50 && ["DE", "GB", "PL"].contains($0.country) },
+    .init("latitude > 50 AND (cc = 'DE' OR cc = 'GB' OR cc = 'PL')") {
+      $0.latitude > 50 && ["DE", "GB", "PL"].contains($0.country)
+    },
     .init("latitude > 'x'") { _ in false },
     .init("parts CONTAINS 'Santa'") { $0.name.split(separator: " ").contains("Santa") },
     .init("'de' IN parts") { $0.name.split(separator: " ").contains("de") },
@@ -158,7 +162,9 @@ struct CityQueryTests {
     let database = try #require(Self.database)
     let place = Location(latitude: 48.2, longitude: 16.37)
     let records = try database.records(Query("City", sort: [.distance(of: "location", from: place)], limit: 20))
-    let expected = Self.cities.indices.sorted { Self.cities[$0].kilometres(48.2, 16.37) < Self.cities[$1].kilometres(48.2, 16.37) }
+    let expected = Self.cities.indices.sorted {
+      Self.cities[$0].kilometres(48.2, 16.37) < Self.cities[$1].kilometres(48.2, 16.37)
+    }
     #expect(records.map { $0["number"] ?? -1 } == Array(expected.prefix(20)))
   }
 }

@@ -49,7 +49,8 @@ struct QueryCommandTests {
   @Test("a query is sorted, cut, counted, and has the keys that are asked for")
   func options() throws {
     let sorted = bench.run("query", file, "Movie", "--sort", "-year", "--sort", "title", "--limit", "3", "--keys", "year")
-    #expect(sorted.lines.count == 3 && sorted.lines.prefix(2).allSatisfy { $0.contains("2021") } && !sorted.output.contains("title"))
+    #expect(
+      sorted.lines.count == 3 && sorted.lines.prefix(2).allSatisfy { $0.contains("2021") } && !sorted.output.contains("title"))
     #expect(bench.run("query", file, "Movie", "year < 2000", "--count").output == "4\n")
     #expect(bench.run("query", file, "Movie", "year < 2000", "--count", "--json").output == "{\"count\":4}\n")
     #expect(bench.run("query", file, "Movie", "--limit", "4").lines.count == 4)
@@ -75,6 +76,8 @@ struct QueryCommandTests {
     #expect(words.lines[0].hasPrefix("scan 6 records of type Movie in 3 zones") && words.lines[2] == "keep the first 2 by year")
     let json = bench.run("query", file, "Movie", "year > 2000", "--explain", "--json")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
-    #expect(object["access"] as? String == "scan" && object["recordCount"] as? Int == 6 && object["filter"] as? String == "year > 2000")
+    #expect(
+      object["access"] as? String == "scan" && object["recordCount"] as? Int == 6
+        && object["filter"] as? String == "year > 2000")
   }
 }

@@ -8,7 +8,7 @@ import DaybookEngine
 /// A predicate made ready for many records, which it looks at where they lie encoded: no record, no string and no allocation
 /// for one that does not pass. ``PredicateMeaning`` says what it answers.
 ///
-/// The tests stand in a row, and each says where to go on when it passes and when it does not; and, or and not are only in
+/// The tests are in a row, and each says where to go on when it passes and when it does not; and, or and not are only in
 /// these directions.
 ///
 ///     year > 2000 AND (genre == 'Drama' OR NOT seen == 1)
@@ -205,7 +205,7 @@ extension BodyFilter {
     return false
   }
 
-  /// Goes back to the last `*` and takes one scalar more with it, which is enough: what is between two `*` may fit where it
+  /// Returns to the last `*` and takes one scalar more with it, which is enough: what is between two `*` may fit where it
   /// first fits.
   private func isLike(_ step: Step, _ bytes: ByteView) -> Bool {
     var text = Folding(bytes, step.options)

@@ -114,8 +114,10 @@ struct FilterCompiler {
     steps.append(
       BodyFilter.Step(
         work: work, system: condition.field.system, isAny: condition.field.isAny, options: options,
-        partOptions: condition.options, key: pool.view.prefix(0), constants: firstConstant..<constants.count, scalars: firstScalar..<scalars.count,
-        words: firstWord..<words.count, pieces: firstPiece..<pieces.count, place: place, onTrue: onTrue, onFalse: onFalse))
+        partOptions: condition.options, key: pool.view.prefix(0), constants: firstConstant..<constants.count,
+        scalars: firstScalar..<scalars.count,
+        words: firstWord..<words.count, pieces: firstPiece..<pieces.count, place: place, onTrue: onTrue,
+        onFalse: onFalse))
   }
 
   private mutating func add(_ operand: Query.Operand) {

@@ -173,7 +173,7 @@ enum UTF8Scalars {
   }
 }
 
-/// The words of a table in ``FoldingTable``: numbers, and the letter that stands third, if it is one.
+/// The words of a table in ``FoldingTable``: numbers, and the letter in the third place, if there is one.
 struct HexWords: Sequence, IteratorProtocol {
   struct Word {
     var numbers: [UInt32] = []
@@ -198,7 +198,8 @@ struct HexWords: Sequence, IteratorProtocol {
       if byte == UInt8(ascii: ".") {
         if let number { word.numbers.append(number) }
         number = nil
-      } else if word.numbers.count == 2, word.letter == 0, number == nil, byte > UInt8(ascii: "9"), "nsetm".utf8.contains(byte) {
+      } else if word.numbers.count == 2, word.letter == 0, number == nil, byte > UInt8(ascii: "9"), "nsetm".utf8.contains(byte)
+      {
         word.letter = byte
       } else {
         number = (number ?? 0) << 4 | UInt32(byte <= 0x39 ? byte - 0x30 : byte - 0x61 + 10)

@@ -77,7 +77,7 @@ extension PredicateParser {
     return field
   }
 
-  /// What stands between braces, up to the closing one.
+  /// What is between braces, up to the closing one.
   private mutating func elements() throws(DatabaseError) -> [Query.Operand] {
     var values: [Query.Operand] = []
     if try take(.closeBrace) { return values }

@@ -310,7 +310,8 @@ struct PredicateParser {
         }
         return Query.Predicate(
           Query.Condition(
-            field, .distance(comparison, from: place, kilometres: try number(try constant(right, at: sign.offset), at: sign.offset))))
+            field,
+            .distance(comparison, from: place, kilometres: try number(try constant(right, at: sign.offset), at: sign.offset))))
       }
       if case .distance = right { return try compare(right, comparison.flipped, left, options, at: start, sign) }
       guard field(right) != nil else { throw noKey(sign) }

@@ -131,7 +131,7 @@ extension Query {
         continue
       }
       guard let found = try kinds(step.field.name) else { continue }
-        let isSortable = found.kinds(isEncrypted: false).allSatisfy {
+      let isSortable = found.kinds(isEncrypted: false).allSatisfy {
         switch $0 {
         case .string, .int, .double, .date: step.place == nil
         case .location: true

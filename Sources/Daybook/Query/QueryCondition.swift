@@ -47,7 +47,7 @@ extension Query {
     /// Letters with and without accents are the same: `[d]`.
     public static let ignoringAccents = TextOptions(rawValue: 2)
 
-    /// As it stands behind an operator.
+    /// As it is written after an operator.
     var suffix: String {
       let letters = (contains(.ignoringCase) ? "c" : "") + (contains(.ignoringAccents) ? "d" : "")
       return letters.isEmpty ? "" : "[\(letters)]"

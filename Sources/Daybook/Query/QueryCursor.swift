@@ -10,8 +10,8 @@ extension Query {
   public struct Page: Sendable {
     /// In the order of the query.
     public var records: [Record]
-    /// Where the next page begins; nil after the last record. In a query without an order the page there may be empty, because
-    /// nobody has looked yet.
+    /// Where the next page begins; nil after the last record. In a query without an order the page there may be empty: the
+    /// scan ends with the last record of a page.
     public var next: Cursor?
   }
 

@@ -92,7 +92,7 @@ extension Query {
       }
     }
 
-    /// Whether its value is the name of a user: a reference to a user's record stands for that.
+    /// Whether its value is the name of a user: a reference to a user's record means that.
     var isUser: Bool { self == .creatorUserRecordID || self == .lastModifiedUserRecordID }
   }
 }
@@ -151,7 +151,7 @@ extension Query.Predicate {
 }
 
 extension Query.Field: CustomStringConvertible {
-  /// The key as it stands in a predicate's text.
+  /// The key as it is written in a predicate's text.
   public var description: String {
     let spelled = system == nil && (PredicateWord.isReserved(name) || name == "allTokens") ? "#\(name)" : name
     return isAny ? "ANY \(spelled)" : spelled

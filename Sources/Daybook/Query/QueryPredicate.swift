@@ -22,7 +22,7 @@ extension Query {
       case not(Predicate)
     }
 
-    /// More levels of and, or and not than this are refused: whoever looks at a predicate goes down to the last.
+    /// More levels of and, or and not than this are refused: evaluation, printing and reading go down to the last.
     static let maximumDepth = 30
 
     let term: Term

@@ -7,8 +7,8 @@ import DaybookEngine
 struct SearchWords {
   /// Words that are in every text, which are not looked for.
   static let ignored: Set<String> = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or",
-    "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
+    "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
   ]
 
   private static let apostrophe: UInt32 = 0x27

@@ -7,7 +7,7 @@
 /// How values follow one another and which are equal, said of values in memory: what every other way of finding it is
 /// held to.
 enum ValueOrder {
-  /// Where the kinds stand: numbers, dates, texts, bytes, places, references, lists. Assets stand nowhere.
+  /// The places of the kinds: numbers, dates, texts, bytes, places, references, lists. Assets have none.
   @inline(__always)
   static func rank(_ kind: FieldKind) -> Int? {
     switch kind {

@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// ``ValueOrder`` once more, of values where they lie. A test holds both to the same answers.
+/// ``ValueOrder`` once more, of values where they lie. A test compares their answers.
 enum ViewOrder {
   /// Below zero when the first comes first, in the order of sorts.
   static func compare(_ first: ValueView, _ second: ValueView) -> Int {

@@ -138,7 +138,7 @@ extension ReadView {
     var count: UInt64 = 0
     for zone in plan.zones {
       let trees = try existingZone(zone)
-      count += try query.recordType.map { (type) throws(DatabaseError) in try self.count(ofType: type, in: trees) } ?? trees.byName.count
+      if let type = query.recordType { count += try self.count(ofType: type, in: trees) } else { count += trees.byName.count }
     }
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
     return Query.Plan(
@@ -159,7 +159,7 @@ extension ReadView {
     while let found = try scan.next() {
       let comes =
         last.map { last in
-          // A zone that is gone stands between two others.
+          // A zone that is gone was between two others.
           let zone = last.isOfZone || found.zone < last.zone ? last.zone : last.zone - 1
           return rows.compare(found, last.sortKey, zone: zone, zoneKey: last.zoneKey, name: last.name) > 0
         } ?? true

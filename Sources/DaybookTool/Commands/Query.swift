@@ -59,7 +59,7 @@ extension Invocation {
   fileprivate func query() throws -> Query {
     let given = [arguments.positionals.count > 2 ? arguments[2] : nil, arguments.value("--where")].compactMap { $0 }
     if given.count > 1 { throw ToolError.usage("The predicate is given twice.", advice: command.usage) }
-    let predicate = try given.first.map { try predicate($0) } ?? .true
+    let predicate = try given.first.map { try predicate($0) } ?? Query.Predicate.true
     let sort = arguments.allValues("--sort").map { word in
       word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
     }
@@ -72,7 +72,8 @@ extension Invocation {
   /// A predicate's text; what is wrong with it is shown where it is.
   private func predicate(_ text: String) throws -> Query.Predicate {
     do throws(DatabaseError) { return try Query.Predicate(format: text) } catch {
-      let parts = [error.facts.expected.map { "expected: \($0)" }, error.facts.found.map { "found: \($0)" }].compactMap { $0 }
+      let parts = [error.facts.expected.map { "expected: \($0)" }, error.facts.found.map { "found: \($0)" }]
+        .compactMap { $0 }
       let facts = parts.isEmpty ? "" : " (\(ShownText.escaped(parts.joined(separator: ", "))))"
       let place = error.facts.offset.map { offset in
         let bytes = Array(text.utf8)
@@ -81,7 +82,8 @@ extension Invocation {
         return "Here, at byte \(offset): " + ShownText.escaped("\(before) --> \(after)")
       }
       let key = error.facts.key.map { " (key: \(ShownText.escaped($0)))" } ?? ""
-      throw ToolError.usage("\(error.message)\(facts)\(key)", advice: place ?? "`daybook help query` says what a predicate has.")
+      throw ToolError.usage(
+        "\(error.message)\(facts)\(key)", advice: place ?? "`daybook help query` says what a predicate has.")
     }
   }
 
@@ -133,7 +135,8 @@ extension Invocation {
       } while cursor != nil && rest > 0
     }
     if arguments.has("--count") {
-      try output.line(arguments.has("--json") ? JSONValue.object(["count": .count(count)]).json : "\(count)")
+      let object: JSONValue = ["count": .count(count)]
+      try output.line(arguments.has("--json") ? object.json : "\(count)")
     }
     return .done
   }

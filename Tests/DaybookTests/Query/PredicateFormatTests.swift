@@ -10,7 +10,9 @@ import Testing
 struct PredicateFormatTests {
   private let here = Location(latitude: 29.6, longitude: 35.4)
 
-  private func read(_ text: String, _ arguments: any RecordValueConvertible..., sourceLocation: SourceLocation = #_sourceLocation)
+  private func read(
+    _ text: String, _ arguments: any RecordValueConvertible..., sourceLocation: SourceLocation = #_sourceLocation
+  )
     -> Query.Predicate?
   {
     do { return try Query.Predicate(format: text, arguments: arguments) } catch {
@@ -22,7 +24,9 @@ struct PredicateFormatTests {
   @Test("every operator has its spellings")
   func operators() {
     let year: Query.Field = .field("year")
-    for text in ["year = 1", "year == 1", "1 == year", "(year) = 1", "year=1", "\tyear\n=  1 "] { #expect(read(text) == (year == 1)) }
+    for text in ["year = 1", "year == 1", "1 == year", "(year) = 1", "year=1", "\tyear\n=  1 "] {
+      #expect(read(text) == (year == 1))
+    }
     for text in ["year >= 1", "year => 1", "1 <= year"] { #expect(read(text) == (year >= 1)) }
     for text in ["year <= 1", "year =< 1", "1 >= year"] { #expect(read(text) == (year <= 1)) }
     for text in ["year < 1", "1 > year"] { #expect(read(text) == (year < 1)) }
@@ -125,7 +129,8 @@ struct PredicateFormatTests {
   static let refused: [(String, Int)] = [
     ("", 0), ("year", 4), ("year >", 6), ("year > 1 AND", 12), ("year > > 1", 7), ("(year > 1", 9), ("year > 1)", 8),
     ("year ~ 1", 5), ("year > 1 2", 9), ("1 = 2", 2), ("a = b", 2), ("a.b = 1", 1), ("a + 1 = 2", 2), ("title = 'x", 8),
-    ("title MATCHES 'a+'", 6), ("title = $x", 8), ("n = 99999999999999999999", 4), ("n = 1x", 4), ("n IN 5", 5), ("n BETWEEN {1}", 10),
+    ("title MATCHES 'a+'", 6), ("title = $x", 8), ("n = 99999999999999999999", 4), ("n = 1x", 4), ("n IN 5", 5),
+    ("n BETWEEN {1}", 10),
     ("n BETWEEN {1, 2, 3}", 10), ("n < nil", 2), ("ALL n = 5", 0), ("n = @count", 4), ("f(n) = 5", 0), ("n IN {{1}}", 6),
     ("n = %@", 4), ("n = %q", 4), ("title = “x”", 8), ("title BEGINSWITH 5", 17), ("self = 'x'", 5), ("self > 'x'", 5),
     ("distanceToLocation:fromLocation:(a, b) < 5", 36), ("n = CAST('x', 'NSDate')", 9), ("n = CAST('2021-02-30', 'NSDate')", 9),
@@ -182,7 +187,9 @@ struct PredicateTests {
         && .field("location").near(here, within: 500) && .tokens("dune") && .field("studio") != nil)
     let text = query.predicate.description
     #expect(try Query.Predicate(format: text) == query.predicate)
-    #expect(text.hasPrefix("year > 2000 AND title BEGINSWITH 'D' AND NOT (seen == nil) AND (rating >= 7.5 OR genres CONTAINS 'Drama')"))
+    #expect(
+      text.hasPrefix(
+        "year > 2000 AND title BEGINSWITH 'D' AND NOT (seen == nil) AND (rating >= 7.5 OR genres CONTAINS 'Drama')"))
   }
 
   @Test("typed keys, ranges, lists and nil are conditions")
@@ -196,14 +203,17 @@ struct PredicateTests {
     #expect(Query.Predicate.all([]) == .true && Query.Predicate.any([]) == .false)
     let one: Query.Predicate = .field("n") == 1
     #expect(!(!one) == one && Set([one, .field("n") == 1.0]).count == 1)
-    #expect(Query("Movie", where: one, sort: [.descending("n")], limit: 3).description == "Movie where n == 1 sorted by n descending limit 3")
+    #expect(
+      Query("Movie", where: one, sort: [.descending("n")], limit: 3).description
+        == "Movie where n == 1 sorted by n descending limit 3")
   }
 
   @Test("an absent field passes no comparison, and its negation passes")
   func absent() throws {
     let record = try Record.fresh("n", ["a": 1])
     for predicate: Query.Predicate in [
-      .field("x") == 1, .field("x") != 1, .field("x") < 1, .field("x").isIn([1]), .field("x").hasPrefix(""), .field("x").contains(1),
+      .field("x") == 1, .field("x") != 1, .field("x") < 1, .field("x").isIn([1]), .field("x").hasPrefix(""),
+      .field("x").contains(1),
     ] {
       #expect(!predicate.matches(record) && (!predicate).matches(record), "\(predicate)")
     }
@@ -222,7 +232,8 @@ struct PredicateTests {
   func equality() throws {
     let record = try Record.fresh("n", ["title": "Dune", "tags": .strings(["SciFi"])])
     for predicate: Query.Predicate in [
-      .field("title") == "dune", .field("title").isIn(["dune"]), .field("tags").contains("scifi"), .field("tags").any == "scifi",
+      .field("title") == "dune", .field("title").isIn(["dune"]), .field("tags").contains("scifi"),
+      .field("tags").any == "scifi",
     ] {
       #expect(!predicate.matches(record) && predicate.matches(record, dialect: .cloudKit), "\(predicate)")
     }

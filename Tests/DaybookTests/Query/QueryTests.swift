@@ -30,11 +30,17 @@ struct QueryTests {
     }
     // Some are saved again, so that the order of saves is not that of names.
     let all = try zones.flatMap { try database.records(in: $0) }
-    for record in all where random.chance(4) { _ = try database.save(record.changed { $0["b"] = random.value(zone: record.id.zone) }) }
+    for record in all where random.chance(4) {
+      let value = random.value(zone: record.id.zone)
+      _ = try database.save(record.changed { $0["b"] = value })
+    }
     for record in all where random.chance(20) { try database.delete(record.id) }
-    return (database, try zones.sorted().flatMap { zone in
-      try ["Movie", "Song"].flatMap { try database.records(in: zone, ofType: $0) }
-    })
+    return (
+      database,
+      try zones.sorted().flatMap { zone in
+        try ["Movie", "Song"].flatMap { try database.records(in: zone, ofType: $0) }
+      }
+    )
   }
 
   /// What a query finds, by a loop.
@@ -172,7 +178,9 @@ struct QueryTests {
         for _ in 0..<3 where cursor != nil && seen.count < 60 {
           let name = "n\(random.next() % 40)"
           touched.insert(name)
-          if random.next() % 3 == 0 { try database.delete(Record.ID(name)) } else {
+          if random.next() % 3 == 0 {
+            try database.delete(Record.ID(name))
+          } else {
             try database.put(name, ["n": .int(Int64(random.next() % 7))])
           }
         }
@@ -274,7 +282,8 @@ struct QueryTests {
     let database = try Database.scratch()
     let values: [(String, Record.Value?)] = [
       ("absent", nil), ("list", .strings(["a"])), ("reference", .reference(.init(try Record.ID("x")))), ("text", "a"),
-      ("place", .location(.init(latitude: 1, longitude: 1))), ("bytes", .bytes(Data([1]))), ("date", .date(Date())), ("number", 5),
+      ("place", .location(.init(latitude: 1, longitude: 1))), ("bytes", .bytes(Data([1]))), ("date", .date(Date())),
+      ("number", 5),
       ("half", 4.5), ("asset", .asset(Asset(data: Data([1])))),
     ]
     for (name, value) in values { try database.put(name, value.map { ["k": $0] } ?? [:]) }
@@ -290,7 +299,11 @@ struct QueryTests {
     for number in 0..<5 { try database.put("n\(number)", ["n": .int(Int64(number))]) }
     let plan = try database.explain(Query("Note", where: .field("n") > 2, sort: [.ascending("n")], limit: 2))
     #expect(plan.access == .scan && plan.recordCount == 5 && plan.ordering == .top)
-    #expect(plan.description == "scan 5 records of type Note in zone _defaultZone, in the order of their last saves\nfilter n > 2\nkeep the first 2 by n")
+    let lines = [
+      "scan 5 records of type Note in zone _defaultZone, in the order of their last saves", "filter n > 2",
+      "keep the first 2 by n",
+    ]
+    #expect(plan.description == lines.joined(separator: "\n"))
     #expect(try database.explain(Query("Note")).filter == nil)
     #expect(try database.explain(Query("Note", where: .false)).access == .none)
     #expect(try JSONDecoder().decode(Query.Plan.self, from: JSONEncoder().encode(plan)) == plan)
@@ -325,7 +338,12 @@ struct QueryTests {
   func cloudKit() throws {
     let database = try Database.scratch { $0.dialect = .cloudKit }
     let zone = try database.zone("Library")
-    try database.put("a", ["n": 1, "title": "Dune", "tags": .strings(["x"]), "data": .bytes(Data([1])), "place": .location(.init(latitude: 1, longitude: 1))])
+    try database.put(
+      "a",
+      [
+        "n": 1, "title": "Dune", "tags": .strings(["x"]), "data": .bytes(Data([1])),
+        "place": .location(.init(latitude: 1, longitude: 1)),
+      ])
     try database.put("b", in: zone, ["n": 1])
     let (n, title): (Query.Field, Query.Field) = (.field("n"), .field("title"))
     let here = Location(latitude: 1, longitude: 1)
@@ -342,7 +360,8 @@ struct QueryTests {
     #expect(failure { try database.records(Query("Note", sort: [.ascending("tags")])) }?.code == .invalidArguments)
     let taken: [Query.Predicate] = [
       .true, n == 1 && title == "dune", !(title == "x"), title.hasPrefix("D"), .field("tags").contains("X"), .tokens("dune"),
-      .field("place").near(here, within: 5), n.isIn([1, 2]), .field("tags").any.hasPrefix("x"), .creationDate > Date.distantPast,
+      .field("place").near(here, within: 5), n.isIn([1, 2]), .field("tags").any.hasPrefix("x"),
+      .creationDate > Date.distantPast,
       n.between(0, 2),
     ]
     for predicate in taken {
@@ -374,7 +393,10 @@ struct QueryTests {
     #expect(await synchronous.value?.code == .operationCancelled)
     let stop = QueryStop()
     stop.set()
-    #expect(failure { try database.reading { (view) throws(DatabaseError) in try view.records(query, desiredKeys: nil, stop) } }?.code == .operationCancelled)
+    let stopped = failure {
+      try database.reading { (view) throws(DatabaseError) in try view.records(query, desiredKeys: nil, stop) }
+    }
+    #expect(stopped?.code == .operationCancelled)
   }
 
   @Test("a damaged record is told, and never answered")

@@ -11,8 +11,10 @@ struct RandomQueries {
 
   static let keys = ["a", "b", "c", "title", "in", "allTokens", "self", "k_9"]
   static let texts = [
-    "", "a", "A", "Été", "ete", "E\u{301}te\u{301}", "straße", "STRASSE", "The Dune", "dune of the sea", "don't", "DON\u{2019}T", "a*b?",
-    "ﬁsh", "fish", "東京", "한국", "\u{1112}\u{1161}\u{11AB}국", "İstanbul", "x\\y", "it's \"so\"\n", "😀", "\u{202E}rtl", "aaab", "ab",
+    "", "a", "A", "Été", "ete", "E\u{301}te\u{301}", "straße", "STRASSE", "The Dune", "dune of the sea", "don't",
+    "DON\u{2019}T", "a*b?",
+    "ﬁsh", "fish", "東京", "한국", "\u{1112}\u{1161}\u{11AB}국", "İstanbul", "x\\y", "it's \"so\"\n", "😀", "\u{202E}rtl", "aaab",
+    "ab",
   ]
 
   mutating func number(_ count: Int) -> Int { Int(generator.next() % UInt64(count)) }
@@ -20,7 +22,9 @@ struct RandomQueries {
   mutating func pick<T>(_ list: [T]) -> T { list[number(list.count)] }
   mutating func text() -> String { pick(Self.texts) }
 
-  mutating func zone() -> Zone.ID { chance(2) ? .default : (try? Zone.ID(pick(["Library", "Été"]), owner: chance(2) ? "_x" : nil)) ?? .default }
+  mutating func zone() -> Zone.ID {
+    chance(2) ? .default : (try? Zone.ID(pick(["Library", "Été"]), owner: chance(2) ? "_x" : nil)) ?? .default
+  }
 
   mutating func place() -> Location {
     var place = Location(latitude: Double(number(5) * 40 - 80), longitude: Double(number(5) * 90 - 180))
@@ -74,7 +78,8 @@ struct RandomQueries {
       metadata: .init(
         changeTag: pick(["t1", "t2"]), creationDate: date(), creatorUserID: chance(2) ? "_c" : nil, modificationDate: date(),
         lastModifiedUserID: chance(2) ? "_c" : nil, modifiedByDevice: chance(2) ? "phone" : nil),
-      values: values, encryptedValues: encrypted, parent: chance(2) ? Record.Reference(Record.ID(unchecked: "a", in: zone)) : nil)
+      values: values, encryptedValues: encrypted,
+      parent: chance(2) ? Record.Reference(Record.ID(unchecked: "a", in: zone)) : nil)
   }
 
   mutating func field() -> Query.Field {
@@ -92,7 +97,9 @@ struct RandomQueries {
   mutating func condition() -> Query.Predicate {
     switch number(12) {
     case 0, 1: return Query.Predicate(Query.Condition(field(), .compare(pick([.equal, .notEqual]), operand()), options()))
-    case 2, 3: return Query.Predicate(Query.Condition(field(), .compare(pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), operand())))
+    case 2, 3:
+      return Query.Predicate(
+        Query.Condition(field(), .compare(pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), operand())))
     case 4: return Query.Predicate(Query.Condition(field(), .between(operand(), operand())))
     case 5:
       let count = chance(3) ? 12 : number(4)
@@ -106,7 +113,8 @@ struct RandomQueries {
       return Query.Predicate(
         Query.Condition(
           field(),
-          .distance(pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), from: place(), kilometres: pick([0, 500, 9000, 20100]))))
+          .distance(
+            pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), from: place(), kilometres: pick([0, 500, 9000, 20100]))))
     default: return field().isAbsent
     }
   }
