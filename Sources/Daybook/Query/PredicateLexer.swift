@@ -55,6 +55,7 @@ struct PredicateLexer {
       throw .predicate("A predicate has no aggregate functions.", at: start, found: "@")
     case UInt8(ascii: "*"), UInt8(ascii: "/"), UInt8(ascii: "^"):
       throw .predicate("A predicate does not calculate.", at: start, found: String(UnicodeScalar(first)))
+    case UInt8(ascii: "."): throw .predicate("A predicate has no paths of keys.", at: start, found: ".")
     case 0x80...: throw .predicate("Text in a predicate stands in straight quotes.", at: start)
     default: throw .predicate("This character means nothing in a predicate.", at: start)
     }

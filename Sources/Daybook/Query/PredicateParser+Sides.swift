@@ -72,7 +72,8 @@ extension PredicateParser {
     if field.system == nil, NameRules.faultOfKey(name) != nil {
       let isPath = name.utf8.contains(UInt8(ascii: "."))
       throw .predicate(
-        isPath ? "A predicate has no paths of keys." : "A key in the predicate is none that a field can have.", at: offset)
+        isPath ? "A predicate has no paths of keys." : "The key is reserved for the system, or none that a field can have.",
+        at: offset)
     }
     return field
   }
