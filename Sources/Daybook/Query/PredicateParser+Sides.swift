@@ -62,7 +62,7 @@ extension PredicateParser {
       return .value(value)
     case .openBrace:
       try advance()
-      return .list(try elements())
+      return .list(try elements(isInner: false))
     default: throw unexpected("a key or a constant")
     }
   }
@@ -79,23 +79,24 @@ extension PredicateParser {
   }
 
   /// What is between braces, up to the closing one.
-  private mutating func elements() throws(DatabaseError) -> [Query.Operand] {
+  private mutating func elements(isInner: Bool) throws(DatabaseError) -> [Query.Operand] {
     var values: [Query.Operand] = []
     if try take(.closeBrace) { return values }
     while true {
       let offset = token.offset
-      let side = try element()
+      let side = try element(isInner)
       if case .now = side { values.append(.now) } else { values.append(.value(try constant(side, at: offset))) }
       if try take(.closeBrace) { return values }
       try expect(.comma, "}")
     }
   }
 
-  private mutating func element() throws(DatabaseError) -> Side {
-    if token.kind == .openBrace {
-      throw .predicate("A list has no lists in it.", at: token.offset, found: token.name)
-    }
-    return try side()
+  /// A constant, or a list that is compared as a whole.
+  private mutating func element(_ isInner: Bool) throws(DatabaseError) -> Side {
+    guard token.kind == .openBrace else { return try side() }
+    if isInner { throw .predicate("A list has no lists in it.", at: token.offset, found: token.name) }
+    try advance()
+    return .list(try elements(isInner: true))
   }
 
   // MARK: functions

@@ -54,7 +54,8 @@ struct PredicateParser {
 
   /// The whole text.
   mutating func predicate() throws(DatabaseError) -> Query.Predicate {
-    let result = try whole(of: try anyOf())
+    let piece = try anyOf()
+    let result = try whole(of: piece)
     guard case .end = token.kind else {
       throw .predicate("Something follows that does not belong to the predicate.", at: token.offset, found: token.name)
     }
@@ -99,6 +100,7 @@ struct PredicateParser {
 
   // MARK: and, or, not
 
+  /// The predicate that a piece has to be; it is told at the present token, so the piece is read before this is called.
   private func whole(of piece: Piece) throws(DatabaseError) -> Query.Predicate {
     switch piece {
     case .predicate(let predicate): return predicate
@@ -110,7 +112,10 @@ struct PredicateParser {
     let first = try allOf()
     guard try takeOr() else { return first }
     var parts = [try whole(of: first)]
-    repeat { parts.append(try whole(of: try allOf())) } while try takeOr()
+    repeat {
+      let next = try allOf()
+      parts.append(try whole(of: next))
+    } while try takeOr()
     return .predicate(.any(parts))
   }
 
@@ -118,7 +123,10 @@ struct PredicateParser {
     let first = try one()
     guard try takeAnd() else { return first }
     var parts = [try whole(of: first)]
-    repeat { parts.append(try whole(of: try one())) } while try takeAnd()
+    repeat {
+      let next = try one()
+      parts.append(try whole(of: next))
+    } while try takeAnd()
     return .predicate(.all(parts))
   }
 
@@ -143,8 +151,8 @@ struct PredicateParser {
     switch token.kind {
     case .not, .word(.not):
       try advance()
-      return .predicate(
-        !(try nested { (parser) throws(DatabaseError) in try parser.whole(of: try parser.one()) }))
+      let piece = try nested { (parser) throws(DatabaseError) in try parser.one() }
+      return .predicate(!(try whole(of: piece)))
     case .word(.truepredicate):
       try advance()
       return .predicate(.true)

@@ -131,7 +131,7 @@ struct PredicateFormatTests {
     ("year ~ 1", 5), ("year > 1 2", 9), ("1 = 2", 2), ("a = b", 2), ("a.b = 1", 1), ("a + 1 = 2", 2), ("title = 'x", 8),
     ("title MATCHES 'a+'", 6), ("title = $x", 8), ("n = 99999999999999999999", 4), ("n = 1x", 4), ("n IN 5", 5),
     ("n BETWEEN {1}", 10),
-    ("n BETWEEN {1, 2, 3}", 10), ("n < nil", 2), ("ALL n = 5", 0), ("n = @count", 4), ("f(n) = 5", 0), ("n IN {{1}}", 6),
+    ("n BETWEEN {1, 2, 3}", 10), ("n < nil", 2), ("ALL n = 5", 0), ("n = @count", 4), ("f(n) = 5", 0), ("n IN {{{1}}}", 7),
     ("n = %@", 4), ("n = %q", 4), ("title = “x”", 8), ("title BEGINSWITH 5", 17), ("self = 'x'", 5), ("self > 'x'", 5),
     ("distanceToLocation:fromLocation:(a, b) < 5", 36), ("n = CAST('x', 'NSDate')", 9), ("n = CAST('2021-02-30', 'NSDate')", 9),
     ("title <[c] 'x'", 6), ("title = 'a\\q'", 10), ("a == {1, 'x'}", 2), ("a & b", 2), ("etag = 1", 0), ("title =[x] 'a'", 8),
