@@ -7,8 +7,8 @@
 ///       holder-9c1f…           says that who holds such names lives, see `AssetHolder`
 ///       unreferenced           when the collector first saw names that nothing refers to
 ///
-/// Exactly those users may read all this who may read the database's file: contents have its rights without those to write, and
-/// only its maker may use what is not finished.
+/// Whoever may read the database's file may read contents, and nobody else: they have its rights, without those to write. What
+/// is not finished is open to its maker alone.
 ///
 /// The store knows bytes and names; the record layer knows which contents are in use. Ingest: `AssetStore+Ingest`. Removal:
 /// `AssetStore+Collect`.

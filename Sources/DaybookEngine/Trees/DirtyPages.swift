@@ -25,7 +25,7 @@
   static var byteCountPerPage: Int { stride }
   private static let pagesPerSlab = 252
 
-  /// With this much free memory of one size, empty slabs are looked for that another size can use.
+  /// From this much free memory of one size on, its empty slabs are taken for other sizes.
   private static let recycledByteCount = 16 << 20
 
   @safe @exclusivity(unchecked) private var slabs = PageSlabs()

@@ -76,7 +76,7 @@ extension TreeEditor {
     let rightPage = try pageToTakeFrom(parent.page.child(left + 1))
     separator.truncate(to: 0)
     parent.page.appendKey(left + 1, to: separator)
-    // The descent has checked only one of the two.
+    // The descent has checked only one of the two pages.
     guard leftPage.level + 1 == parent.page.level, rightPage.level == leftPage.level else {
       throw fault(parent.reference, .level)
     }

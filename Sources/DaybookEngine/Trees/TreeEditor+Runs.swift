@@ -1,10 +1,11 @@
-/// Runs of ascending keys that end within a tree, as the entries of one type in a change journal do: a split behind one leaves
-/// the page full, see `TreeEditor+Split.swift`.
+/// Runs of ascending keys in the middle of a tree: in a change journal, the entries of one type. A split behind the last key of
+/// a run leaves the page full (`TreeEditor+Split.swift`).
 extension TreeEditor {
-  /// Whether a new key goes on with a run that what comes behind it is no part of: a key of the page, or the separator.
+  /// Whether a new key is the last of a run: it has more bytes in common with the key eight places before it than with the one
+  /// behind it, which is a key of the page or the separator.
   ///
-  /// Four bytes more in common are no chance, and eight keys before it no small group of keys that come in any order: for such
-  /// a page would be cut anywhere.
+  /// It takes four more bytes, because fewer are often equal by chance; and eight keys, because small groups of keys that come
+  /// in any order would cut pages anywhere.
   func endsRun(_ page: Page, _ index: Int, _ key: ByteView) -> Bool {
     guard index >= 8 else { return false }
     fullKey.truncate(to: 0)
@@ -20,7 +21,7 @@ extension TreeEditor {
     return commonPrefixLength(fullKey.view, key) >= shared + 4
   }
 
-  /// Whether the cells before the new one and itself fit into one page.
+  /// Whether the new cell and those before it fit into one page.
   func fits(_ page: Page, _ index: Int, _ keyCount: Int, _ valueCount: Int) -> Bool {
     var byteCount = page.prefixLength + Page.slotByteCount + 2 + keyCount - page.prefixLength + valueCount
     for cell in 0..<index { byteCount += page.cellByteCount(cell) }

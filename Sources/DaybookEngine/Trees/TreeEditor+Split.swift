@@ -1,18 +1,18 @@
 /// Splitting full pages.
 ///
-/// A page splits in the middle by bytes, except at the right edge of the tree, and behind the last key of a run: there the left
-/// page stays full and the new cell starts a page of its own, so ascending inserts fill their pages. A run is found by what
-/// keys share: where a key has more in common with several before it than with the one behind it, as entries of one type in a
-/// change journal have, the next one will come behind it, too. What stands in the page behind a run gets a page of its own
-/// first. The separator between two leaves is the shortest key that separates them. The prefix of a new page is what the separators on both sides of it share: every key that can ever come
-/// between them shares that, too.
+/// A page splits in the middle by bytes, with two exceptions: at the right edge of the tree, and behind the last key of a run.
+/// There the left page stays full and the new cell starts a page of its own, so ascending inserts fill their pages. A run is
+/// recognised by what its keys share (`endsRun`): the next key will come behind the last one, too. If keys stand behind the run
+/// in its page, they get a page of their own first.
 ///
-/// The last page of a tree or of a run has no separator to its right that shares anything, so it gets its prefix only when it is
-/// full: then it takes what its keys share, and has room again. (Without that, pages of ascending keys were 82 % full once they
-/// had their prefix.)
+/// The separator between two leaves is the shortest key that separates them. The prefix of a new page is what the separators on
+/// both sides of it share: every key that can ever come between them shares that, too.
 ///
-/// Separators can vanish later (a neighbour merged away), and then a key may arrive that does not share the prefix. Such a key
-/// sorts before or after everything in the page. The page takes a shorter prefix if its cells still fit, else the key starts a
+/// The last page of a tree or of a run has no separator to its right that shares anything. So it gets a prefix only when it is
+/// full: then it takes what its keys share, and has room again. (Without that, pages of ascending keys stayed 82 % full.)
+///
+/// A separator can vanish later, when a neighbour is merged away. Then a key may come that does not share the prefix; it sorts
+/// before or after everything in the page. The page takes a shorter prefix if its cells still fit; otherwise the key starts a
 /// page of its own. When such a page splits, the separators around a half may share less than its cells do; a half that would
 /// not fit then keeps its old prefix.
 extension TreeEditor {

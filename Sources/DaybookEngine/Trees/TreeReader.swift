@@ -1,4 +1,5 @@
-/// Looks things up in the trees of one version.
+/// Looks things up in the trees of one version. Each lookup has its descent written out: a descent that they shared would be a
+/// closure or a generic call on the path of a get.
 ///
 /// Valid as long as the snapshot or transaction that it came from.
 @safe package struct TreeReader: Sendable {
