@@ -1,4 +1,4 @@
-/// Content that does not change, on the heap: what holds it is one pointer wide. A function that may throw an error of this width
+/// Content that does not change, on the heap: what contains it is one pointer wide. A function that may throw an error of this width
 /// costs nothing more while it does not throw.
 package final class Box<Content: Sendable>: Sendable {
   package let content: Content

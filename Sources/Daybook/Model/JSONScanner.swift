@@ -49,7 +49,7 @@ package struct JSONScanner {
     case null, bool(Bool)
   }
 
-  /// What the next value begins with, behind white space.
+  /// What the next value begins with, after white space.
   package mutating func start() throws(Fault) -> Start {
     skipSpace()
     guard index < end else { throw fault("the text ends where a value should be.") }
@@ -105,7 +105,7 @@ package struct JSONScanner {
     return false
   }
 
-  /// The name of a member, with the colon behind it.
+  /// The name of a member, with the colon after it.
   package mutating func memberName() throws(Fault) -> String {
     skipSpace()
     guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("a key in quotes is missing.") }

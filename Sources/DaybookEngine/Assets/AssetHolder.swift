@@ -2,7 +2,7 @@
 ///
 ///     ingest-<holder>-<number>             a content on its way in, or a second name of one
 ///     staged/<SHA-256>-<holder>-<number>   a copy that was handed out
-///     holder-<holder>                      locked as long as its process lives: whoever gets the lock may remove the names
+///     holder-<holder>                      locked as long as its process lives: a process that gets the lock may remove the names
 ///
 /// The lock belongs to the open file, so several databases of one process are several holders, and a child after `fork` counts
 /// as its parent. The file exists while anything is held. A suspended database must hold no lock, so the file then contains the

@@ -7,8 +7,8 @@
 ///       holder-9c1f…           says that who holds such names lives, see `AssetHolder`
 ///       unreferenced           when the collector first saw names that nothing refers to
 ///
-/// Whoever may read the database's file may read contents, and nobody else: they have its rights, without those to write. What
-/// is not finished is open to its maker alone.
+/// The users who may read the database's file may read its asset files, and nobody else: these have its rights, without those to
+/// write. What is not finished is open to its maker alone.
 ///
 /// The store knows bytes and names; the record layer knows which contents are in use. Ingest: `AssetStore+Ingest`. Removal:
 /// `AssetStore+Collect`.

@@ -1,4 +1,4 @@
-/// Runs of ascending keys in the middle of a tree: in a change journal, the entries of one type. A split behind the last key of
+/// Runs of ascending keys in the middle of a tree: in a change journal, the entries of one type. A split after the last key of
 /// a run leaves the page full (`TreeEditor+Split.swift`).
 extension TreeEditor {
   /// Whether a new key is the last of a run: it has more bytes in common with the key eight places before it than with the one
