@@ -23,8 +23,7 @@ extension Store {
     _ pin: Pin, progress: ((UInt64, UInt64) -> Bool)?, into result: inout StoreCheck
   ) throws(StoreError) {
     let log = logReader(through: pin.end)
-    let plan: RecoveryPlan
-    do { plan = try log.planFromStart() } catch { throw .disk(error) }
+    let plan = try Store.onDisk(call: try log.planFromStart())
     if case .corrupt(let lost) = plan.ending {
       result.findings.append(
         .init(offset: plan.end.offset, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
@@ -52,11 +51,11 @@ extension Store {
         result.remarks.append(.init(offset: header.end, message: "the gap behind a frame is not zero"))
       }
       if header.kind.carriesData { try checkOperations(header, log, into: &result) }
-      do { try log.checkRead() } catch { throw .disk(error) }
+      try Store.onDisk(call: try log.checkRead())
       offset = header.next
       if let progress, !progress(offset, pin.end) { throw .refused(reason: "the check was cancelled") }
     }
-    do { try log.checkRead() } catch { throw .disk(error) }
+    try Store.onDisk(call: try log.checkRead())
   }
 
   private func checkOperations(
@@ -191,8 +190,7 @@ extension Store {
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     let log = logReader(through: pin.end)
-    let plan: RecoveryPlan
-    do { plan = try log.planFromStart() } catch { throw .disk(error) }
+    let plan = try Store.onDisk(call: try log.planFromStart())
     var readOnly = options
     readOnly.isReadOnly = true
     readOnly.hasBackgroundThread = false

@@ -43,9 +43,8 @@ extension Store {
     try checkUsable()
     try checkOnlyName()
     let temporary = Store.unfinishedPath(of: path)
-    do { try Store.removeLeftover(of: path, file, disk: disk) } catch { throw .disk(error) }
-    let attributes: FileAttributes
-    do { attributes = try file.attributes() } catch { throw .disk(error) }
+    try Store.onDisk(call: try Store.removeLeftover(of: path, file, disk: disk))
+    let attributes = try Store.onDisk(call: try file.attributes())
     let made = try Store.make(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
     defer { made.close() }
     let target: Store
@@ -282,8 +281,7 @@ extension Store {
   /// Throws if the file has several names. The new file takes only one of them; the others would keep the old file, which would
   /// be another database from then on.
   private func checkOnlyName() throws(StoreError) {
-    let count: Int
-    do { count = try file.linkCount() } catch { throw .disk(error) }
+    let count = try Store.onDisk(call: try file.linkCount())
     if count > 1 { throw .hardLinked(path: path, count: count) }
   }
 

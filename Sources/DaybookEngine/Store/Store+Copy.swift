@@ -27,8 +27,7 @@ extension Store {
     _ progress: (UInt64) throws(StoreError) -> Void, _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     let log = logReader(through: pin.end)
-    let plan: RecoveryPlan
-    do { plan = try makePlan(log) } catch { throw .disk(error) }
+    let plan = try Store.onDisk(call: try makePlan(log))
     if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
     guard plan.lastSequence >= pin.sequence else {
       throw .corrupt(lost: plan.lastSequence + 1...pin.sequence)

@@ -21,12 +21,12 @@ extension Store {
   package var identity: FileIdentity { file.identity }
 
   package func fileByteCount() throws(StoreError) -> Int {
-    do { return try file.byteCount() } catch { throw .disk(error) }
+    return try Store.onDisk(call: try file.byteCount())
   }
 
   /// How many names lead to the file.
   package func nameCount() throws(StoreError) -> Int {
-    do { return try file.linkCount() } catch { throw .disk(error) }
+    return try Store.onDisk(call: try file.linkCount())
   }
 
   /// Calls `body` with each frame up to the pinned end, and the operations of those that carry some; false ends the walk.
@@ -40,7 +40,7 @@ extension Store {
       guard let header = log.header(at: offset) else {
         // A damaged frame: go on at the next valid one.
         let next = log.nextHeader(from: offset + 8)
-        do { try log.checkRead() } catch { throw StoreError.disk(error) }
+        try Store.onDisk(call: try log.checkRead())
         guard let next else { return }
         offset = next.offset
         continue

@@ -231,6 +231,11 @@ extension Store {
     do { return try body() } catch { throw .disk(error) }
   }
 
+  /// The same for a single call.
+  static func onDisk<R>(call: @autoclosure () throws(DiskFailure) -> R) throws(StoreError) -> R {
+    do { return try call() } catch { throw .disk(error) }
+  }
+
   private func startWriting(_ plan: RecoveryPlan) {
     setDurable(through: plan.repairedThrough)
     // Trees that had to be rebuilt deserve a checkpoint even if nobody writes.

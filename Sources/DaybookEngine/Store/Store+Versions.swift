@@ -22,7 +22,7 @@ extension Store {
     try checkUsable()
     return try withTurnForBackground { (_) throws(StoreError) in
       try checkUsable()
-      do throws(DiskFailure) { return try body() } catch { throw .disk(error) }
+      return try Store.onDisk(call: try body())
     }
   }
 }
