@@ -34,7 +34,7 @@ import DaybookEngine
   /// The body at a place of the log, which is not longer than the room that is left.
   @inline(__always)
   mutating func read(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
-    let target = target(for: place)
+    let target = unsafe target(for: place)
     unsafe try store.copyOperation(at: place, end: end, to: target)
     return unsafe try body(at: place, target)
   }
@@ -42,7 +42,7 @@ import DaybookEngine
   /// The body at a place of a transaction, which may not be in the file yet; not longer than the room that is left.
   @inline(__always)
   mutating func read(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody {
-    let target = target(for: place)
+    let target = unsafe target(for: place)
     unsafe try transaction.copyOperation(at: place, to: target)
     return unsafe try body(at: place, target)
   }
