@@ -59,7 +59,7 @@ extension Invocation {
   fileprivate func query() throws -> Query {
     let given = [arguments.positionals.count > 2 ? arguments[2] : nil, arguments.value("--where")].compactMap { $0 }
     if given.count > 1 { throw ToolError.usage("The predicate is given twice.", advice: command.usage) }
-    let predicate = try given.first.map { try predicate($0) } ?? Query.Predicate.true
+    let predicate = try given.first.map { text in try self.predicate(text) } ?? Query.Predicate.true
     let sort = arguments.allValues("--sort").map { word in
       word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
     }
