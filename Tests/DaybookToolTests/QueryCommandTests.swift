@@ -54,7 +54,7 @@ struct QueryCommandTests {
     #expect(bench.run("query", file, "Movie", "year < 2000", "--count").output == "4\n")
     #expect(bench.run("query", file, "Movie", "year < 2000", "--count", "--json").output == "{\"count\":4}\n")
     #expect(bench.run("query", file, "Movie", "--limit", "4").lines.count == 4)
-    #expect(bench.run("query", file, "Movie", "--metadata", "--limit", "1").output.contains("changeTag"))
+    #expect(bench.run("query", file, "Movie", "--metadata", "--limit", "1").output.contains("\"tag\":"))
   }
 
   @Test("what is wrong with a predicate is shown where it is, with the status of wrong usage")

@@ -34,7 +34,10 @@ struct RandomQueries {
   }
 
   mutating func double() -> Double {
-    pick([0, 1, 1.5, -2, 9_007_199_254_740_992, 1e300, -.infinity, .infinity, .leastNonzeroMagnitude, 0.1, -9_223_372_036_854_775_808])
+    pick([
+      0, 1, 1.5, -2, 9_007_199_254_740_992, 1e300, -.infinity, .infinity, .leastNonzeroMagnitude, 0.1,
+      -9_223_372_036_854_775_808,
+    ])
   }
 
   mutating func int() -> Int64 { pick([0, 1, -2, 2, 9_007_199_254_740_993, .max, .min, 42]) }
