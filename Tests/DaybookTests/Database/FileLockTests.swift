@@ -170,32 +170,34 @@ struct FileLockTests {
 
   @Test("a close waits for the sync that another thread has asked for, and a later one is told that it is closed")
   func closesBesideAnAskedSync() throws {
-    for lock in [Database.Options.Lock.whileOpen, .perTransaction] {
-      let disk = SimulatedDisk(seed: 1)
-      let watched = WatchedDisk(disk)
-      let database = try Self.open(watched, seed: 1) { $0.lock = lock }
-      try Self.set(database, "first")
-      // What a suspension writes last is a note, which needs no sync of its own; so the sync that follows has something to do.
-      try database.suspend()
-      let (isSyncing, isClosed) = (Event(), Locked(false))
-      watched.watch.beforeSync { _ in
-        watched.watch.beforeSync(nil)
-        isSyncing.signal()
-        // A close that does not wait is over by then.
-        for _ in 0..<1_000 where !isClosed.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 100_000) }
-      }
-      let failure = Locked<(any Error)?>(nil)
-      let other = BackgroundThread(name: "other") {
-        do { try database.sync() } catch { failure.withLock { $0 = error } }
-      }
-      isSyncing.wait()
-      try database.close()
-      isClosed.withLock { $0 = true }
-      other?.join()
-      #expect(failure.withLock { $0 } == nil)
-      #expect { try database.sync() } throws: { ($0 as? DatabaseError)?.code == .closed }
-      try Self.expectAll(["first"], on: disk)
+    let disk = SimulatedDisk(seed: 1)
+    let watched = WatchedDisk(disk)
+    let database = try Self.open(watched, seed: 1) { $0.lock = .whileOpen }
+    try Self.set(database, "first")
+    // What a suspension writes last is a note, which needs no sync of its own; so the sync that follows has something to do.
+    try database.suspend()
+    let (isSyncing, isClosed) = (Event(), Locked(false))
+    let syncCount = Locked(0)
+    watched.watch.beforeSync { _ in
+      watched.watch.beforeSync(nil)
+      syncCount.withLock { $0 += 1 }
+      isSyncing.signal()
+      // A close that does not wait is over by then.
+      for _ in 0..<1_000 where !isClosed.withLock({ $0 }) { SystemClock.sleep(nanoseconds: 100_000) }
     }
+    let failure = Locked<(any Error)?>(nil)
+    let other = BackgroundThread(name: "other") {
+      do { try database.sync() } catch { failure.withLock { $0 = error } }
+      isSyncing.signal()
+    }
+    isSyncing.wait()
+    try database.close()
+    isClosed.withLock { $0 = true }
+    other?.join()
+    #expect(failure.withLock { $0 } == nil)
+    #expect(syncCount.withLock { $0 } == 1)
+    #expect { try database.sync() } throws: { ($0 as? DatabaseError)?.code == .closed }
+    try Self.expectAll(["first"], on: disk)
   }
 
   @Test("one compacts beside a snapshot of its own, and the other writes on at once")
