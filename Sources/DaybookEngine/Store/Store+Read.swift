@@ -141,6 +141,18 @@ extension Store {
     }
   }
 
+  /// A checked copy of an operation in memory of this thread, valid until it has asked for a few more.
+  @inline(__always)
+  package func copiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
+    try Store.checkPlace(place, end: end)
+    let buffer = ThreadScratch.current.nextOperation()
+    buffer.reserve(Int(place.byteCount))
+    // Safe: the line above made room.
+    unsafe try copyOperation(at: place, end: end, to: buffer.base)
+    buffer.count = Int(place.byteCount)
+    return buffer.view
+  }
+
   /// A checked operation in place. For work that reads it once, right away: after a few more operations it may be overwritten.
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
     try Store.checkPlace(place, end: end)
