@@ -61,7 +61,7 @@ struct Main {
       progress.counts = before
       progress.counts += exhaustion.counts
       progress.save()
-      say("\(progress.next) of \(total)  \(exhaustion.name(number)): \(progress.counts.crashes) crashes")
+      say("\(progress.next) of \(total)  \(exhaustion.name(number)): \(progress.counts.total) crashes")
     }
     let what = from == 1 && to == total ? "\(progress.next)" : "from \(from) through \(progress.next)"
     finish(progress.counts, findingCount, "sequences of at most \(length) operations: \(what) of \(total)")
@@ -71,26 +71,26 @@ struct Main {
   /// more than one would have.
   private static func sum(_ paths: ArraySlice<String>) {
     if paths.isEmpty { usage() }
-    var counts = CrashCounts()
+    var counts = SearchCounts<CrashCounter>()
     for path in paths {
       guard let progress = Progress(reading: path) else {
         say("\(path) holds no progress of an exhaustive run")
         exit(2)
       }
       counts += progress.counts
-      say("\(path): through sequence \(progress.next), \(progress.counts.crashes) crashes")
+      say("\(path): through sequence \(progress.next), \(progress.counts.total) crashes")
     }
     say("together: \(counts)")
   }
 
   private static func swarm(_ arguments: ArraySlice<String>) {
     let swarm = CrashSwarm()
-    Search(name: "swarm", unit: "crashes").run(arguments) { (swarm.run(seed: $0), swarm.counts.crashes, swarm.counts) }
+    Search(name: "swarm", unit: "crashes").run(arguments) { (swarm.run(seed: $0), swarm.counts.total, swarm.counts) }
   }
 
   private static func tails(_ arguments: ArraySlice<String>) {
     let swarm = TailSwarm()
-    Search(name: "tails", unit: "tails").run(arguments) { (swarm.run(seed: $0), swarm.counts.tails, swarm.counts) }
+    Search(name: "tails", unit: "tails").run(arguments) { (swarm.run(seed: $0), swarm.counts.total, swarm.counts) }
   }
 
   static func seedAndCount(_ arguments: ArraySlice<String>) -> (seed: UInt64, count: Int) {
@@ -99,7 +99,7 @@ struct Main {
     return (numbers[0], Int(clamping: numbers[1]))
   }
 
-  private static func finish(_ counts: CrashCounts, _ findingCount: Int, _ what: String) -> Never {
+  private static func finish(_ counts: SearchCounts<CrashCounter>, _ findingCount: Int, _ what: String) -> Never {
     say("\(what): \(counts); findings: \(findingCount)")
     exit(findingCount == 0 ? 0 : 1)
   }
@@ -108,7 +108,7 @@ struct Main {
 /// Where an exhaustive run stands, in a file of one line, so that an interrupted one goes on.
 private struct Progress {
   var next = 0
-  var counts = CrashCounts()
+  var counts = SearchCounts<CrashCounter>()
   private let path: String?
 
   /// What the file says, or the beginning when there is none yet.
@@ -125,7 +125,7 @@ private struct Progress {
   init?(reading path: String) {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-    guard let next = numbers.first, let counts = CrashCounts(numbers: numbers.dropFirst()) else { return nil }
+    guard let next = numbers.first, let counts = SearchCounts<CrashCounter>(numbers: numbers.dropFirst()) else { return nil }
     self.path = path
     self.next = next
     self.counts = counts

@@ -6,7 +6,7 @@ import DaybookEngine
 package final class CrashExhaustion {
   package let operations = CrashOperation.exhaustive
   package let depth: CrashDepth
-  package private(set) var counts = CrashCounts()
+  package private(set) var counts = SearchCounts<CrashCounter>()
   private let seed: UInt64
   private let ignoresSyncs: Bool
   /// All sequences start the same way, so they share many images.
@@ -76,7 +76,7 @@ package final class CrashExhaustion {
     }
     swap(&explorer.seen, &seen)
     counts += explorer.counts
-    counts.runs += 1
+    counts[.runs] += 1
     return explorer.finding
   }
 }

@@ -12,7 +12,7 @@ import DaybookEngine
   let settings: CrashSettings
   let operations: [CrashOperation]
   let depth: CrashDepth
-  var counts = CrashCounts()
+  var counts = SearchCounts<CrashCounter>()
   var finding: CrashFinding?
   /// What was found in images, by their fingerprints. Explorers of one seed may share it.
   var seen: [UInt64: CrashVerifier.Found] = [:]
@@ -26,7 +26,7 @@ import DaybookEngine
   /// Tries every choice, or many if there are too many.
   func explore(_ disk: SimulatedDisk, _ verifier: CrashVerifier, before call: Int, _ trail: [CrashStep] = []) {
     guard finding == nil else { return }
-    counts.crashPoints += trail.isEmpty ? 1 : 0
+    counts[.crashPoints] += trail.isEmpty ? 1 : 0
     let moment = CrashMoment(disk)
     let pending = moment.pending
     let seed = settings.seed &* 7919 &+ UInt64(call)
@@ -98,17 +98,17 @@ import DaybookEngine
     guard finding == nil else { return }
     let isNested = !trail.isEmpty
     let level = trail.count + 1
-    if isNested { counts.nestedImages += 1 } else { counts.images += 1 }
+    if isNested { counts[.nestedImages] += 1 } else { counts[.images] += 1 }
     let fingerprint = moment.fingerprint(of: choice)
     do {
       // After a kill the same bytes may be durable or not. An image from a deep recovery was crashed less often than one found
       // higher up.
       if !choice.isKill, let found = seen[fingerprint], found.level <= level {
-        if isNested { counts.nestedDuplicates += 1 } else { counts.duplicates += 1 }
+        if isNested { counts[.nestedDuplicates] += 1 } else { counts[.duplicates] += 1 }
         return try verifier.check(found)
       }
       let isThorough = choice.isKill || fingerprint % UInt64(depth.thoroughEvery) == 0
-      if isThorough { counts.thorough += 1 }
+      if isThorough { counts[.thorough] += 1 }
       let image = moment.image(of: choice)
       var observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?
       if level <= depth.nesting, fingerprint >> 8 % UInt64(depth.nestedEvery) == 0 {

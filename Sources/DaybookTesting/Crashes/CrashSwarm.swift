@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// Random runs with random settings and failures, and a few random crashes at each call.
 package final class CrashSwarm {
-  package private(set) var counts = CrashCounts()
+  package private(set) var counts = SearchCounts<CrashCounter>()
   private let depth: CrashDepth
   private let ignoresSyncs: Bool
 
@@ -41,7 +41,7 @@ package final class CrashSwarm {
       let moment = CrashMoment(run.disk)
       let pending = moment.pending
       let verifier = CrashVerifier(settings: settings, expectation: run.expectation)
-      explorer.counts.crashPoints += 1
+      explorer.counts[.crashPoints] += 1
       // With few pending units there are few choices.
       let count = min(crashesPerCall, 1 + pending.unitCount * 2 + pending.nameCount)
       for index in 0..<count {
@@ -56,7 +56,7 @@ package final class CrashSwarm {
     }
     if counting {
       counts += explorer.counts
-      counts.runs += 1
+      counts[.runs] += 1
     }
     return explorer.finding
   }

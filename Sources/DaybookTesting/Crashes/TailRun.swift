@@ -7,7 +7,7 @@ import DaybookEngine
   let seed: UInt64
   let operations: [TailOperation]
   let tailsPerCall: Int
-  var counts = TailCounts()
+  var counts = SearchCounts<TailCounter>()
   var finding: TailFinding?
   private var disk: SimulatedDisk
   private var store: KeyValueStore?
@@ -235,7 +235,7 @@ import DaybookEngine
   }
 
   private func examineTorn(_ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice) {
-    counts.torn += 1
+    counts[.torn] += 1
     do {
       let store = try KeyValueStore(Self.path, disk: image, options: options(99))
       let (sequence, contents) = try Self.contents(store)
@@ -246,7 +246,7 @@ import DaybookEngine
       guard sequence < history.count, contents == history[sequence] else {
         return fail("the store does not hold what commit \(sequence) left", choice, [])
       }
-      if sequence < history.count - 1 { counts.cut += 1 }
+      if sequence < history.count - 1 { counts[.cut] += 1 }
       let verdicts = judge.verdicts
       guard verdicts.contains(.ends(UInt64(sequence))) else {
         return fail("the log ends with \(sequence), the judge says \(verdicts)", choice, [])
@@ -262,10 +262,10 @@ import DaybookEngine
     var found = torn
     let corruption = damage(&found, frames, &generator)
     if corruption.isEmpty { return }
-    counts.withCorruption += 1
+    counts[.withCorruption] += 1
     let judge = TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found))
     let verdicts = judge.verdicts
-    if verdicts.count > 1 { counts.doubtful += 1 }
+    if verdicts.count > 1 { counts[.doubtful] += 1 }
     let image = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)
     image.install(found, at: Self.path)
     defer { image.stop() }
@@ -285,7 +285,7 @@ import DaybookEngine
         guard judge.hasDamagedData(through: sequence) || judge.hasDamagedPages else {
           return fail("reading throws \(error)", choice, corruption)
         }
-        counts.unnoticed += 1
+        counts[.unnoticed] += 1
         let pin = try store.store.beginRead()
         defer { store.store.endRead(pin) }
         if try store.store.check(pin).isClean {
@@ -293,7 +293,7 @@ import DaybookEngine
         }
       }
     } catch StoreError.corrupt(let lost) {
-      counts.corrupt += 1
+      counts[.corrupt] += 1
       let sequence = lost.lowerBound
       guard verdicts.contains(.corrupt(sequence)) else {
         return fail("called corrupt with \(lost) lost, the judge says \(verdicts)", choice, corruption)
@@ -303,7 +303,7 @@ import DaybookEngine
       }
       examineReader(image, found, lost, judge, choice, corruption)
     } catch StoreError.cutShort {
-      counts.cutShort += 1
+      counts[.cutShort] += 1
       examineCut(image, found, judge, choice, corruption)
     } catch { fail("open throws \(error)", choice, corruption) }
   }
@@ -364,7 +364,7 @@ import DaybookEngine
   private func examineSalvage(
     _ image: SimulatedDisk, _ judge: TailJudge, _ choice: CrashChoice, _ corruption: [String]
   ) {
-    counts.salvaged += 1
+    counts[.salvaged] += 1
     var whole: Set<UInt64> = []
     var wrong: UInt64?
     do {

@@ -5,7 +5,7 @@
 import DaybookEngine
 
 package final class TailSwarm {
-  package private(set) var counts = TailCounts()
+  package private(set) var counts = SearchCounts<TailCounter>()
   private let ignoresSyncs: Bool
 
   /// - Parameter ignoresSyncs: whether the disk lies about its syncs: then there must be findings, or this tests nothing.
@@ -29,15 +29,8 @@ package final class TailSwarm {
     run.recycle(other.bytes)
     run.run()
     if counting {
-      counts.runs += 1
-      counts.torn += run.counts.torn
-      counts.cut += run.counts.cut
-      counts.withCorruption += run.counts.withCorruption
-      counts.corrupt += run.counts.corrupt
-      counts.doubtful += run.counts.doubtful
-      counts.unnoticed += run.counts.unnoticed
-      counts.salvaged += run.counts.salvaged
-      counts.cutShort += run.counts.cutShort
+      counts[.runs] += 1
+      counts += run.counts
     }
     return run.finding
   }

@@ -9,7 +9,7 @@ import DaybookEngine
 /// Two hand-overs find what two processes can do to each other between two calls of one; the random search covers more. The
 /// power fails now and then, and at the end.
 package final class ProcessExhaustion {
-  package private(set) var counts = ProcessCounts()
+  package private(set) var counts = SearchCounts<ProcessCounter>()
   private let length: Int
   private let mistake: ProcessSettings.Mistake?
   private let checksTags: Bool

@@ -5,7 +5,7 @@ package final class ProcessSwarm {
   /// Who meets on the disk.
   package enum Kind: Sendable { case processes, threads }
 
-  package private(set) var counts = ProcessCounts()
+  package private(set) var counts = SearchCounts<ProcessCounter>()
   private let kind: Kind
   private let mistake: ProcessSettings.Mistake?
   private let checksTags: Bool

@@ -29,7 +29,7 @@ struct ProcessSearchTests {
     for seed in Array(1...40) + [196, 201, 219, 345] as [UInt64] {
       if let finding = swarm.run(seed: seed) { Issue.record("\(finding)") }
     }
-    #expect(swarm.counts.handOvers > 100, "\(swarm.counts)")
+    #expect(swarm.counts[.handOvers] > 100, "\(swarm.counts)")
   }
 
   /// Each seed was found in some hundred thousand points.

@@ -28,7 +28,7 @@ struct ThreadSearchTests {
     for seed in Array(1...40) + [41, 69, 88] as [UInt64] {
       if let finding = swarm.run(seed: seed) { Issue.record("\(finding)") }
     }
-    #expect(swarm.counts.handOvers > 500, "\(swarm.counts)")
+    #expect(swarm.counts[.handOvers] > 500, "\(swarm.counts)")
   }
 
   @Test("threads whose syncs do nothing are found out")
