@@ -5,67 +5,21 @@
 #endif
 import Daybook
 
-/// One record while a value is made from it, and what all containers of that value need.
-final class DecodingScope {
+/// One record while a value is made from it: its fields.
+final class DecodingScope: CodingScope {
   let fields: FieldReader
-  let options: RecordCodingOptions
-  var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
-  private let rules: [String: FieldRule]
-  private let recordNameKey: String
   /// Finds the records that this one refers to; nil when references are not followed.
   let graph: GraphDecoding?
-  /// The path to this record within a graph.
-  let base: [String]
-  private let isPlain: Bool
   /// The type asked for them by their key.
   private(set) var hasGivenSystemFields = false
-  private var depth = 0
-  /// Where a type's own code threw, if nobody caught it since.
-  private(set) var failurePath: [String]?
 
   init(
     _ record: Record, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
     graph: GraphDecoding?, base: [String]
   ) {
     fields = FieldReader(record)
-    self.options = options
-    self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
-    self.recordNameKey = recordNameKey
     self.graph = graph
-    self.base = base
-    if case .asIs = options.keys { isPlain = self.rules.isEmpty } else { isPlain = false }
-  }
-
-  // MARK: places
-
-  /// What a key stands for.
-  enum Place {
-    /// A field, or a flattened value.
-    case field(FieldPlace)
-    case systemFields
-    case recordName
-    /// A key that is ignored.
-    case nothing
-  }
-
-  @inline(__always)
-  func place(_ key: some CodingKey, _ above: PathStep?) -> Place {
-    let name = key.stringValue
-    if above == nil {
-      if name == "systemFields" { return .systemFields }
-      if name == recordNameKey { return .recordName }
-      if isPlain { return .field(FieldPlace(field: name, key: key, above: nil, rule: nil)) }
-    }
-    return placeByRule(name, key, above)
-  }
-
-  private func placeByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) -> Place {
-    var rule: FieldRule?
-    if !rules.isEmpty {
-      rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
-      if case .ignored? = rule { return .nothing }
-    }
-    return .field(FieldPlace(field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule))
+    super.init(options, rules: rules, recordNameKey: recordNameKey, base: base)
   }
 
   /// The value of a key; nil when there is none. Of a flattened value there is none either.
@@ -107,15 +61,6 @@ final class DecodingScope {
       }
     } catch {
       throw RecordCodingError(.database, "The field cannot be read.", path: base + place.path, facts: error.facts, cause: error)
-    }
-  }
-
-  /// Whether a place is that of a flattened value.
-  func isFlattened(_ place: FieldPlace) -> Bool {
-    switch place.rule {
-    case .flattened?: true
-    case nil: if case .flattened = options.nested { true } else { false }
-    default: false
     }
   }
 
@@ -164,26 +109,6 @@ final class DecodingScope {
   }
 
   private func cases<C: CaseIterable>(_ type: C.Type) -> [Any] { type.allCases.map { $0 } }
-
-  // MARK: nesting
-
-  func nesting<R>(_ step: PathStep?, _ body: () throws -> R) throws -> R {
-    guard depth < 2 * PathStep.maximumDepth, (step?.depth ?? 0) <= PathStep.maximumDepth else {
-      throw RecordCodingError(
-        .tooDeep, "Values are nested too deeply, or contain themselves.", path: Array((base + pathTexts(step)).prefix(8)),
-        facts: .init(limit: PathStep.maximumDepth))
-    }
-    depth += 1
-    defer { depth -= 1 }
-    do {
-      let result = try body()
-      failurePath = nil
-      return result
-    } catch {
-      if failurePath == nil { failurePath = pathTexts(step) }
-      throw error
-    }
-  }
 }
 
 /// Where the value of a decoder comes from.

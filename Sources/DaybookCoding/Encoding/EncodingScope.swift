@@ -5,11 +5,11 @@
 #endif
 import Daybook
 
-/// One record while it is made from a value: its fields, and what all containers of that value need.
+/// One record while it is made from a value: its fields.
 ///
-/// Containers refer to it and write straight into the record. What a container cannot throw, because the call that went wrong
-/// throws nothing, is kept in `fault` and thrown at the end.
-final class EncodingScope {
+/// Containers write straight into the record. What a container cannot throw, because the call that went wrong throws nothing,
+/// is kept in `fault` and thrown at the end.
+final class EncodingScope: CodingScope {
   /// A field or member that is encoded through a container that a type was given, and finished at the end.
   private struct Pending {
     let encoder: FieldEncoder
@@ -17,11 +17,6 @@ final class EncodingScope {
   }
 
   var fields: FieldWriter
-  let options: RecordCodingOptions
-  var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
-  /// Of the type, and of the options before them.
-  private let rules: [String: FieldRule]
-  private let recordNameKey: String
   /// Nil unless a graph is encoded.
   let graph: GraphEncoding?
   /// The type has a key for the system fields.
@@ -30,11 +25,7 @@ final class EncodingScope {
   private var pending: [Pending] = []
   /// Which path has which field, where two paths could have one.
   private var owners: [String: [String]] = [:]
-  private let mayCollide: Bool
-  private let isPlain: Bool
-  private var depth = 0
-  /// Where a type's own code threw, if nobody caught it since.
-  private(set) var failurePath: [String]?
+  private var mayCollide = false
   private var byteCount = 0
 
   init(
@@ -42,15 +33,11 @@ final class EncodingScope {
     graph: GraphEncoding?
   ) {
     self.fields = fields
-    self.options = options
-    self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
-    self.recordNameKey = recordNameKey
     self.graph = graph
+    super.init(options, rules: rules, recordNameKey: recordNameKey)
     let isAsIs = if case .asIs = options.keys { true } else { false }
     let isFlat = if case .flattened = options.nested { true } else { false }
-    mayCollide =
-      !isAsIs || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
-    isPlain = isAsIs && !isFlat && self.rules.isEmpty
+    mayCollide = !isAsIs || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
   }
 
   /// Encodes the whole value; afterwards `fields` has its record.
@@ -83,54 +70,20 @@ final class EncodingScope {
     return step
   }
 
-  private func tooDeep(_ step: PathStep?) -> RecordCodingError {
-    RecordCodingError(
-      .tooDeep, "Values are nested too deeply, or contain themselves.", path: Array(pathTexts(step).prefix(8)),
-      facts: .init(limit: PathStep.maximumDepth))
-  }
-
-  /// Runs a type's own code, which may come back here, so often and no more.
-  func nesting<R>(_ step: PathStep?, _ body: () throws -> R) throws -> R {
-    guard depth < 2 * PathStep.maximumDepth, (step?.depth ?? 0) <= PathStep.maximumDepth else { throw tooDeep(step) }
-    depth += 1
-    defer { depth -= 1 }
-    do {
-      let result = try body()
-      failurePath = nil
-      return result
-    } catch {
-      if failurePath == nil { failurePath = pathTexts(step) }
-      throw error
-    }
-  }
-
   // MARK: places
 
   /// The field of a key; nil when the key has none.
   @inline(__always)
-  func place(_ key: some CodingKey, _ above: PathStep?) throws -> FieldPlace? {
-    let name = key.stringValue
-    if above == nil {
-      if name == "systemFields" {
-        hasSystemFieldsKey = true
-        return nil
-      }
-      if name == recordNameKey { return nil }
-      if isPlain { return FieldPlace(field: name, key: key, above: nil, rule: nil) }
+  func field(_ key: some CodingKey, _ above: PathStep?) throws -> FieldPlace? {
+    switch place(key, above) {
+    case .field(let place):
+      if mayCollide { try claim(place) }
+      return place
+    case .systemFields:
+      hasSystemFieldsKey = true
+      return nil
+    case .recordName, .nothing: return nil
     }
-    return try placeByRule(name, key, above)
-  }
-
-  private func placeByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) throws -> FieldPlace? {
-    var rule: FieldRule?
-    if !rules.isEmpty {
-      rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
-      if case .ignored? = rule { return nil }
-    }
-    let field = (above?.prefix ?? "") + options.field(of: name)
-    let place = FieldPlace(field: field, key: key, above: above, rule: rule)
-    if mayCollide { try claim(place) }
-    return place
   }
 
   /// Two paths with one field would overwrite each other.
@@ -148,7 +101,7 @@ final class EncodingScope {
   /// Puts a value into its field.
   @inline(__always)
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
-    guard let place = try place(key, above) else { return }
+    guard let place = try field(key, above) else { return }
     try store(value, place)
   }
 
@@ -202,7 +155,7 @@ final class EncodingScope {
   /// Takes the field away, and with it those of a flattened value.
   /// - Parameter mayHaveKeys: whether the type that is nil here is one with keys; a rule that says so goes before.
   func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: Bool) throws {
-    guard let place = try place(key, above) else { return }
+    guard let place = try field(key, above) else { return }
     try remove(place, mayHaveKeys: mayHaveKeys || place.rule != nil)
   }
 
@@ -217,15 +170,6 @@ final class EncodingScope {
         try fields.removeAll(prefix: place.field + "_") { owners[$0] == nil }
       }
     } catch { throw place.error(error) }
-  }
-
-  /// Whether a value with keys becomes several fields.
-  func isFlattened(_ place: FieldPlace) -> Bool {
-    switch place.rule {
-    case .flattened?: true
-    case nil: if case .flattened = options.nested { true } else { false }
-    default: false
-    }
   }
 
   /// How many bytes texts and byte strings take, and about how many lists do; 0 for the small kinds.
@@ -247,7 +191,7 @@ final class EncodingScope {
   // MARK: values of any type
 
   func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
-    guard let place = try place(key, above) else { return }
+    guard let place = try field(key, above) else { return }
     try encode(value, place)
   }
 
@@ -275,7 +219,7 @@ final class EncodingScope {
   /// The encoder of a field that a type fills when it likes.
   func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
     do {
-      if let place = try place(key, above) {
+      if let place = try field(key, above) {
         let encoder = FieldEncoder(self, place)
         // It is finished after what it lies in.
         place.above?.markFields()
@@ -328,35 +272,5 @@ final class EncodingScope {
     do { return try encoder.encode(value) } catch {
       throw place.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
     }
-  }
-}
-
-/// Where a key's value goes, and how.
-struct FieldPlace {
-  let field: String
-  let key: any CodingKey
-  let above: PathStep?
-  let rule: FieldRule?
-
-  var path: [String] { pathTexts(above, key) }
-
-  func error(
-    _ code: RecordCodingError.Code, _ message: String, facts: DatabaseError.Facts? = nil, cause: (any Error)? = nil
-  ) -> RecordCodingError {
-    RecordCodingError(code, message, path: path, facts: facts ?? .init(key: field), cause: cause)
-  }
-
-  /// What the record said to a key or a value.
-  func error(_ error: DatabaseError) -> RecordCodingError {
-    var facts = error.facts
-    facts.key = field
-    // Which of the two the record refuses shows with a value that it never refuses.
-    var probe = try? Record(type: "Probe")
-    let isKey = (try? probe?.set(.int(0), forKey: self.field)) == nil
-    return RecordCodingError(
-      isKey ? .invalidKey : .unsupportedValue,
-      isKey
-        ? "The key is not a valid name of a field; a rule or a strategy for keys can map it." : "No field can hold the value.",
-      path: path, facts: facts, cause: error)
   }
 }

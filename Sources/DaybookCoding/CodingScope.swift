@@ -1,0 +1,91 @@
+import Daybook
+
+/// One record while it is made from a value, or a value from it: what keys stand for, and how deeply values are nested.
+///
+/// All containers of the value refer to it. `EncodingScope` and `DecodingScope` add what is written and what is read.
+class CodingScope {
+  final let options: RecordCodingOptions
+  final var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+  /// Of the type, and of the options before them.
+  final let rules: [String: FieldRule]
+  private final let recordNameKey: String
+  /// The path to this record within a graph.
+  final let base: [String]
+  /// Every key is the name of its field.
+  private final let isPlain: Bool
+  private final var depth = 0
+  /// Where a type's own code threw, if nobody caught it since.
+  private(set) final var failurePath: [String]?
+
+  init(_ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String, base: [String] = []) {
+    self.options = options
+    self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
+    self.recordNameKey = recordNameKey
+    self.base = base
+    if case .asIs = options.keys { isPlain = self.rules.isEmpty } else { isPlain = false }
+  }
+
+  // MARK: keys
+
+  /// What a key stands for.
+  enum Place {
+    /// A field, or a flattened value.
+    case field(FieldPlace)
+    case systemFields
+    case recordName
+    /// A key that is ignored.
+    case nothing
+  }
+
+  @inline(__always)
+  final func place(_ key: some CodingKey, _ above: PathStep?) -> Place {
+    let name = key.stringValue
+    if above == nil {
+      if name == "systemFields" { return .systemFields }
+      if name == recordNameKey { return .recordName }
+      if isPlain { return .field(FieldPlace(field: name, key: key, above: nil, rule: nil)) }
+    }
+    return placeByRule(name, key, above)
+  }
+
+  private final func placeByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) -> Place {
+    var rule: FieldRule?
+    if !rules.isEmpty {
+      rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
+      if case .ignored? = rule { return .nothing }
+    }
+    return .field(FieldPlace(field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule))
+  }
+
+  /// Whether a value with keys has a field for each of them.
+  final func isFlattened(_ place: FieldPlace) -> Bool {
+    switch place.rule {
+    case .flattened?: true
+    case nil: if case .flattened = options.nested { true } else { false }
+    default: false
+    }
+  }
+
+  // MARK: nesting
+
+  /// Runs a type's own code, which may come back here, so often and no more.
+  final func nesting<R>(_ step: PathStep?, _ body: () throws -> R) throws -> R {
+    guard depth < 2 * PathStep.maximumDepth, (step?.depth ?? 0) <= PathStep.maximumDepth else { throw tooDeep(step) }
+    depth += 1
+    defer { depth -= 1 }
+    do {
+      let result = try body()
+      failurePath = nil
+      return result
+    } catch {
+      if failurePath == nil { failurePath = pathTexts(step) }
+      throw error
+    }
+  }
+
+  final func tooDeep(_ step: PathStep?) -> RecordCodingError {
+    RecordCodingError(
+      .tooDeep, "Values are nested too deeply, or contain themselves.", path: Array((base + pathTexts(step)).prefix(8)),
+      facts: .init(limit: PathStep.maximumDepth))
+  }
+}
