@@ -1,4 +1,5 @@
 import Foundation
+import Daybook
 import Testing
 
 @testable import DaybookTool

@@ -76,9 +76,11 @@ struct FieldDecoder: Decoder {
   }
 
   private func json(of data: Data) throws -> JSON {
-    do throws(JSONReader.Fault) { return try JSONReader.read([UInt8](data)) } catch {
+    do throws(JSONScanner.Fault) { return try JSONReader.read([UInt8](data)) } catch {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: codingPath, debugDescription: "\(error.message) Offset \(error.offset).", underlyingError: error))
+        .init(
+          codingPath: codingPath, debugDescription: "At byte \(error.offset) of the JSON text: \(error.reason)",
+          underlyingError: error))
     }
   }
 

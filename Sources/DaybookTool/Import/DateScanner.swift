@@ -1,3 +1,5 @@
+import Daybook
+
 /// Reads the pieces of a date from a text, one after the other.
 struct DateScanner {
   static let months = [

@@ -100,7 +100,7 @@ final class InputFile {
     while first == nil {
       bytes.removeAll()
       guard try source.read(into: &bytes) else { return nil }
-      if bytes.starts(with: UTF8Check.byteOrderMark) { bytes.removeFirst(3) }
+      if bytes.starts(with: InputEncoding.byteOrderMark) { bytes.removeFirst(3) }
       first = bytes.first { !" \t\r\n".utf8.contains($0) }
     }
     let lowered = name?.lowercased() ?? ""

@@ -1,3 +1,5 @@
+import Daybook
+
 /// Reads CSV as RFC 4180 has it, row by row, in memory that one row needs.
 ///
 /// Cells are separated by commas or another ASCII character, rows by LF, CRLF or CR; a cell in quotes may hold all of these and, doubled, quotes.
@@ -56,8 +58,8 @@ struct CSVReader {
   private mutating func begin() throws(ToolError) {
     hasBegun = true
     while buffer.count < 3, try source.read(into: &buffer) {}
-    if let fault = UTF8Check.otherEncoding(of: buffer) { throw fault }
-    if buffer.starts(with: UTF8Check.byteOrderMark) { position = 3 }
+    if let fault = InputEncoding.otherEncoding(of: buffer) { throw fault }
+    if buffer.starts(with: InputEncoding.byteOrderMark) { position = 3 }
   }
 
   private mutating func refill() throws(ToolError) -> Bool {

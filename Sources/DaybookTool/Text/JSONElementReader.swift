@@ -59,8 +59,8 @@ struct JSONElementReader {
 
   private mutating func begin() throws(ToolError) {
     while buffer.count < 3, try source.read(into: &buffer) {}
-    if let fault = UTF8Check.otherEncoding(of: buffer) { throw fault }
-    if buffer.starts(with: UTF8Check.byteOrderMark) { position = 3 }
+    if let fault = InputEncoding.otherEncoding(of: buffer) { throw fault }
+    if buffer.starts(with: InputEncoding.byteOrderMark) { position = 3 }
     shape = .lines
     if try skipWhitespace() == UInt8(ascii: "[") {
       shape = .array

@@ -1,7 +1,7 @@
 /// Looks at bytes that are to be text.
-enum UTF8Check {
+package enum UTF8Check {
   /// The first byte that is not part of valid UTF-8; nil when all are.
-  static func firstFault(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
+  package static func firstFault(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
     var index = range.lowerBound
     while index < range.upperBound {
       let first = bytes[index]
@@ -28,16 +28,4 @@ enum UTF8Check {
     }
     return nil
   }
-
-  /// What the first bytes of an input say about its encoding; nil when nothing is against UTF-8.
-  static func otherEncoding(of bytes: [UInt8]) -> ToolError? {
-    guard bytes.count >= 2, (bytes[0] == 0xFF && bytes[1] == 0xFE) || (bytes[0] == 0xFE && bytes[1] == 0xFF) else {
-      return nil
-    }
-    return .badRow(
-      line: 1, "the input is UTF-16, not UTF-8.", advice: "Convert it first: iconv -f UTF-16 -t UTF-8 INPUT > OUTPUT")
-  }
-
-  /// The byte order mark that some programs write before UTF-8.
-  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 }

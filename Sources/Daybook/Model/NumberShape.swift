@@ -1,12 +1,12 @@
 /// Where a number in JSON's grammar ends, and whether it is whole. A leading zero or plus sign is not in the grammar:
 /// "007" is a text, also in CSV.
-struct NumberShape {
-  let start: Int
-  let end: Int
-  let isWhole: Bool
+package struct NumberShape {
+  package let start: Int
+  package let end: Int
+  package let isWhole: Bool
 
   /// - Parameter range: begins with the number and may go on behind it.
-  init?(_ bytes: [UInt8], _ range: Range<Int>) {
+  package init?(_ bytes: [UInt8], _ range: Range<Int>) {
     var index = range.lowerBound
     func isDigit(_ index: Int) -> Bool { index < range.upperBound && bytes[index] &- 0x30 < 10 }
     if index < range.upperBound, bytes[index] == UInt8(ascii: "-") { index += 1 }
@@ -37,7 +37,7 @@ struct NumberShape {
   }
 
   /// The whole number, if it fits 64 bits.
-  func wholeNumber(_ bytes: [UInt8]) -> Int64? {
+  package func wholeNumber(_ bytes: [UInt8]) -> Int64? {
     var index = start
     let isNegative = bytes[index] == UInt8(ascii: "-")
     if isNegative { index += 1 }
