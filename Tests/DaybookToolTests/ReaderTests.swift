@@ -1,5 +1,5 @@
-import Foundation
 import Daybook
+import Foundation
 import Testing
 
 @testable import DaybookTool

@@ -17,9 +17,7 @@ extension Database {
   /// A record that was left without its target stays so: later transactions ask only about what they change themselves.
   @discardableResult
   public func writeUnordered<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
-    let (result, ticket) = try perform(origin, checksReferences: false, body)
-    try wait(ticket)
-    return try result.get()
+    try write(origin, checksReferences: false, body)
   }
 
   /// Runs a transaction that does not ask whether parents and validated targets exist, off the caller's thread; with
@@ -28,11 +26,7 @@ extension Database {
   public func writeUnordered<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
-    try await queues.write { [self] in
-      try perform(origin, checksReferences: false, body)
-    } wait: { [self] ticket in
-      try wait(ticket)
-    }
+    try await write(origin, checksReferences: false, body)
   }
 
   /// A record that needs another one that is not there.

@@ -15,9 +15,7 @@ extension Database {
   ///   only opening the file again tells what survived.
   @discardableResult
   public func write<R>(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> R) throws -> R {
-    let (result, ticket) = try perform(origin, body)
-    try wait(ticket)
-    return try result.get()
+    try write(origin, checksReferences: true, body)
   }
 
   /// Runs a transaction off the caller's thread: what `body` saves and deletes is committed together when it returns, and not
@@ -33,8 +31,24 @@ extension Database {
   public func write<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
+    try await write(origin, checksReferences: true, body)
+  }
+
+  /// A transaction on the caller's thread.
+  func write<R>(
+    _ origin: Origin?, checksReferences: Bool, _ body: (borrowing Transaction) throws -> R
+  ) throws -> R {
+    let (result, ticket) = try perform(origin, checksReferences, body)
+    try wait(ticket)
+    return try result.get()
+  }
+
+  /// A transaction off the caller's thread.
+  func write<R: Sendable>(
+    _ origin: Origin?, checksReferences: Bool, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
+  ) async throws -> R {
     try await queues.write { [self] in
-      try perform(origin, body)
+      try perform(origin, checksReferences, body)
     } wait: { [self] ticket in
       try wait(ticket)
     }
@@ -48,7 +62,7 @@ extension Database {
   /// The part of a transaction that needs the turn. Its result, also an error, may be returned only when the ticket is durable:
   /// the body may have read what another transaction wrote just before.
   func perform<R>(
-    _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
+    _ origin: Origin?, _ checksReferences: Bool, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     if let role = options.role { try role.requireAccount() }
     let transaction = try engine(stores.beginTransaction())
