@@ -42,42 +42,33 @@ public struct RecordCodingError: Error, Sendable {
     case other
   }
 
-  private final class Storage: Sendable {
+  private struct Parts: Sendable {
     let code: Code
     let message: String
     let path: [String]
     let facts: DatabaseError.Facts
     let cause: (any Error)?
-
-    init(_ code: Code, _ message: String, _ path: [String], _ facts: DatabaseError.Facts, _ cause: (any Error)?) {
-      self.code = code
-      self.message = message
-      self.path = path
-      self.facts = facts
-      self.cause = cause
-    }
   }
 
-  // One pointer wide, so that a call that may throw it costs nothing while it does not.
-  private let storage: Storage
+  private let parts: Box<Parts>
 
   /// An error with its parts.
   public init(
     _ code: Code, _ message: String, path: [String] = [], facts: DatabaseError.Facts = .init(), cause: (any Error)? = nil
   ) {
-    storage = Storage(code, message, path, facts, cause)
+    parts = Box(Parts(code: code, message: message, path: path, facts: facts, cause: cause))
   }
 
   /// What happened, as a stable code.
-  public var code: Code { storage.code }
+  public var code: Code { parts.content.code }
   /// What happened, as a sentence that never changes with the data.
-  public var message: String { storage.message }
+  public var message: String { parts.content.message }
   /// Where: the coding keys from the value down, a place in a list as its number. Empty for the value itself.
-  public var path: [String] { storage.path }
+  public var path: [String] { parts.content.path }
   /// What differed this time: key, size, limit, what was expected and found, the target of a reference.
-  public var facts: DatabaseError.Facts { storage.facts }
+  public var facts: DatabaseError.Facts { parts.content.facts }
   /// The error underneath, when there was one.
-  public var cause: (any Error)? { storage.cause }
+  public var cause: (any Error)? { parts.content.cause }
 }
 
 extension RecordCodingError: CustomStringConvertible {

@@ -23,8 +23,7 @@ public struct DatabaseError: Error, Sendable {
     }
   }
 
-  /// Everything that belongs to one error; a class, because an error should be as wide as a pointer.
-  private final class Storage: Sendable {
+  private struct Parts: Sendable {
     let code: Code
     let message: String
     let facts: Facts
@@ -33,23 +32,9 @@ public struct DatabaseError: Error, Sendable {
     let conflict: Conflict?
     let partialErrors: [Record.ID: DatabaseError]
     let partialZoneErrors: [Zone.ID: DatabaseError]
-
-    init(
-      code: Code, message: String, facts: Facts, cause: (any Error)?, retryAfter: Duration?, conflict: Conflict?,
-      partialErrors: [Record.ID: DatabaseError], partialZoneErrors: [Zone.ID: DatabaseError]
-    ) {
-      self.code = code
-      self.message = message
-      self.facts = facts
-      self.cause = cause
-      self.retryAfter = retryAfter
-      self.conflict = conflict
-      self.partialErrors = partialErrors
-      self.partialZoneErrors = partialZoneErrors
-    }
   }
 
-  private let storage: Storage
+  private let parts: Box<Parts>
 
   /// An error with its parts. Remote databases of your own make theirs with this.
   ///
@@ -61,27 +46,28 @@ public struct DatabaseError: Error, Sendable {
     retryAfter: Duration? = nil, conflict: Conflict? = nil, partialErrors: [Record.ID: DatabaseError] = [:],
     partialZoneErrors: [Zone.ID: DatabaseError] = [:]
   ) {
-    storage = Storage(
-      code: code, message: message ?? code.sentence, facts: facts, cause: cause, retryAfter: retryAfter,
-      conflict: conflict, partialErrors: partialErrors, partialZoneErrors: partialZoneErrors)
+    parts = Box(
+      Parts(
+        code: code, message: message ?? code.sentence, facts: facts, cause: cause, retryAfter: retryAfter,
+        conflict: conflict, partialErrors: partialErrors, partialZoneErrors: partialZoneErrors))
   }
 
   /// What happened, as a stable number.
-  public var code: Code { storage.code }
+  public var code: Code { parts.content.code }
   /// What happened, as a sentence that never changes with the data.
-  public var message: String { storage.message }
+  public var message: String { parts.content.message }
   /// What differed this time: file, offset, key, sizes.
-  public var facts: Facts { storage.facts }
+  public var facts: Facts { parts.content.facts }
   /// The error underneath, when there was one.
-  public var cause: (any Error)? { storage.cause }
+  public var cause: (any Error)? { parts.content.cause }
   /// How long to wait before the same call may succeed; only transient errors have it.
-  public var retryAfter: Duration? { storage.retryAfter }
+  public var retryAfter: Duration? { parts.content.retryAfter }
   /// The versions of a conflict; only `serverRecordChanged` has it.
-  public var conflict: Conflict? { storage.conflict }
+  public var conflict: Conflict? { parts.content.conflict }
   /// What went wrong with each record; only `partialFailure` has it.
-  public var partialErrors: [Record.ID: DatabaseError] { storage.partialErrors }
+  public var partialErrors: [Record.ID: DatabaseError] { parts.content.partialErrors }
   /// What went wrong with each zone; only `partialFailure` has it.
-  public var partialZoneErrors: [Zone.ID: DatabaseError] { storage.partialZoneErrors }
+  public var partialZoneErrors: [Zone.ID: DatabaseError] { parts.content.partialZoneErrors }
 
   /// The same error with more facts.
   package func adding(_ change: (inout Facts) -> Void) -> DatabaseError {
