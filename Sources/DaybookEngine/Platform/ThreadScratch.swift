@@ -8,15 +8,6 @@
 /// a few calls (a cursor, a recursive walk) copies it into `PageCopies`.
 ///
 /// Always true: only its own thread sees it; it is freed when the thread ends.
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 @safe final class ThreadScratch {
   static let pageByteCount = 4096
   /// At most four pages are in use at once: two of a descent and two of a merge. The suite runs with four.
@@ -63,34 +54,13 @@
 
   // MARK: one for each thread
 
-  static var current: ThreadScratch {
-    // Safe: what stands under the key was put there by `make`, for this thread.
-    if let known = unsafe pthread_getspecific(key) {
-      return unsafe Unmanaged<ThreadScratch>.fromOpaque(known).takeUnretainedValue()
-    }
-    return make()
-  }
+  private static let key = ThreadKey<ThreadScratch>()
+
+  static var current: ThreadScratch { key.object ?? make() }
 
   private static func make() -> ThreadScratch {
     let scratch = ThreadScratch()
-    // Safe: the key's destructor gives this reference back when the thread ends.
-    let code = unsafe pthread_setspecific(key, Unmanaged.passRetained(scratch).toOpaque())
-    precondition(code == 0, "a thread has room for one pointer more")
+    key.set(scratch)
     return scratch
   }
-
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    #if canImport(Darwin)
-      let code = unsafe pthread_key_create(&key) { scratch in
-        unsafe Unmanaged<ThreadScratch>.fromOpaque(scratch).release()
-      }
-    #else
-      let code = unsafe pthread_key_create(&key) { scratch in
-        if let scratch = unsafe scratch { unsafe Unmanaged<ThreadScratch>.fromOpaque(scratch).release() }
-      }
-    #endif
-    precondition(code == 0, "a process has room for one key more")
-    return key
-  }()
 }
