@@ -34,3 +34,13 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     return text
   }
 }
+
+extension DiskFailure {
+  /// Makes calls of the system for one operation on one path: the failure names both.
+  @inline(__always)
+  static func calling<Result>(
+    _ operation: Operation, _ path: String, _ call: () throws(SystemError) -> Result
+  ) throws(DiskFailure) -> Result {
+    do { return try call() } catch { throw DiskFailure(operation, path: path, code: error.code) }
+  }
+}

@@ -20,9 +20,7 @@ package struct SourceState: Sendable, Hashable {
 extension SystemDisk {
   /// The state of what a path leads to, through links. `.notRegular` when that is no regular file.
   package static func sourceState(of path: String) throws(DiskFailure) -> SourceState {
-    do { return try SourceState(SystemCall.status(path)) } catch {
-      throw DiskFailure(.status, path: path, code: error.code)
-    }
+    try DiskFailure.calling(.status, path) { () throws(SystemError) in try SourceState(SystemCall.status(path)) }
   }
 
   /// The state of a file below a folder, reached without links: someone who may rename things there cannot lead us outside.
@@ -32,7 +30,7 @@ extension SystemDisk {
   /// - Throws: `.notRegular` when a name on the way is a link, or the last one no regular file.
   package static func sourceState(of path: [String], below root: String) throws(DiskFailure) -> SourceState {
     let all = ([root] + path).joined(separator: "/")
-    do throws(SystemError) {
+    return try DiskFailure.calling(.status, all) { () throws(SystemError) in
       var folder = OutputFolder.Descriptor(try OutputCall.openFolder(root))
       for name in path.dropLast() {
         guard try SystemCall.status(in: folder.number, name).isDirectory else {
@@ -42,7 +40,7 @@ extension SystemDisk {
       }
       guard let name = path.last else { throw SystemError(code: ErrorNumber.tooManyLinks) }
       return try SourceState(SystemCall.status(in: folder.number, name))
-    } catch { throw DiskFailure(.status, path: all, code: error.code) }
+    }
   }
 
   /// Opens a file as `openSource` does; nil if it has changed since.
@@ -62,6 +60,6 @@ extension SystemDisk {
 extension SystemFile {
   fileprivate func sourceState() throws(DiskFailure) -> SourceState {
     let status = try status()
-    do { return try SourceState(status) } catch { throw DiskFailure(.status, path: path, code: error.code) }
+    return try DiskFailure.calling(.status, path) { () throws(SystemError) in try SourceState(status) }
   }
 }

@@ -21,14 +21,11 @@ package final class SystemDisk: Disk {
   /// Opens an application's file, which may be anything by now: through links, and without waiting. Only a regular file is
   /// opened, because opening a device may already have an effect; anything else is `.notRegular`.
   package static func openSource(_ path: String) throws(DiskFailure) -> any DiskFile {
-    let descriptor: Int32
-    do throws(SystemError) {
+    let descriptor = try DiskFailure.calling(.open, path) { () throws(SystemError) in
       guard try SystemCall.status(path).isRegular else {
         throw SystemError(code: ErrorNumber.tooManyLinks)
       }
-      descriptor = try SystemCall.openSource(path)
-    } catch {
-      throw DiskFailure(.open, path: path, code: error.code)
+      return try SystemCall.openSource(path)
     }
     return try file(descriptor, path, .open)
   }
@@ -71,67 +68,54 @@ package final class SystemDisk: Disk {
   }
 
   package func rename(_ source: String, to target: String) throws(DiskFailure) {
-    do { try SystemCall.rename(source, to: target) } catch {
-      throw DiskFailure(.rename, path: source, code: error.code)
-    }
+    try DiskFailure.calling(.rename, source) { () throws(SystemError) in try SystemCall.rename(source, to: target) }
   }
 
   package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
-    do { try SystemCall.renameWithoutReplacing(source, to: target) } catch {
-      throw DiskFailure(.rename, path: source, code: error.code)
+    try DiskFailure.calling(.rename, source) { () throws(SystemError) in
+      try SystemCall.renameWithoutReplacing(source, to: target)
     }
   }
 
   package func remove(_ path: String) throws(DiskFailure) {
-    do { try SystemCall.unlink(path) } catch {
-      throw DiskFailure(.remove, path: path, code: error.code)
-    }
+    try DiskFailure.calling(.remove, path) { () throws(SystemError) in try SystemCall.unlink(path) }
   }
 
   package func clone(_ source: String, to target: String) throws(DiskFailure) -> Bool {
-    do { return try SystemCall.clone(source, to: target) } catch {
-      throw DiskFailure(.create, path: target, code: error.code)
-    }
+    try DiskFailure.calling(.create, target) { () throws(SystemError) in try SystemCall.clone(source, to: target) }
   }
 
   package func link(_ source: String, to target: String) throws(DiskFailure) {
-    do { try SystemCall.link(source, to: target) } catch {
-      throw DiskFailure(.link, path: source, code: error.code)
-    }
+    try DiskFailure.calling(.link, source) { () throws(SystemError) in try SystemCall.link(source, to: target) }
   }
 
   package func makeDirectory(_ path: String) throws(DiskFailure) {
-    do { try SystemCall.makeDirectory(path) } catch {
-      throw DiskFailure(.makeDirectory, path: path, code: error.code)
-    }
+    try DiskFailure.calling(.makeDirectory, path) { () throws(SystemError) in try SystemCall.makeDirectory(path) }
   }
 
   package func makePrivateDirectory(_ path: String) throws(DiskFailure) {
-    do { try SystemCall.makeDirectory(path, rights: 0o700) } catch {
-      throw DiskFailure(.makeDirectory, path: path, code: error.code)
+    try DiskFailure.calling(.makeDirectory, path) { () throws(SystemError) in try SystemCall.makeDirectory(path, rights: 0o700)
     }
   }
 
   package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
-    do throws(SystemError) {
+    try DiskFailure.calling(.status, path) { () throws(SystemError) in
       let descriptor = try SystemCall.open(path, .readContent)
       defer { SystemCall.close(descriptor) }
       return try SystemCall.attributes(descriptor)
-    } catch { throw DiskFailure(.status, path: path, code: error.code) }
+    }
   }
 
   package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
-    do throws(SystemError) {
+    try DiskFailure.calling(.protect, path) { () throws(SystemError) in
       let descriptor = try SystemCall.open(path, .readContent)
       defer { SystemCall.close(descriptor) }
       try SystemCall.setAttributes(attributes, of: descriptor)
-    } catch { throw DiskFailure(.protect, path: path, code: error.code) }
+    }
   }
 
   package func removeDirectory(_ path: String) throws(DiskFailure) {
-    do { try SystemCall.removeDirectory(path) } catch {
-      throw DiskFailure(.remove, path: path, code: error.code)
-    }
+    try DiskFailure.calling(.remove, path) { () throws(SystemError) in try SystemCall.removeDirectory(path) }
   }
 
   package func entries(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
@@ -143,10 +127,8 @@ package final class SystemDisk: Disk {
   }
 
   private func entries(of directory: String, followingLink: Bool) throws(DiskFailure) -> [DirectoryEntry] {
-    do {
-      return try SystemCall.entries(of: directory, followingLink: followingLink).sorted { $0.name < $1.name }
-    } catch {
-      throw DiskFailure(.list, path: directory, code: error.code)
+    try DiskFailure.calling(.list, directory) { () throws(SystemError) in
+      try SystemCall.entries(of: directory, followingLink: followingLink).sorted { $0.name < $1.name }
     }
   }
 

@@ -62,11 +62,7 @@ import Synchronization
   // MARK: Bytes
 
   func status() throws(DiskFailure) -> FileStatus {
-    let descriptor = try enter(.status)
-    defer { leave() }
-    do { return try SystemCall.status(descriptor) } catch {
-      throw DiskFailure(.status, path: path, code: error.code)
-    }
+    try perform(.status) { (descriptor) throws(SystemError) in try SystemCall.status(descriptor) }
   }
 
   package func byteCount() throws(DiskFailure) -> Int { try status().byteCount }
@@ -110,11 +106,7 @@ import Synchronization
   }
 
   package func sync(_ level: SyncLevel) throws(DiskFailure) {
-    let descriptor = try enter(.sync)
-    defer { leave() }
-    do { try SystemCall.sync(descriptor, level) } catch {
-      throw DiskFailure(.sync, path: path, code: error.code)
-    }
+    try perform(.sync) { (descriptor) throws(SystemError) in try SystemCall.sync(descriptor, level) }
   }
 
   package func truncate(to byteCount: Int) throws(DiskFailure) {
@@ -149,37 +141,21 @@ import Synchronization
   }
 
   package func makeReadOnly() throws(DiskFailure) {
-    let descriptor = try enter(.protect)
-    defer { leave() }
-    do { try SystemCall.makeReadOnly(descriptor) } catch {
-      throw DiskFailure(.protect, path: path, code: error.code)
-    }
+    try perform(.protect) { (descriptor) throws(SystemError) in try SystemCall.makeReadOnly(descriptor) }
   }
 
   package func linkCount() throws(DiskFailure) -> Int { try status().linkCount }
 
   package func presentPath() throws(DiskFailure) -> String? {
-    let descriptor = try enter(.status)
-    defer { leave() }
-    do { return try SystemCall.path(of: descriptor) } catch {
-      throw DiskFailure(.status, path: path, code: error.code)
-    }
+    try perform(.status) { (descriptor) throws(SystemError) in try SystemCall.path(of: descriptor) }
   }
 
   package func attributes() throws(DiskFailure) -> FileAttributes {
-    let descriptor = try enter(.status)
-    defer { leave() }
-    do { return try SystemCall.attributes(descriptor) } catch {
-      throw DiskFailure(.status, path: path, code: error.code)
-    }
+    try perform(.status) { (descriptor) throws(SystemError) in try SystemCall.attributes(descriptor) }
   }
 
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
-    let descriptor = try enter(.protect)
-    defer { leave() }
-    do { try SystemCall.setAttributes(attributes, of: descriptor) } catch {
-      throw DiskFailure(.protect, path: path, code: error.code)
-    }
+    try perform(.protect) { (descriptor) throws(SystemError) in try SystemCall.setAttributes(attributes, of: descriptor) }
   }
 
   // MARK: Mapping
@@ -302,6 +278,16 @@ import Synchronization
       rest = isTooMuch ? 0 : max(0, rest - piece)
       do { try SystemCall.truncate(descriptor, to: rest) } catch { return }
     }
+  }
+
+  /// Makes a call of the system with the descriptor, which stays open meanwhile.
+  @inline(__always)
+  private func perform<Result>(
+    _ operation: DiskFailure.Operation, _ call: (Int32) throws(SystemError) -> Result
+  ) throws(DiskFailure) -> Result {
+    let descriptor = try enter(operation)
+    defer { leave() }
+    return try DiskFailure.calling(operation, path) { () throws(SystemError) in try call(descriptor) }
   }
 
   /// The descriptor. It stays open until `leave`.

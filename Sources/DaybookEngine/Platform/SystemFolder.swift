@@ -143,8 +143,8 @@ package final class SystemFolder: DiskFolder {
   // MARK: names
 
   package func entries() throws(DiskFailure) -> [DirectoryEntry] {
-    do { return try SystemCall.entries(in: descriptor).sorted { $0.name < $1.name } } catch {
-      throw DiskFailure(.list, path: path, code: error.code)
+    try DiskFailure.calling(.list, path) { () throws(SystemError) in
+      try SystemCall.entries(in: descriptor).sorted { $0.name < $1.name }
     }
   }
 
@@ -221,14 +221,13 @@ package final class SystemFolder: DiskFolder {
   }
 
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
-    do { try SystemCall.setAttributes(attributes, of: descriptor) } catch {
-      throw DiskFailure(.protect, path: path, code: error.code)
+    try DiskFailure.calling(.protect, path) { () throws(SystemError) in try SystemCall.setAttributes(attributes, of: descriptor)
     }
   }
 
   package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
-    do { try SystemCall.setExtended(name, value, ofFolder: descriptor) } catch {
-      throw DiskFailure(.protect, path: path, code: error.code)
+    try DiskFailure.calling(.protect, path) { () throws(SystemError) in
+      try SystemCall.setExtended(name, value, ofFolder: descriptor)
     }
   }
 
@@ -256,7 +255,7 @@ package final class SystemFolder: DiskFolder {
   private func perform<Result>(
     _ operation: DiskFailure.Operation, _ name: String, _ call: () throws(SystemError) -> Result
   ) throws(DiskFailure) -> Result {
-    do { return try call() } catch { throw DiskFailure(operation, path: place(name), code: error.code) }
+    try DiskFailure.calling(operation, place(name), call)
   }
 
   private func sibling(
