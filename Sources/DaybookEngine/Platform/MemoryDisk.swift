@@ -14,6 +14,13 @@ package final class MemoryDisk: Disk {
     var directoryAttributes: [String: FileAttributes] = [:]
     var inodeCount: UInt64 = 0
     var descriptionCount = 0
+
+    /// Makes `target` a second name of a file, if it is free.
+    mutating func give(_ target: String, to source: String, _ operation: DiskFailure.Operation) throws(DiskFailure) {
+      guard let content = files[source] else { throw DiskFailure(operation, path: source, code: ErrorNumber.notFound) }
+      if files[target] != nil { throw DiskFailure(operation, path: source, code: ErrorNumber.exists) }
+      files[target] = content
+    }
   }
 
   fileprivate let state = Locked(State())
@@ -124,12 +131,8 @@ package final class MemoryDisk: Disk {
 
   package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
     try state.withLock { (state) throws(DiskFailure) in
-      guard let content = state.files[source] else {
-        throw DiskFailure(.rename, path: source, code: ErrorNumber.notFound)
-      }
-      if state.files[target] != nil { throw DiskFailure(.rename, path: source, code: ErrorNumber.exists) }
+      try state.give(target, to: source, .rename)
       state.files[source] = nil
-      state.files[target] = content
     }
   }
 
@@ -148,11 +151,7 @@ package final class MemoryDisk: Disk {
 
   package func link(_ source: String, to target: String) throws(DiskFailure) {
     try state.withLock { (state) throws(DiskFailure) in
-      guard let content = state.files[source] else {
-        throw DiskFailure(.link, path: source, code: ErrorNumber.notFound)
-      }
-      if state.files[target] != nil { throw DiskFailure(.link, path: source, code: ErrorNumber.exists) }
-      state.files[target] = content
+      try state.give(target, to: source, .link)
     }
   }
 

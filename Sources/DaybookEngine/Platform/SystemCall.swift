@@ -306,13 +306,7 @@ enum SystemCall {
 
   enum LockChange { case take(LockStrength), release }
 
-  /// Changes the lock of one byte for this open description, without waiting; false when another lock is in the way.
-  static func lock(_ descriptor: Int32, _ byte: LockByte, _ change: LockChange) throws(SystemError) -> Bool {
-    #if canImport(Darwin)
-      let setLock = F_OFD_SETLK
-    #else
-      let setLock: Int32 = 37  // F_OFD_SETLK; the constant is not imported
-    #endif
+  private static func lockRequest(_ byte: LockByte, _ change: LockChange) -> flock {
     var request = flock()
     switch change {
     case .take(.shared): request.l_type = Int16(F_RDLCK)
@@ -322,6 +316,17 @@ enum SystemCall {
     request.l_whence = Int16(SEEK_SET)
     request.l_start = off_t(byte.rawValue)
     request.l_len = 1
+    return request
+  }
+
+  /// Changes the lock of one byte for this open description, without waiting; false when another lock is in the way.
+  static func lock(_ descriptor: Int32, _ byte: LockByte, _ change: LockChange) throws(SystemError) -> Bool {
+    #if canImport(Darwin)
+      let setLock = F_OFD_SETLK
+    #else
+      let setLock: Int32 = 37  // F_OFD_SETLK; the constant is not imported
+    #endif
+    var request = lockRequest(byte, change)
     while true {
       // Safe: the structure outlives the call.
       if unsafe fcntl(descriptor, setLock, &request) != -1 { return true }
@@ -338,11 +343,7 @@ enum SystemCall {
     #else
       let getLock: Int32 = 36  // F_OFD_GETLK; the constant is not imported
     #endif
-    var request = flock()
-    request.l_type = Int16(F_WRLCK)
-    request.l_whence = Int16(SEEK_SET)
-    request.l_start = off_t(byte.rawValue)
-    request.l_len = 1
+    var request = lockRequest(byte, .take(.exclusive))
     while true {
       // Safe: the structure outlives the call.
       if unsafe fcntl(descriptor, getLock, &request) != -1 { return request.l_type != Int16(F_UNLCK) }
