@@ -177,10 +177,7 @@ struct LogCopier {
     }
     if previous == nil { previous = try tombstonePlace(of: identity.name, in: trees, transaction) }
     if purpose == .salvage { try declareMissing(body, transaction) }
-    payload.truncate(to: 0)
-    payload.append(bytes)
-    link(to: previous, at: RecordBody.previousOffset)
-    try append(payload.view, .saveRecord, transaction)
+    try append(bytes, linkedTo: previous, at: RecordBody.previousOffset, .saveRecord, transaction)
     return true
   }
 
@@ -190,10 +187,7 @@ struct LogCopier {
       let previous = try place(of: identity.name, in: trees, transaction),
       try isOfType(identity.type, at: previous, transaction)
     else { return false }
-    payload.truncate(to: 0)
-    payload.append(bytes)
-    link(to: previous, at: Tombstone.previousOffset)
-    try append(payload.view, .deleteRecord, transaction)
+    try append(bytes, linkedTo: previous, at: Tombstone.previousOffset, .deleteRecord, transaction)
     return true
   }
 
@@ -284,6 +278,16 @@ struct LogCopier {
     let operation = try transaction.operation(at: place)
     guard let identity = BodyIdentity.body(Operation.payload(operation)) else { return false }
     return UTF8Order.equal(identity.type, type)
+  }
+
+  /// Appends a body or a tombstone, with the link to the version before it in this file.
+  private func append(
+    _ bytes: ByteView, linkedTo previous: Place?, at offset: Int, _ kind: OperationKind, _ transaction: StoreTransaction
+  ) throws(StoreError) {
+    payload.truncate(to: 0)
+    payload.append(bytes)
+    link(to: previous, at: offset)
+    try append(payload.view, kind, transaction)
   }
 
   private func link(to previous: Place?, at offset: Int) {

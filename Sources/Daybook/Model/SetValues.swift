@@ -31,19 +31,3 @@ extension RecordListElement where Self: RawRepresentable, RawValue: RecordListEl
     return elements
   }
 }
-
-extension Record.Value {
-  /// The same list in an order that depends on its elements only: a set that is saved again is no other value.
-  fileprivate var sortedList: Record.Value {
-    switch self {
-    case .strings(let list): .strings(list.sorted { UTF8Order.compare($0, $1) < 0 })
-    case .ints(let list): .ints(list.sorted())
-    case .doubles(let list): .doubles(list.sorted())
-    case .dates(let list): .dates(list.sorted())
-    case .bytesList(let list): .bytesList(list.sorted { $0.lexicographicallyPrecedes($1) })
-    case .references(let list):
-      .references(list.sorted { UTF8Order.compare($0.id.description, $1.id.description) < 0 })
-    default: self
-    }
-  }
-}

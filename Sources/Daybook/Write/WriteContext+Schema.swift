@@ -131,7 +131,9 @@ extension WriteContext {
             facts: .init(recordType: type, key: field.key, expected: known?.description, found: field.kinds.description))
         }
         try refuse(field.kinds, known, key: field.key, type: type)
-        if known == nil, database.options.dialect == .cloudKit, record.isEmptyList(field.key) {
+        if known == nil, database.options.dialect == .cloudKit,
+          ((record[field.key] as Record.Value?) ?? record.encryptedValues[field.key])?.elementCount == 0
+        {
           throw DatabaseError(
             .invalidArguments, "cannot use an empty list to initialize a new field",
             facts: .init(recordType: type, key: field.key, found: field.kinds.description))
@@ -151,22 +153,6 @@ extension WriteContext {
     }
     if database.options.dialect == .cloudKit, all.rawValue.nonzeroBitCount > 1 {
       throw DatabaseError(.invalidArguments, "A field keeps the kind that it was first saved with.", facts: facts)
-    }
-  }
-}
-
-extension Record {
-  fileprivate func isEmptyList(_ key: String) -> Bool {
-    switch (self[key] as Value?) ?? encryptedValues[key] {
-    case .strings(let list): list.isEmpty
-    case .ints(let list): list.isEmpty
-    case .doubles(let list): list.isEmpty
-    case .bytesList(let list): list.isEmpty
-    case .dates(let list): list.isEmpty
-    case .locations(let list): list.isEmpty
-    case .assets(let list): list.isEmpty
-    case .references(let list): list.isEmpty
-    default: false
     }
   }
 }

@@ -53,7 +53,7 @@ struct FieldDecoder: Decoder {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    if case .value(let value) = source, let count = ListValue.count(of: value) {
+    if case .value(let value) = source, let count = value.elementCount {
       return ListDecoding(source: .list(value), count: count, decoder: self, step: step())
     }
     guard case .array(let elements) = try json(expecting: [Any].self) else { throw mismatch([Any].self) }

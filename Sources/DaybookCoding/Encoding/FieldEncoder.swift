@@ -146,7 +146,7 @@ final class FieldEncoder: Encoder {
         return emptyList.map { .value($0) } ?? .json(Array("[]".utf8))
       }
       if !isJSONAlone, let values = list.values, let whole = ListValue.list(of: values) {
-        return .value(isUnordered ? ListValue.sorted(whole) : whole)
+        return .value(isUnordered ? whole.sortedList : whole)
       }
       return .json(try slot(of: list).text())
     }
@@ -273,7 +273,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     if let number = largeNumber(value) { return list.append(.unsigned(number)) }
     let place = place
     // A list within the list is JSON, which has room for more than a list of the record.
-    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, place), ListValue.count(of: leaf) == nil {
+    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, place), leaf.elementCount == nil {
       return list.append(.value(leaf))
     }
     if let reference = try scope.reference(to: value, place) { return list.append(.value(.reference(reference))) }

@@ -174,7 +174,7 @@ private struct JSONArrayContainer: UnkeyedEncodingContainer {
 extension EncodingScope {
   /// A value of a record within JSON: for lists whose elements are of several kinds.
   func slot(of value: Record.Value, _ step: PathStep) throws -> JSONSlot {
-    if let count = ListValue.count(of: value) {
+    if let count = value.elementCount {
       let list = JSONSlot(.array)
       for index in 0..<count {
         list.append(

@@ -33,34 +33,6 @@ enum ListValue {
     return result
   }
 
-  /// The same list in an order that depends on its elements alone. Those without an order stay as they are.
-  static func sorted(_ list: Record.Value) -> Record.Value {
-    switch list {
-    case .strings(let list): .strings(list.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
-    case .ints(let list): .ints(list.sorted())
-    case .doubles(let list): .doubles(list.sorted())
-    case .bytesList(let list): .bytesList(list.sorted { $0.lexicographicallyPrecedes($1) })
-    case .dates(let list): .dates(list.sorted())
-    case .references(let list): .references(list.sorted { $0.id < $1.id })
-    default: list
-    }
-  }
-
-  /// How many elements a list has; nil for a value that is none.
-  static func count(of value: Record.Value) -> Int? {
-    switch value {
-    case .strings(let list): list.count
-    case .ints(let list): list.count
-    case .doubles(let list): list.count
-    case .bytesList(let list): list.count
-    case .dates(let list): list.count
-    case .locations(let list): list.count
-    case .assets(let list): list.count
-    case .references(let list): list.count
-    default: nil
-    }
-  }
-
   /// An element of a list, which has so many.
   static func element(_ index: Int, of value: Record.Value) -> Record.Value {
     switch value {
