@@ -1,7 +1,8 @@
 import DaybookEngine
 import Synchronization
 
-/// A disk that forwards every call to another one and counts the expensive ones: writes, syncs of files, syncs of directories.
+/// A disk that forwards every call to another one and counts the expensive ones: writes, syncs of files, syncs of
+/// directories, and the bytes that are read by calls.
 package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package let disk: Base
   private let counts = DiskCounts()
@@ -11,6 +12,7 @@ package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package var writeCount: Int { counts.writes.load(ordering: .relaxed) }
   package var syncCount: Int { counts.syncs.load(ordering: .relaxed) }
   package var directorySyncCount: Int { counts.directorySyncs.load(ordering: .relaxed) }
+  package var readByteCount: Int { counts.readBytes.load(ordering: .relaxed) }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
     CountingFile(try disk.open(path, mode), counts)
@@ -31,6 +33,7 @@ private final class DiskCounts: Sendable {
   let writes = Atomic(0)
   let syncs = Atomic(0)
   let directorySyncs = Atomic(0)
+  let readBytes = Atomic(0)
 }
 
 private final class CountingFile: ForwardingFile {
@@ -45,6 +48,13 @@ private final class CountingFile: ForwardingFile {
   func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
     counts.writes.wrappingAdd(1, ordering: .relaxed)
     try file.write(bytes, at: offset)
+  }
+
+  func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
+    // Safe: the caller vouches for the memory.
+    let byteCount = unsafe try file.read(into: target, count: count, at: offset)
+    counts.readBytes.wrappingAdd(byteCount, ordering: .relaxed)
+    return byteCount
   }
 
   func sync(_ level: SyncLevel) throws(DiskFailure) {

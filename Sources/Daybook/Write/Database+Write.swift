@@ -38,7 +38,7 @@ extension Database {
   func write<R>(
     _ origin: Origin?, checksReferences: Bool, _ body: (borrowing Transaction) throws -> R
   ) throws -> R {
-    let (result, ticket) = try perform(origin, checksReferences, body)
+    let (result, ticket) = try perform(origin, checksReferences: checksReferences, body)
     try wait(ticket)
     return try result.get()
   }
@@ -48,7 +48,7 @@ extension Database {
     _ origin: Origin?, checksReferences: Bool, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
     try await queues.write { [self] in
-      try perform(origin, checksReferences, body)
+      try perform(origin, checksReferences: checksReferences, body)
     } wait: { [self] ticket in
       try wait(ticket)
     }
@@ -62,7 +62,7 @@ extension Database {
   /// The part of a transaction that needs the turn. Its result, also an error, may be returned only when the ticket is durable:
   /// the body may have read what another transaction wrote just before.
   func perform<R>(
-    _ origin: Origin?, _ checksReferences: Bool, _ body: (borrowing Transaction) throws -> R
+    _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     if let role = options.role { try role.requireAccount() }
     let transaction = try engine(stores.beginTransaction())

@@ -60,6 +60,26 @@ struct CountedCostTests {
     try loops.store.close()
   }
 
+  @Test("opening a closed file replays nothing, and reads no more of one that is four times as large")
+  func opening() throws {
+    var byteCounts: [Int] = []
+    for recordCount in [10_000, 40_000] as [UInt64] {
+      let disk = CountingDisk(MemoryDisk())
+      var options = StoreOptions()
+      options.hasBackgroundThread = false
+      options.access = .buffered
+      let loops = BenchmarkLoops(try KeyValueStore(storePath, disk: disk, options: options))
+      try loops.load(0..<recordCount, perTransaction: 1000)
+      try loops.store.close()
+      let before = disk.readByteCount
+      let store = try KeyValueStore(storePath, disk: disk, options: options)
+      byteCounts.append(disk.readByteCount - before)
+      #expect(store.store.recovery.replayedCommitCount == 0)
+      try store.close()
+    }
+    #expect(byteCounts[0] > 0 && byteCounts[1] < byteCounts[0] + 64 << 10, "\(byteCounts)")
+  }
+
   @Test("a counting disk counts files, directories and what goes through either")
   func counting() throws {
     let disk = CountingDisk(MemoryDisk())

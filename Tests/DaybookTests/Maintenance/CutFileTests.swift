@@ -257,6 +257,17 @@ struct CutFileTests {
     }
   }
 
+  @Test("a file that was cut within its first page is no database, and nothing is written to it", arguments: Kind.allCases)
+  func cutInFirstPage(_ kind: Kind) throws {
+    let specimen = try Self.specimen(kind)
+    for length in [1, 7, 8, 47, 48, 56, 2047, 2048, 2560, 4087, 4088, 4095] {
+      let bytes = Array(specimen.bytes[..<length])
+      let disk = Self.disk(bytes)
+      #expect(failure { try Database.open(at: Self.path, options: Self.options(9), disk: disk) }?.code == .notADatabase)
+      #expect(disk.bytes(of: Self.path) == bytes, "\(kind), cut at \(length)")
+    }
+  }
+
   @Test("a copy that has its size, but zeros where it broke off, is not whole either", arguments: Kind.allCases)
   func zeros(_ kind: Kind) throws {
     let specimen = try Self.specimen(kind)
