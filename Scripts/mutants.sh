@@ -82,6 +82,8 @@ leave-no-tombstone               DeleteTests            a delete leaves no tombs
 drop-tombstones-early            ZoneTests|ChangeFeed   tombstones beyond the horizon are forgotten, too
 skip-inode-check                 StoreOpeningTests      who got the lock does not look whether the name moved
 skip-inode-check-at-creation     Create|StoreOpening    two creators may both think that they made the file
+free-name-of-empty-file          OpenError              the name of an empty file is free for a moment before the database has it
+empty-file-of-anybody            OutputTests            an empty file of another user becomes a database that is that user's
 ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
 skip-last-commits                Interleaving|Compact   a compaction forgets the commits that came while it was copying
