@@ -78,14 +78,17 @@ public final class Database: Sendable {
 
   /// - Parameter made: the file that the caller has just made under this path, which is resolved: no other is opened, or made.
   package static func open(
-    at given: String, made: (any DiskFile)? = nil, options: Options, disk: any Disk
+    at given: String, made: (any DiskFile)? = nil, options: Options, disk givenDisk: any Disk
   ) throws(DatabaseError) -> Database {
     try options.validate()
     // All other names derive from this one. A compaction renames: it must not replace a link by a file.
     let path: String
-    do { path = made == nil ? try disk.resolve(given) : given } catch {
-      throw DatabaseError(opening: given, .disk(error), on: disk)
-    }
+    // From here on the database is where it is now, whatever its directory is called: see `SystemDisk`.
+    let disk: any Disk
+    do throws(DiskFailure) {
+      path = made == nil ? try givenDisk.resolve(given) : given
+      disk = made == nil ? try givenDisk.keepingFolder(holding: path) : givenDisk
+    } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
@@ -185,6 +188,7 @@ public final class Database: Sendable {
     library.store.close()
     // There is no caller to throw to; what was acknowledged is safe either way.
     try? stores.close()
+    library.store.disk.letGoOfFolder()
     options.role?.databaseIsClosed()
   }
 
@@ -200,6 +204,7 @@ public final class Database: Sendable {
     library.store.close()
     // From here on the container reopens the file, even while this object is still referenced.
     defer { options.role?.databaseIsClosed() }
+    defer { library.store.disk.letGoOfFolder() }
     try engine(stores.close(lastly: lastly))
   }
 

@@ -71,19 +71,21 @@ extension Database {
   ///   - attributes: the rights and owners of the original; nil for those of a new file.
   static func makeCopy(
     at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
-    options: Options, disk: any Disk, fill: (Database) throws -> Void
+    options: Options, disk givenDisk: any Disk, fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
+    let disk: any Disk
     let isOwn: Bool
     do throws(DiskFailure) {
-      target = try disk.resolve(given)
-      let isSameDisk = disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
+      target = try givenDisk.resolve(given)
+      disk = try givenDisk.keepingFolder(holding: target)
+      let isSameDisk = givenDisk === source.disk || disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
       if isSameDisk, try OutputRules.isOwnPath(target, of: source.path, on: disk) {
         isOwn = true
       } else {
         isOwn = isSameDisk ? try takes(source.path, for: target, on: disk) : false
       }
-    } catch { throw DatabaseError(opening: given, .disk(error), on: disk) }
+    } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     if isOwn {
       throw DatabaseError(
         .invalidArguments,
