@@ -46,7 +46,8 @@ extension Database {
   /// - Parameter grace: instead of `Options.assetGrace`; zero removes at once, and then a reader in another process may miss
   ///   a file that it was about to read.
   /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, or the database is suspended meanwhile;
-  ///   `locked` while it is; `ioFailed`; `badDatabase` when another database's folder has the name of this one's.
+  ///   `locked` while it is; `ioFailed`; `badDatabase` when the folder beside the file is not known for this database's: see
+  ///   ``takeOverAssets()``.
   @discardableResult
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
@@ -70,11 +71,8 @@ extension Database {
     let report: AssetCollection
     do {
       let inventory = try store.inventory()
-      if try inventory.isOfAnother && !store.takeOver(inventory, keeping: named) {
-        throw DatabaseError(
-          .badDatabase, "The folder of assets belongs to another database: nothing of it is removed.",
-          facts: .init(path: inventory.root?.path))
-      }
+      if let reason = inventory.notOurs { throw DatabaseError(reason, inventory.root?.path) }
+      try store.renewMark(of: inventory)
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {
@@ -83,6 +81,23 @@ extension Database {
       throw DatabaseError(.operationCancelled, "The database is being suspended.", facts: .init(path: path))
     }
     return report
+  }
+
+  /// Makes the folder of assets beside the file this database's own, whosever it was: from now on collections remove what only
+  /// others refer to.
+  ///
+  /// A folder is marked as that of the database that has made it, and of its file. A collection refuses any other, `badDatabase`:
+  /// one that was found, that has lost its mark, or whose database is a copy of this one. Reading and saving assets
+  /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
+  /// folder needs no call; one that was put beside a folder that another file has used does, once nobody needs the other one.
+  /// - Throws: `readOnly`, `locked`, `ioFailed`.
+  public func takeOverAssets() throws(DatabaseError) {
+    let store = library.store
+    let held = try engine(stores.beginHolding())
+    defer { stores.endHolding(held) }
+    do throws(DiskFailure) {
+      if let root = try store.inventory().root { try store.takeOver(root) }
+    } catch { throw DatabaseError(error) }
   }
 
   /// What the newest version names, and all older ones that somebody still reads.
@@ -199,5 +214,21 @@ extension Database {
       }
       if report.waitingCount > 0 { scheduleAssetCollection() }
     }
+  }
+}
+
+extension DatabaseError {
+  /// Why nothing is removed from a folder of assets, and what to do.
+  fileprivate init(_ reason: AssetStore.NotOurs, _ path: String?) {
+    let what =
+      switch reason {
+      case .unmarked: "The folder of assets does not say whose it is"
+      case .ofAnother: "The folder of assets belongs to another database"
+      case .ofAnotherFile: "The folder of assets belongs to another file of this database, of which one is a copy"
+      }
+    self.init(
+      .badDatabase,
+      "\(what): nothing of it is removed. Give that one its folder back, or, if no other needs it, take it over (takeOverAssets, assets FILE collect --take-over).",
+      facts: .init(path: path))
   }
 }

@@ -119,11 +119,9 @@ public final class Database: Sendable {
         store = try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
       }
       writerState.openSequence = store.lastSequence
-      let database = Database(
+      return Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk,
         isCopy: made != nil)
-      if born != nil { database.library.store.joinRoot() }
-      return database
     } catch { throw DatabaseError(opening: path, error, on: disk) }
   }
 
@@ -160,19 +158,24 @@ public final class Database: Sendable {
     library = AssetLibrary(
       store: AssetStore(
         path: path, disk: disk, sharesFile: store.options.locksPerTransaction,
-        identity: ReadView.uuid(of: store.header).uuidString, isCopy: isCopy, random: options.random),
+        folderNumber: store.header.folderNumber, isCopy: isCopy, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writerState = writerState
     // Released by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
-    library.store.takeRights { [stores] () throws(DiskFailure) in try stores.fileAttributes() }
+    library.store.takeRights { [stores] () throws(DiskFailure) in
+      try stores.fileAttributes()
+    } file: { [stores] in
+      stores.store.identity
+    }
+    let assets = library.store
     compactor =
       options.isReadOnly
       ? nil
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
-        RecordRewriter(options: options, progress: nil)
+        RecordRewriter(options: options, assets: assets, progress: nil)
       }
     // Asset files that an earlier open has left are looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {

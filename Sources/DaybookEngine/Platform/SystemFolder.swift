@@ -243,12 +243,6 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
-  package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
-    try DiskFailure.calling(.protect, path) { () throws(SystemError) in
-      try SystemCall.setExtended(name, value, ofFolder: descriptor)
-    }
-  }
-
   package func sync(holding name: String) throws(DiskFailure) {
     if isEntered { return try syncVolume(holding: name) }
     do { try SystemCall.syncDirectory(descriptor) } catch {

@@ -5,8 +5,8 @@ extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed. Errors are
   /// thrown after the file has been released; what was acknowledged is safe either way.
   /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable and the `closed`
-  ///   frame is written. A copy gets its name there, and only then the length of a closed file, so that what a crash leaves
-  ///   under the other name is known for a leftover (`requireLeftover`). Its header says the least length anyway.
+  ///   frame is written. A copy gets its name there, and only then the length of a closed file; its header says the least
+  ///   length anyway. Then it is marked as unfinished no more (`UnfinishedMark`).
   package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkProcess()
     closing.lock()
@@ -43,7 +43,10 @@ extension Store {
       do {
         try lastly(failure == nil)
         // If it fails, the file has its least length all the same.
-        if failure == nil, lateLength != nil, writeClosedLength(lateLength) == nil { try? file.sync(.full) }
+        if failure == nil, lateLength != nil, writeClosedLength(lateLength) == nil {
+          if !options.startsBatchesOnFreshSector { try? clearUnfinishedMark() }
+          try? file.sync(.full)
+        }
       } catch { failure = failure ?? error }
     }
     endSyncs()

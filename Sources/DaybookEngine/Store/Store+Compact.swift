@@ -45,7 +45,8 @@ extension Store {
     let temporary = Store.unfinishedPath(of: path)
     try Store.onDisk(call: try Store.removeLeftover(of: path, file, disk: disk))
     let attributes = try Store.onDisk(call: try file.attributes())
-    let made = try Store.make(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
+    let made = try Store.make(
+      temporary, disk: disk, options: options, copying: header, generations: 1, isUnfinished: true, like: attributes)
     defer { made.close() }
     let target: Store
     do {
@@ -73,13 +74,16 @@ extension Store {
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
+      try Store.onDisk { () throws(DiskFailure) in try rewriter.willReplace(by: target.file.identity) }
       try replace(by: target, in: stores, temporary, from: position, rewriter)
+      rewriter.didReplace()
     } catch {
       var error = error
       // Not after the rename: then the target is current, and the error has ended this store.
       if stores.store !== target {
         target.abandon()
         removeUnfinished(temporary, made)
+        rewriter.didReplace()
         // Only the unfinished file has failed, and nothing in it was acknowledged.
         if case .outcomeUnknown(let failure) = error, log.isAlive { error = .disk(failure) }
       }
@@ -253,6 +257,8 @@ extension Store {
         if !isMutant("skip-directory-sync-after-compaction") { try folder.sync(holding: lastName(of: path)) }
       }
       target.hasDurableName = true
+      // If that fails, the next open does it.
+      if !options.startsBatchesOnFreshSector { try? target.clearUnfinishedMark() }
       target.recovery = recovery
       stores.replace(by: target)
       supersede(hold)

@@ -2,21 +2,20 @@
 /// another file. Those names are removed before the next one is made.
 ///
 /// A database may have such a name, too: people call the file that is to replace NAME "NAME.new". So a file is removed only if
-/// it can be a leftover:
+/// it is known for a leftover:
 ///
 ///     NAME.new                        a first page and nothing behind it: it gets its name before its first commit
-///     NAME.compacted, .unfinished     never closed: a compaction does not close the new file before it has its name, and a
-///                                     copy is given the length of a closed file only afterwards (`Store.close`)
+///     NAME.compacted, .unfinished     says itself that it is being made under this name (`UnfinishedMark`)
 extension Store {
   /// What a leftover of a kind can hold.
   package enum LeftoverContent: Sendable {
     case firstPage
-    case unclosedDatabase
+    case unfinishedDatabase
   }
 
   /// The names, beside a database's own, whose leftovers a compaction removes.
   static let compactionLeftovers: [(suffix: String, content: LeftoverContent)] = [
-    ("", .unclosedDatabase), (".new", .firstPage),
+    ("", .unfinishedDatabase), (".new", .firstPage),
   ]
 
   /// Removes the leftover of a compaction that died, unless a process is writing it right now.
@@ -72,20 +71,25 @@ extension Store {
     switch content {
     case .firstPage:
       // A creation that died between its two names leaves a second name of a database that may be in use by now.
-      let byteCount = try file.byteCount()
-      isLeftover = try file.linkCount() > 1 ? true : byteCount <= FileHeader.byteCount
-    case .unclosedDatabase:
-      isLeftover = try !wasClosed(file)
+      isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
+    case .unfinishedDatabase:
+      isLeftover = try UnfinishedMark.read(firstPage(of: file).view) == UnfinishedMark.number(of: lastName(of: path))
     }
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
   }
 
-  /// Whether a file is a database that was closed once.
-  private static func wasClosed(_ file: any DiskFile) throws(DiskFailure) -> Bool {
+  /// Whether a creation can have left a file. Its size is a number of sectors, and its first one is a page's, or was never
+  /// written: then a crash may have left anything there.
+  private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
+    let byteCount = try file.byteCount()
+    if isMutant("remove-small-files") { return byteCount <= FileHeader.byteCount }
+    return byteCount <= FileHeader.byteCount && byteCount % 512 == 0
+  }
+
+  private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {
     let page = ByteBuffer(capacity: FileHeader.byteCount)
     // Safe: the buffer was made for this many bytes.
     page.count = try unsafe file.read(into: page.base, count: FileHeader.byteCount, at: 0)
-    guard let header = try? FileHeader(page.view) else { return false }
-    return ClosedLength.read(page.view, salt: header.salt) != nil
+    return page
   }
 }

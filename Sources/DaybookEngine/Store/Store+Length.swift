@@ -32,14 +32,24 @@ extension Store {
     } catch { return error }
   }
 
+  /// The file has its name, or somebody has taken what was left under another one for a database: it is no leftover any more.
+  /// The next sync of the file makes that durable, and with it every commit that is acknowledged from now on.
+  func clearUnfinishedMark() throws(DiskFailure) {
+    guard header.unfinishedName != 0, !isMutant("keep-unfinished-mark") else { return }
+    try file.write(UnfinishedMark.encoded(0, salt: 0).view, at: UnfinishedMark.offset)
+  }
+
   /// Writes the present length into the header of a file without a name. The caller syncs before it gives the file its name.
   package func writeLeastLength() throws(StoreError) {
     try withTurnForBackground { (_) throws(StoreError) in
       try checkAlive()
       // An empty log cannot lose anything.
-      guard log.hasWritten else { return }
+      let isMarkKept = header.unfinishedName == 0 || !options.startsBatchesOnFreshSector
+      guard log.hasWritten || !isMarkKept else { return }
       var header = header
-      header.leastByteCount = log.tail.offset
+      if log.hasWritten { header.leastByteCount = log.tail.offset }
+      // Where disks may destroy more than they write, nobody writes here once the file has its name.
+      if !isMarkKept { header.unfinishedName = 0 }
       let page = header.encoded()
       // If that fails, the file gets no name.
       try Store.onDisk { () throws(DiskFailure) in try file.write(page.view, at: 0) }

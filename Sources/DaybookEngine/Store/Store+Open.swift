@@ -85,6 +85,7 @@ extension Store {
       try used.checkUndamaged(header)
       try used.checkNumbers()
       try store.repair(used, log: log)
+      if made == nil { try onDisk { () throws(DiskFailure) in try store.clearUnfinishedMark() } }
       store.startWriting(used)
       store.fileLock.hand(over: claim)
       // A file that does not have its final name yet stays locked until it does.

@@ -1,0 +1,47 @@
+/// Says that a file is being made under a name that is not its own: a sector of the first page.
+///
+///     offset  size  field
+///       2560     8  hash of the name under which it is made, its last component: XXH3, seed 0; never 0
+///       2568   496  zero
+///       3064     8  checksum of bytes 2560 ..< 3064
+///
+/// A compaction makes NAME.compacted, a backup or a salvage NAME.unfinished. Whoever finds one that nobody has locked removes it;
+/// but people give databases such names, too. So only a file is removed that says itself that it was made under the name that
+/// it has. The sector is there before the file has that name, is zeroed once it has its own, and by each open for writing of
+/// what somebody has taken for a database. It has its own checksum and counts as zeros in the header's, like `ClosedLength`: a crash that
+/// tears it leaves a file that is removed by nobody. Spec: FORMAT.md §2.
+package enum UnfinishedMark {
+  static let offset = 2560
+  static let byteCount = 512
+  static let range = offset..<offset + byteCount
+
+  /// The number of a name.
+  package static func number(of name: String) -> UInt64 {
+    let bytes = ByteBuffer(capacity: 256)
+    bytes.append(utf8: name)
+    return max(1, XXH3.hash(bytes.view, seed: 0))
+  }
+
+  /// The number of the name under which a file is being made; 0 when it is no such file. The header's checksum is not asked:
+  /// the first page is written again while the file is made, and a crash may have torn that.
+  package static func read(_ page: ByteView) -> UInt64 {
+    guard page.count >= FileHeader.byteCount, page.uint64(at: 0) == FileHeader.magic else { return 0 }
+    let sector = page.slice(range)
+    let salt = page.uint64(at: FileHeader.saltOffset)
+    guard sector.uint64(at: byteCount - 8) == checksum(of: sector, salt: salt) else { return 0 }
+    return sector.uint64(at: 0)
+  }
+
+  /// The sector of a file that is being made; zeros for 0.
+  static func encoded(_ number: UInt64, salt: UInt64) -> ByteBuffer {
+    let sector = ByteBuffer(capacity: byteCount)
+    sector.append(uint64: number)
+    sector.append(zeros: byteCount - 8)
+    if number != 0 { sector.set(uint64: checksum(of: sector.view, salt: salt), at: byteCount - 8) }
+    return sector
+  }
+
+  private static func checksum(of sector: ByteView, salt: UInt64) -> UInt64 {
+    XXH3.hash(sector.prefix(byteCount - 8), seed: FrameHeader.seed(salt: salt, offset: UInt64(offset)))
+  }
+}
