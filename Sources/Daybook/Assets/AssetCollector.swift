@@ -89,7 +89,7 @@ extension Database {
   /// A folder is marked as that of the database that has made it, and of its file. A collection refuses any other, `badDatabase`:
   /// one that was found, that has lost its mark, or whose database is a copy of this one. Reading and saving assets
   /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
-  /// folder needs no call; one that was put beside a folder that another file has used does, once nobody needs the other one.
+  /// folder needs no call; one that was put beside a folder that another file has used does, once the other one is not needed.
   /// - Throws: `readOnly`, `locked`, `ioFailed`.
   public func takeOverAssets() throws(DatabaseError) {
     let store = library.store

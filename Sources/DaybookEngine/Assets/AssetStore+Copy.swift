@@ -125,8 +125,8 @@ extension AssetStore {
     }
   }
 
-  /// From now on the directory is no copy's that is being made. If that fails, it is one of a copy that has its name: nobody
-  /// looks for leftovers there.
+  /// From now on the directory is no copy's that is being made. If that fails, it is one of a copy that has its name: no
+  /// copy looks for leftovers there.
   package func markFinished(_ folder: any DiskFolder) {
     guard case .mark(var mark)? = try? FolderMark.read(in: folder) else { return }
     mark.isUnfinished = false

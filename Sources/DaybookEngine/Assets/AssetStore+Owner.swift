@@ -4,7 +4,7 @@ extension AssetStore {
   package enum NotOurs: Sendable, Equatable {
     /// It has contents and no mark that can be read.
     case unmarked
-    /// It is marked as another database's, or is a link that has taken its place.
+    /// It is marked as another database's.
     case ofAnother
     /// It is marked with our number, and for another file: one of the two is a copy.
     case ofAnotherFile

@@ -5,15 +5,15 @@
 ///     file 1310719                  those of the database's file: two while a compaction exchanges it
 ///     unfinished                    only in the directory of a copy that is not finished
 ///
-/// Whoever may rename in the directory above could give another database's directory this one's name, and have a collection
+/// A user who may rename in the directory above could give another database's directory this one's name, and have a collection
 /// empty it; a file may be moved without its directory, and a copy of a file has the number of its original. So nothing is
 /// removed from a directory unless all of this agrees:
 ///
 ///     no mark, and nothing else there        it is new: it is marked before its first content
-///     no mark                                nobody's: an archive has lost the mark
+///     no mark                                unknown: an archive has lost the mark
 ///     another number                         another database's
 ///     our number, this directory, our file   ours
-///     our number, another directory          this one was copied, with its file: ours, and marked anew
+///     our number, another directory          this one was copied, with its file: ours, and marked again
 ///     our number, this directory, not our file    the file was copied: the original may still use it
 ///
 /// Always true: a mark is durable before anything else is put into its directory, and it is the last to go. A file of its own

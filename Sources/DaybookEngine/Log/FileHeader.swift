@@ -65,7 +65,7 @@ package struct FileHeader: Sendable, Equatable {
       uuidHigh = original.uuidHigh
       uuidLow = original.uuidLow
       generation = original.generation &+ addend
-      // A compacted file is the same one to everybody outside; a copy has a folder of its own.
+      // A compacted file is the same one to all that is outside; a copy has a folder of its own.
       if addend > 0, original.folderNumber != 0 {
         folderNumber = original.folderNumber
         return

@@ -5,11 +5,11 @@
 ///       2568   496  zero
 ///       3064     8  checksum of bytes 2560 ..< 3064
 ///
-/// A compaction makes NAME.compacted, a backup or a salvage NAME.unfinished. Whoever finds one that nobody has locked removes it;
-/// but people give databases such names, too. So only a file is removed that says itself that it was made under the name that
+/// A compaction makes NAME.compacted, a backup or a salvage NAME.unfinished. The next one removes such a file if no process has
+/// locked it; but people give databases such names, too. So only a file is removed that says itself that it was made under the name that
 /// it has. The sector is there before the file has that name, is zeroed once it has its own, and by each open for writing of
-/// what somebody has taken for a database. It has its own checksum and counts as zeros in the header's, like `ClosedLength`: a crash that
-/// tears it leaves a file that is removed by nobody. Spec: FORMAT.md §2.
+/// what a user has taken for a database. It has its own checksum and counts as zeros in the header's, like `ClosedLength`: a crash that
+/// tears it leaves a file that stays. Spec: FORMAT.md §2.
 package enum UnfinishedMark {
   static let offset = 2560
   static let byteCount = 512

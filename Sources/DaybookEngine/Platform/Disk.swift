@@ -58,8 +58,7 @@ package protocol Disk: AnyObject, Sendable {
   func folder(at path: String) throws(DiskFailure) -> any DiskFolder
   /// The directory that holds a path, through links. It need not be one that may be listed.
   func folder(holding path: String) throws(DiskFailure) -> any DiskFolder
-  /// The same disk, with the directory that holds a path kept open: every name in it is reached from there, until that is let go
-  /// of. So a database stays in its directory, whatever happens to the names above it.
+  /// The same disk, with the directory that holds a path kept open: every name in it is reached from there, until `letGoOfFolder`. So a database stays in its directory, whatever happens to the names above it.
   func keepingFolder(holding path: String) throws(DiskFailure) -> any Disk
   /// Closes the directory that is kept; names in it are reached by their paths again.
   func letGoOfFolder()

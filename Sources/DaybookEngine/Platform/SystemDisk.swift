@@ -4,7 +4,7 @@
 /// `DiskFailure` with the operation, the path and the errno.
 ///
 /// A disk of a database keeps the directory of that database open (`keepingFolder`). Names in it are then reached from there, by
-/// no path: whoever renames a directory above it, or puts another in its place, leads nobody elsewhere.
+/// no path: renaming a directory above it, or putting another in its place, leads none of them elsewhere.
 package final class SystemDisk: Disk {
   /// The directory that is kept open, and its path.
   private let kept: Locked<SystemFolder?>

@@ -32,7 +32,7 @@ extension Store {
     } catch { return error }
   }
 
-  /// The file has its name, or somebody has taken what was left under another one for a database: it is no leftover any more.
+  /// The file has its name, or a user has taken what was left under another one for a database: it is no leftover any more.
   /// The next sync of the file makes that durable, and with it every commit that is acknowledged from now on.
   func clearUnfinishedMark() throws(DiskFailure) {
     guard header.unfinishedName != 0, !isMutant("keep-unfinished-mark") else { return }
@@ -48,7 +48,7 @@ extension Store {
       guard log.hasWritten || !isMarkKept else { return }
       var header = header
       if log.hasWritten { header.leastByteCount = log.tail.offset }
-      // Where disks may destroy more than they write, nobody writes here once the file has its name.
+      // Where disks may destroy more than they write, nothing is written here once the file has its name.
       if !isMarkKept { header.unfinishedName = 0 }
       let page = header.encoded()
       // If that fails, the file gets no name.

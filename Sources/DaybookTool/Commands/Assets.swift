@@ -14,7 +14,7 @@ extension Commands {
       collect removes files that no record refers to, and what crashes have left. The time counts from the first collection
       that found them so; --grace 0 takes them at once, and a reader in another process may then miss one.
       A folder that another database has made, or that was made for another file of this one, is left alone until
-      --take-over says that nobody else needs it.
+      --take-over says that no other file needs it.
       The exit status of the list is 1 when something is missing or damaged.
       """
   ) { invocation in
