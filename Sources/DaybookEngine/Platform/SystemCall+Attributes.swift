@@ -146,13 +146,6 @@ extension SystemCall {
       return false
     }
 
-    private static func removeExtended(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
-      // Safe: the name is a C string for the length of the call.
-      if unsafe fremovexattr(descriptor, name, 0) == 0 || errno == noAttribute { return true }
-      guard isRefusal(errno) else { throw .last }
-      return false
-    }
-
     /// False where a list cannot be removed. Other lists do not exist on this system.
     private static func removeList(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
       guard name == AccessList.appleName, let present = unsafe acl_get_fd_np(descriptor, ACL_TYPE_EXTENDED) else { return true }
