@@ -36,6 +36,8 @@ package struct FileHeader: Sendable, Equatable {
   package var folderNumber: UInt64 = 0
   /// The number of the name under which the file is being made; 0 for a finished one.
   package var unfinishedName: UInt64 = 0
+  /// What says so is damaged: then the file counts as finished, and the next close writes zeros there.
+  var hasDamagedMark = false
 
   /// Why the first bytes of a file are not a header.
   package enum Fault: Error, Sendable, Equatable {
@@ -86,6 +88,7 @@ package struct FileHeader: Sendable, Equatable {
     }
     folderNumber = bytes.uint64(at: FileHeader.folderNumberOffset)
     unfinishedName = UnfinishedMark.read(bytes)
+    hasDamagedMark = UnfinishedMark.isDamaged(bytes)
   }
 
   /// The checksum of a first page. The two sectors that are written by themselves have their own checksums, and count as zeros

@@ -32,6 +32,11 @@ package enum UnfinishedMark {
     return sector.uint64(at: 0)
   }
 
+  /// Whether there is something in the sector that is no mark: a crash tore it, or it was damaged later.
+  static func isDamaged(_ page: ByteView) -> Bool {
+    page.count >= FileHeader.byteCount && read(page) == 0 && page.slice(range).array.contains { $0 != 0 }
+  }
+
   /// The sector of a file that is being made; zeros for 0.
   static func encoded(_ number: UInt64, salt: UInt64) -> ByteBuffer {
     let sector = ByteBuffer(capacity: byteCount)

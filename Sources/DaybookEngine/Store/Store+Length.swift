@@ -28,6 +28,7 @@ extension Store {
     let sector = ClosedLength.encoded(length, salt: header.salt)
     do {
       try file.write(sector.view, at: ClosedLength.offset)
+      if header.hasDamagedMark { try file.write(UnfinishedMark.encoded(0, salt: 0).view, at: UnfinishedMark.offset) }
       return nil
     } catch { return error }
   }
@@ -56,12 +57,22 @@ extension Store {
     }
   }
 
-  /// A crash may have torn the length of the last close; that is a remark, not a finding. The next close writes another.
+  /// A crash may have torn the length of the last close, or the name under which the file was made; these are remarks, not
+  /// findings. The next close writes both.
   func checkLengths(_ result: inout StoreCheck) throws(StoreError) {
     let isDamaged: Bool
+    let isMarkDamaged: Bool
     do {
-      isDamaged = try Store.withFirstPage(of: file, options) { ClosedLength.isDamaged($0, salt: header.salt) }
+      (isDamaged, isMarkDamaged) = try Store.withFirstPage(of: file, options) {
+        (ClosedLength.isDamaged($0, salt: header.salt), UnfinishedMark.isDamaged($0))
+      }
     } catch { throw StoreError(diskOrStore: error) }
+    if isMarkDamaged {
+      result.remarks.append(
+        .init(
+          offset: UInt64(UnfinishedMark.offset),
+          message: "the name under which the file was made does not match its checksum"))
+    }
     if isDamaged {
       result.remarks.append(
         .init(offset: UInt64(ClosedLength.offset), message: "the length of the last close does not match its checksum"))

@@ -231,6 +231,27 @@ struct LeftoverTests {
     }
   }
 
+  @Test("a damaged name under which a file was made is told, costs nothing, and is gone with the next close")
+  func damagedMark() throws {
+    for place in [2560, 2600, 3064, 3071] {
+      let folder = try TemporaryFolder()
+      defer { withExtendedLifetime(folder) {} }
+      let path = folder.file("films")
+      try Self.make(path)
+      var bytes = try #require(FileManager.default.contents(atPath: path))
+      bytes[place] ^= 0x40
+      try bytes.write(to: URL(filePath: path))
+      let database = try Database.withFiles(at: path)
+      let pin = try database.store.beginRead()
+      #expect(try database.store.check(pin).remarks.contains { $0.message.contains("under which the file was made") })
+      database.store.endRead(pin)
+      try database.put("more")
+      try database.close()
+      try Self.expectWhole(path)
+      #expect(FileManager.default.contents(atPath: path)?[2560..<3072].allSatisfy { $0 == 0 } == true)
+    }
+  }
+
   @Test("a salvage opens the file itself, not what a link leads to that has taken its name")
   func salvageLink() throws {
     let folder = try TemporaryFolder()
