@@ -132,7 +132,9 @@ package struct FileHeader: Sendable, Equatable {
     buffer.append(uint64: leastByteCount)
     buffer.append(uint64: folderNumber)
     buffer.append(zeros: UnfinishedMark.offset - buffer.count)
-    buffer.append(UnfinishedMark.encoded(unfinishedName, salt: salt).view)
+    // A constant keeps it alive: a view of a temporary buffer would outlive it.
+    let mark = UnfinishedMark.encoded(unfinishedName, salt: salt)
+    buffer.append(mark.view)
     buffer.append(zeros: FileHeader.byteCount - 8 - buffer.count)
     buffer.append(uint64: FileHeader.checksum(of: buffer.view))
     return buffer

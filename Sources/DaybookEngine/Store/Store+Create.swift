@@ -108,7 +108,11 @@ extension Store {
         {
           if !isLeftover { return file }
           defer { file.close() }
-          try requireLeftover(file, .firstPage, at: path + ".new")
+          do throws(DiskFailure) { try requireLeftover(file, .firstPage, at: path + ".new") } catch {
+            // Whoever opened the database has removed its second name since.
+            if try folder.identity(of: temporary) != file.identity { continue }
+            throw error
+          }
           try folder.remove(temporary, ownedBy: .ofUser(andOf: attributes))
           continue
         }

@@ -73,17 +73,23 @@ extension Store {
       // A creation that died between its two names leaves a second name of a database that may be in use by now.
       isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
     case .unfinishedDatabase:
-      isLeftover = try UnfinishedMark.read(firstPage(of: file).view) == UnfinishedMark.number(of: lastName(of: path))
+      let page = try firstPage(of: file)
+      isLeftover = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
     }
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
   }
 
-  /// Whether a creation can have left a file. Its size is a number of sectors, and its first one is a page's, or was never
-  /// written: then a crash may have left anything there.
+  /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
+  /// written: then a crash may have left anything there, and its size is a number of sectors.
   private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
     let byteCount = try file.byteCount()
-    if isMutant("remove-small-files") { return byteCount <= FileHeader.byteCount }
-    return byteCount <= FileHeader.byteCount && byteCount % 512 == 0
+    guard byteCount <= FileHeader.byteCount else { return false }
+    if byteCount % 512 == 0 || isMutant("remove-small-files") { return true }
+    let page = try firstPage(of: file)
+    let begin = page.view.prefix(min(8, page.count)).array
+    let magic = ByteBuffer(capacity: 8)
+    magic.append(uint64: FileHeader.magic)
+    return begin == magic.view.prefix(begin.count).array || begin.allSatisfy { $0 == 0 }
   }
 
   private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {

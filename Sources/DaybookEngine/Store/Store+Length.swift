@@ -28,7 +28,7 @@ extension Store {
     let sector = ClosedLength.encoded(length, salt: header.salt)
     do {
       try file.write(sector.view, at: ClosedLength.offset)
-      if header.hasDamagedMark { try file.write(UnfinishedMark.encoded(0, salt: 0).view, at: UnfinishedMark.offset) }
+      if header.hasDamagedMark { try eraseUnfinishedMark() }
       return nil
     } catch { return error }
   }
@@ -37,7 +37,12 @@ extension Store {
   /// The next sync of the file makes that durable, and with it every commit that is acknowledged from now on.
   func clearUnfinishedMark() throws(DiskFailure) {
     guard header.unfinishedName != 0, !isMutant("keep-unfinished-mark") else { return }
-    try file.write(UnfinishedMark.encoded(0, salt: 0).view, at: UnfinishedMark.offset)
+    try eraseUnfinishedMark()
+  }
+
+  private func eraseUnfinishedMark() throws(DiskFailure) {
+    let sector = UnfinishedMark.encoded(0, salt: 0)
+    try file.write(sector.view, at: UnfinishedMark.offset)
   }
 
   /// Writes the present length into the header of a file without a name. The caller syncs before it gives the file its name.

@@ -39,7 +39,7 @@ struct LeftoverTests {
       #expect(failure { _ = try Database.withFiles(at: path) }?.facts.path == other)
       #expect(FileManager.default.contents(atPath: other) == Data(text.utf8))
     }
-    for leftover in [Data(), page.prefix(512), page] {
+    for leftover in [Data(), page.prefix(5), page.prefix(512), page.prefix(700), page, Data(count: 1024)] {
       try leftover.write(to: URL(filePath: other))
       let database = try Database.withFiles(at: path)
       try database.close()
