@@ -90,11 +90,17 @@ extension Database {
   /// one that was found, that has lost its mark, or whose database is a copy of this one. Reading and saving assets
   /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
   /// folder needs no call; one that was put beside a folder that another file has used does, once the other one is not needed.
-  /// - Throws: `readOnly`, `locked`, `ioFailed`.
+  /// - Throws: `readOnly`, `locked`, `ioFailed`; `badDatabase` when the file has no number to mark a folder with, as
+  ///   those of early builds: ``compact(progress:)`` gives it one, and the next open knows that.
   public func takeOverAssets() throws(DatabaseError) {
     let store = library.store
     let held = try engine(stores.beginHolding())
     defer { stores.endHolding(held) }
+    if store.folderNumber == 0 {
+      throw DatabaseError(
+        .badDatabase, "The file of an early build has no number to mark a folder of assets with: compact it, and open it again.",
+        facts: .init(path: path))
+    }
     do throws(DiskFailure) {
       if let root = try store.inventory().root { try store.takeOver(root) }
     } catch { throw DatabaseError(error) }

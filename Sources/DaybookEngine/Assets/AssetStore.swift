@@ -31,7 +31,7 @@ package final class AssetStore: Sendable {
   /// Other processes may write while names are held here.
   let sharesFile: Bool
   /// The number in the database's first page that its directory is marked with; nil marks none, and asks for none.
-  let folderNumber: UInt64?
+  package let folderNumber: UInt64?
   /// The database is an unfinished copy: it uses no directory but one that it has made itself.
   let isCopy: Bool
   private let process = processID()

@@ -54,6 +54,25 @@ struct FolderOwnerTests {
     try database.close()
   }
 
+  @Test("a file without a number, of an early build, takes over no folder and says so; compacted, it does")
+  func withoutNumber() throws {
+    try make("a", 1...2)
+    let place = URL(filePath: folder.file("a"))
+    var bytes = try Data(contentsOf: place)
+    var header = try Array(bytes.prefix(4096)).withView { try FileHeader($0) }
+    header.folderNumber = 0
+    let page = header.encoded()
+    bytes.replaceSubrange(0..<4096, with: page.view.array)
+    try bytes.write(to: place)
+    let database = try Database.withFiles(at: folder.file("a"))
+    let error = failure { try database.takeOverAssets() }
+    #expect(error?.code == .badDatabase && error?.message.contains("compact") == true, "\(String(describing: error))")
+    try database.compact()
+    try database.close()
+    #expect(try collect("a", dropping: 1, takesOver: true).removedCount == 1)
+    try expectWhole("a", 1)
+  }
+
   @Test("a database that has one content in common with another loses none when its folder gets the other's name")
   func contentInCommon() throws {
     try make("a", 3...3)
