@@ -1,4 +1,4 @@
-/// Says whose contents a directory holds: a small file among them, `owner`.
+/// Says whose contents a directory contains: a small file among them, `owner`.
 ///
 ///     database 0123456789abcdef     the number of the database's folder, from the first page of its file (FORMAT.md §2)
 ///     folder 1310722                the inode of this directory, where the disk tells
