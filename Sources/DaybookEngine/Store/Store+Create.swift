@@ -109,7 +109,7 @@ extension Store {
           if !isLeftover { return file }
           defer { file.close() }
           do throws(DiskFailure) { try requireLeftover(file, .firstPage, at: path + ".new") } catch {
-            // Whoever opened the database has removed its second name since.
+            // The process that opened the database has removed its second name since.
             if try folder.identity(of: temporary) != file.identity { continue }
             throw error
           }
