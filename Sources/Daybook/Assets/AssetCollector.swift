@@ -71,7 +71,7 @@ extension Database {
     let report: AssetCollection
     do {
       let inventory = try store.inventory()
-      if let reason = inventory.notOurs { throw DatabaseError(reason, inventory.root?.path) }
+      if let reason = inventory.notOurs { throw DatabaseError(notCollected: reason, inventory.root?.path) }
       try store.renewMark(of: inventory)
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(untyped: error) }
@@ -80,6 +80,7 @@ extension Database {
       if options.hasBackgroundThread { library.collectionIsDue(inSeconds: 0) }
       throw DatabaseError(.operationCancelled, "The database is being suspended.", facts: .init(path: path))
     }
+    held.options.failures[.collection] = nil
     return report
   }
 
@@ -213,19 +214,24 @@ extension Database {
     DispatchQueue.global(qos: .utility).async { [weak self] in
       // Nobody waits for it: what could not be removed now is there for the next one.
       guard let self else { return }
-      guard let report = try? collectAssets() else {
-        // A suspension came first: again when that is over.
-        if !library.mayCollect { library.collectionIsDue(inSeconds: 0) }
-        return
+      do throws(DatabaseError) {
+        if try collectAssets().waitingCount > 0 { scheduleAssetCollection() }
+      } catch {
+        if !library.mayCollect {
+          // A suspension came first: again when that is over.
+          library.collectionIsDue(inSeconds: 0)
+        } else if error.code != .operationCancelled && error.code != .closed {
+          // Statistics tell.
+          store.options.failures[.collection] = error
+        }
       }
-      if report.waitingCount > 0 { scheduleAssetCollection() }
     }
   }
 }
 
 extension DatabaseError {
   /// Why nothing is removed from a folder of assets, and what to do.
-  fileprivate init(_ reason: AssetStore.NotOurs, _ path: String?) {
+  init(notCollected reason: AssetStore.NotOurs, _ path: String?) {
     let what =
       switch reason {
       case .unmarked: "The folder of assets does not say whose it is"

@@ -28,6 +28,12 @@ extension AssetStore {
     }
   }
 
+  /// Why nothing would be removed from the directory as it is now, and where it is; nil when something would, or nothing is there.
+  package func collectionObstacle() -> (reason: NotOurs, path: String)? {
+    guard let root = try? root(), let reason = try? notOurs(root) else { return nil }
+    return (reason, root.path)
+  }
+
   /// Marks a directory that is this database's, unless its mark says all that there is to say. Called with the file lock.
   package func renewMark(of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root, let mark = try newMark(of: root), try FolderMark.read(in: root) != .mark(mark) else {

@@ -11,7 +11,7 @@
 ///         56     8  number of the folder of assets: random, another one in each copy, stays through compaction
 ///         64  1984  zero
 ///       2048   512  how long the log was when the file was last closed: see `ClosedLength`
-///       2560   512  the name under which the file is being made: see `UnfinishedMark`
+///       2560   512  the name under which the file was made: see `UnfinishedMark`
 ///       3072  1016  zero
 ///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 3072 as zeros
 ///
@@ -34,10 +34,8 @@ package struct FileHeader: Sendable, Equatable {
   package var leastByteCount: UInt64 = 0
   /// What this database's folder of assets is marked with (`FolderMark`).
   package var folderNumber: UInt64 = 0
-  /// The number of the name under which the file is being made; 0 for a finished one.
+  /// The number of the name under which the file was made; 0 for one that was made under its own.
   package var unfinishedName: UInt64 = 0
-  /// What says so is damaged: then the file counts as finished, and the next close writes zeros there.
-  var hasDamagedMark = false
 
   /// Why the first bytes of a file are not a header.
   package enum Fault: Error, Sendable, Equatable {
@@ -88,7 +86,6 @@ package struct FileHeader: Sendable, Equatable {
     }
     folderNumber = bytes.uint64(at: FileHeader.folderNumberOffset)
     unfinishedName = UnfinishedMark.read(bytes)
-    hasDamagedMark = UnfinishedMark.isDamaged(bytes)
   }
 
   /// The checksum of a first page. The two sectors that are written by themselves have their own checksums, and count as zeros

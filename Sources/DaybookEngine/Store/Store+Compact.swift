@@ -226,10 +226,13 @@ extension Store {
       try syncWritten()
       if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, rewriter, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
-      try target.writeLeastLength()
-      if !isMutant("skip-compaction-sync") { try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) } }
       // Readers in other processes that switch to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
+      try target.writeLeastLength()
+      if !isMutant("skip-compaction-sync") {
+        try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) }
+        try target.syncWritten()
+      }
       do {
         guard try disk.identity(of: path) == file.identity else {
           throw StoreError.refused(reason: "the database's name leads to another file")
@@ -257,8 +260,8 @@ extension Store {
         if !isMutant("skip-directory-sync-after-compaction") { try folder.sync(holding: lastName(of: path)) }
       }
       target.hasDurableName = true
-      // If that fails, the next open does it.
-      if !options.startsBatchesOnFreshSector { try? target.clearUnfinishedMark() }
+      // If that fails, the next commit or the next open says it.
+      try? target.tellFinished()
       target.recovery = recovery
       stores.replace(by: target)
       supersede(hold)

@@ -4,8 +4,8 @@
 /// A database may have such a name, too: people call the file that is to replace NAME "NAME.new". So a file is removed only if
 /// it is known for a leftover:
 ///
-///     NAME.new                        a first page and nothing behind it: it gets its name before its first commit
-///     NAME.compacted, .unfinished     says itself that it is being made under this name (`UnfinishedMark`)
+///     NAME.new                        a first page, or the beginning of one: it gets its name before its first commit
+///     NAME.compacted, .unfinished     says itself that it was made under this name, and not that it was finished (`UnfinishedMark`)
 extension Store {
   /// What a leftover of a kind can hold.
   package enum LeftoverContent: Sendable {
@@ -74,22 +74,59 @@ extension Store {
       isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
     case .unfinishedDatabase:
       let page = try firstPage(of: file)
-      isLeftover = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
+      let isMarked = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
+      isLeftover = isMarked ? try !isFinished(file, page) : false
     }
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
   }
 
   /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
-  /// written: then a crash may have left anything there, and its size is a number of sectors.
+  /// written: then a crash may have left anything there, and its size is a number of sectors. A text is no such thing.
   private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
     let byteCount = try file.byteCount()
     guard byteCount <= FileHeader.byteCount else { return false }
-    if byteCount % 512 == 0 || isMutant("remove-small-files") { return true }
+    if isMutant("remove-small-files") { return true }
     let page = try firstPage(of: file)
     let begin = page.view.prefix(min(8, page.count)).array
     let magic = ByteBuffer(capacity: 8)
     magic.append(uint64: FileHeader.magic)
-    return begin == magic.view.prefix(begin.count).array || begin.allSatisfy { $0 == 0 }
+    if begin == magic.view.prefix(begin.count).array || begin.allSatisfy({ $0 == 0 }) { return true }
+    return byteCount % sectorByteCount == 0 && page.view.prefix(min(sectorByteCount, page.count)).array.contains(where: isControl)
+  }
+
+  private static let sectorByteCount = 512
+
+  /// Whether a byte is none of a text: a control character other than tabs and ends of lines and pages.
+  private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && !(0x09...0x0D).contains(byte) || byte == 0x7F }
+
+  // MARK: finished
+
+  /// Says that this file, which was made under another name, is finished: it has its own name, or a user has taken what was
+  /// left for a database. Everything before this is durable.
+  func tellFinished() throws(StoreError) {
+    try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(through: backgroundFile, hold) }
+  }
+
+  /// Whether a file that was made under another name was finished: it was closed, which no unfinished file is, or a commit
+  /// follows its least length, which is written when all that it was made for is in it.
+  private static func isFinished(_ file: any DiskFile, _ page: ByteBuffer) throws(DiskFailure) -> Bool {
+    if isMutant("keep-unfinished-mark") { return false }
+    let salt = page.view.uint64(at: FileHeader.saltOffset)
+    if ClosedLength.read(page.view, salt: salt) ?? 0 > 0 { return true }
+    // A crash may have torn it while it was written; then only a `closed` frame counts, wherever it is.
+    let least = (try? FileHeader(page.view))?.leastByteCount ?? 0
+    let log = LogReader(LogWindow(file, byteCount: try file.byteCount()), salt: salt)
+    var next = log.nextHeader(from: least)
+    while let frame = next, frame.kind != .closed, least == 0 || frame.kind != .commit {
+      next = log.nextHeader(from: frame.next)
+    }
+    try log.checkRead()
+    return next != nil
+  }
+
+  /// The same, of a file that is being opened for writing.
+  static func isFinished(_ file: any DiskFile) throws(StoreError) -> Bool {
+    try onDisk { () throws(DiskFailure) in try isFinished(file, try firstPage(of: file)) }
   }
 
   private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {

@@ -28,21 +28,8 @@ extension Store {
     let sector = ClosedLength.encoded(length, salt: header.salt)
     do {
       try file.write(sector.view, at: ClosedLength.offset)
-      if header.hasDamagedMark { try eraseUnfinishedMark() }
       return nil
     } catch { return error }
-  }
-
-  /// The file has its name, or a user has taken what was left under another one for a database: it is no leftover any more.
-  /// The next sync of the file makes that durable, and with it every commit that is acknowledged from now on.
-  func clearUnfinishedMark() throws(DiskFailure) {
-    guard header.unfinishedName != 0, !isMutant("keep-unfinished-mark") else { return }
-    try eraseUnfinishedMark()
-  }
-
-  private func eraseUnfinishedMark() throws(DiskFailure) {
-    let sector = UnfinishedMark.encoded(0, salt: 0)
-    try file.write(sector.view, at: UnfinishedMark.offset)
   }
 
   /// Writes the present length into the header of a file without a name. The caller syncs before it gives the file its name.
@@ -50,20 +37,17 @@ extension Store {
     try withTurnForBackground { (_) throws(StoreError) in
       try checkAlive()
       // An empty log cannot lose anything.
-      let isMarkKept = header.unfinishedName == 0 || !options.startsBatchesOnFreshSector
-      guard log.hasWritten || !isMarkKept else { return }
+      guard log.hasWritten else { return }
       var header = header
-      if log.hasWritten { header.leastByteCount = log.tail.offset }
-      // Where disks may destroy more than they write, nothing is written here once the file has its name.
-      if !isMarkKept { header.unfinishedName = 0 }
+      header.leastByteCount = log.tail.offset
       let page = header.encoded()
       // If that fails, the file gets no name.
       try Store.onDisk { () throws(DiskFailure) in try file.write(page.view, at: 0) }
     }
   }
 
-  /// A crash may have torn the length of the last close, or the name under which the file was made; these are remarks, not
-  /// findings. The next close writes both.
+  /// A crash may have torn the length of the last close, which the next close writes again; and nothing needs the name under
+  /// which the file was made but the removal of leftovers. These are remarks, not findings.
   func checkLengths(_ result: inout StoreCheck) throws(StoreError) {
     let isDamaged: Bool
     let isMarkDamaged: Bool

@@ -85,9 +85,11 @@ extension Store {
       try used.checkUndamaged(header)
       try used.checkNumbers()
       try store.repair(used, log: log)
-      if made == nil { try onDisk { () throws(DiskFailure) in try store.clearUnfinishedMark() } }
       store.startWriting(used)
       store.fileLock.hand(over: claim)
+      if made == nil, header.unfinishedName != 0, !used.isClosed, try !isFinished(file) {
+        try store.tellFinished()
+      }
       // A file that does not have its final name yet stays locked until it does.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.retain(hold) } }
       try? removeLeftover(of: name, file, disk: disk)
