@@ -147,7 +147,8 @@ struct HostileDataTests {
     try FileManager.default.removeItem(atPath: file + ".assets")
     try FileManager.default.moveItem(atPath: bench.path("b.daybook.assets"), toPath: file + ".assets")
     let info = try bench.good("info", file).output
-    #expect(info.contains("no assets are removed") && info.contains("another database") && info.contains("--take-over"), "\(info)")
+    #expect(
+      info.contains("no assets are removed") && info.contains("another database") && info.contains("--take-over"), "\(info)")
     #expect(try bench.good("info", file, "--json").output.contains(#""collectionObstacle":""#))
     #expect(bench.run("assets", file, "collect").status != 0)
     try bench.good("assets", file, "collect", "--take-over")

@@ -99,7 +99,8 @@ extension Database {
     defer { stores.endHolding(held) }
     if store.folderNumber == 0 {
       throw DatabaseError(
-        .badDatabase, "The file of an early build has no number to mark a folder of assets with: compact it, and open it again.",
+        .badDatabase,
+        "The file of an early build has no number to mark a folder of assets with: compact it, and open it again.",
         facts: .init(path: path))
     }
     do throws(DiskFailure) {

@@ -60,7 +60,7 @@ extension Database {
     /// without checkpoints and are as durable; but the log and the memory for changed pages grow, and an open after a crash
     /// takes longer. The next commits try again.
     public var checkpointObstacle: String?
-    /// What keeps contents of assets that no record names from being removed: the folder beside the file is not known for this
+    /// What keeps asset files that no record names from being removed: the folder beside the file is not known for this
     /// database's (``takeOverAssets()``), or the last collection that began by itself failed. As an error describes itself; nil
     /// when nothing is known.
     public var collectionObstacle: String?

@@ -91,7 +91,8 @@ extension Store {
     let magic = ByteBuffer(capacity: 8)
     magic.append(uint64: FileHeader.magic)
     if begin == magic.view.prefix(begin.count).array || begin.allSatisfy({ $0 == 0 }) { return true }
-    return byteCount % sectorByteCount == 0 && page.view.prefix(min(sectorByteCount, page.count)).array.contains(where: isControl)
+    return byteCount % sectorByteCount == 0
+      && page.view.prefix(min(sectorByteCount, page.count)).array.contains(where: isControl)
   }
 
   private static let sectorByteCount = 512
@@ -124,9 +125,9 @@ extension Store {
     return next != nil
   }
 
-  /// The same, of a file that is being opened for writing.
-  static func isFinished(_ file: any DiskFile) throws(StoreError) -> Bool {
-    try onDisk { () throws(DiskFailure) in try isFinished(file, try firstPage(of: file)) }
+  /// Says it where a crash came first, or a user has taken a leftover for a database. On a full disk a commit says it later.
+  func tellFinishedIfUntold() {
+    if (try? Store.isFinished(file, try Store.firstPage(of: file))) == false { try? tellFinished() }
   }
 
   private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {

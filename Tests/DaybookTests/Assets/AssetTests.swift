@@ -342,9 +342,10 @@ struct AssetTests {
     try database.expectClean()
     // What was never saved goes with its value.
     _ = try database.prepare(Asset(data: AssetBench.content(2)))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: database.library.store.directory).allSatisfy {
-      $0.count == 2 || $0 == "owner"
-    })
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: database.library.store.directory).allSatisfy {
+        $0.count == 2 || $0 == "owner"
+      })
     #expect(try database.collectAssets(grace: .zero).removedCount == 1)
   }
 

@@ -235,6 +235,53 @@ struct FolderOwnerTests {
     #expect(call > 10)
   }
 
+  @Test("no collection waits for a pipe that has the name of the mark, or of the list of unreferenced contents")
+  func pipes() throws {
+    try make("a", 1...3)
+    #expect(AssetBench.makePipe(folder.file("a.assets/unreferenced")))
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.write { transaction in _ = try transaction.delete(Record.ID("r1")) }
+    // What it says does not count, and a grace time begins.
+    #expect((try? database.collectAssets())?.removedCount ?? 0 == 0)
+    try FileManager.default.removeItem(atPath: folder.file("a.assets/owner"))
+    #expect(AssetBench.makePipe(folder.file("a.assets/owner")))
+    #expect(failure { try database.collectAssets(grace: .zero) }?.code == .badDatabase)
+    try database.put("r4", asset: Asset(data: AssetBench.content(4)))
+    for name in ["owner", "unreferenced"] { try? FileManager.default.removeItem(atPath: folder.file("a.assets/" + name)) }
+    try database.takeOverAssets()
+    #expect(try database.collectAssets(grace: .zero).removedCount == 1)
+    try database.close()
+    try expectWhole("a", 3)
+  }
+
+  @Test("a collection that fails in the background is told by the statistics until one works")
+  func failedInBackground() throws {
+    let disk = HookedDisk()
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    options.assetGrace = .zero
+    let database = try Database.open(at: folder.file("a"), options: options, disk: disk)
+    disk.before { operation, path throws(DiskFailure) in
+      if operation == .list, path.contains(".assets") {
+        throw DiskFailure(operation, path: path, code: ErrorNumber.inputOutput)
+      }
+    }
+    func workUntil(_ isDone: (String?) -> Bool) throws -> String? {
+      for number in 0..<20_000 {
+        let obstacle = try database.statistics().collectionObstacle
+        if isDone(obstacle) { return obstacle }
+        // A commit after the one that has left something over starts the collection.
+        try database.put("r", asset: Asset(data: AssetBench.content(number % 50 + 1)))
+        SystemClock.sleep(nanoseconds: 1_000_000)
+      }
+      return "no collection came to an end"
+    }
+    #expect(try workUntil { $0 != nil }?.contains("a.assets") == true)
+    disk.before(nil)
+    #expect(try workUntil { $0 == nil } == nil)
+    try database.close()
+  }
+
   @Test("a mark reads as it was written, and anything else is none")
   func text() {
     for mark in [
