@@ -226,9 +226,9 @@ extension Store {
       try syncWritten()
       if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, rewriter, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
+      try target.writeLeastLength()
       // Readers in other processes that switch to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
-      try target.writeLeastLength()
       if !isMutant("skip-compaction-sync") {
         try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) }
         try target.syncWritten()
