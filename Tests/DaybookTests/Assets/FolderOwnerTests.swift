@@ -261,6 +261,8 @@ struct FolderOwnerTests {
     options.inlineAssetByteCount = 0
     options.assetGrace = .zero
     let database = try Database.open(at: folder.file("a"), options: options, disk: disk)
+    // The folder is made and marked.
+    try database.put("r", asset: Asset(data: AssetBench.content(99)))
     disk.before { operation, path throws(DiskFailure) in
       if operation == .list, path.contains(".assets") {
         throw DiskFailure(operation, path: path, code: ErrorNumber.inputOutput)

@@ -25,8 +25,7 @@ struct LeftoverPowerLossTests {
 
   /// How the same disk is found again: after a kill, and after some of all that a power loss may leave.
   private static func states(_ disk: SimulatedDisk, _ seed: UInt64) -> [SimulatedDisk] {
-    [disk.afterKill(), disk.afterPowerLoss(keeping: .nothing), disk.afterPowerLoss(keeping: .everything)]
-      + (0..<4).map { disk.afterPowerLoss(seed: seed &* 4 &+ $0) }
+    [disk.afterKill(), disk.afterPowerLoss(keeping: .nothing)] + (0..<2).map { disk.afterPowerLoss(seed: seed &* 2 &+ $0) }
   }
 
   private static func open(_ disk: SimulatedDisk, _ padding: Bool, _ path: String = "database") throws -> Database {
@@ -58,7 +57,7 @@ struct LeftoverPowerLossTests {
     let disk = SimulatedDisk(seed: 11)
     let database = try open(disk, padding)
     if !isEmpty {
-      for number in 0..<5 { try database.put("precious\(number)", ["text": .string(String(repeating: "t", count: 700))]) }
+      try database.put("text", ["text": .string(String(repeating: "t", count: 700))])
       try database.put("picture", ["picture": .asset(Asset(data: AssetBench.content(7)))])
     }
     try database.close()
@@ -78,18 +77,16 @@ struct LeftoverPowerLossTests {
       isDone = (try? Self.carryOut(work, on: disk, padding)) != nil
       for found in Self.states(disk, UInt64(call)) {
         do {
-          let isMade = try found.exists("made")
-          if work == .compaction || work == .creation || !isMade { try Self.carryOut(work, on: found, padding) }
-          #expect(try !found.exists(work.temporary), "call \(call)")
-          let database = try Self.open(found, padding)
-          #expect(try database.recordCount(in: .default) == 6, "call \(call)")
-          try database.compact()
-          try database.expectClean()
-          try database.close()
+          if try work == .compaction || !found.exists("made") { try Self.carryOut(work, on: found, padding) }
           let made = try Self.open(found, padding, work.target)
-          #expect(try made.recordCount(in: .default) == (work == .creation ? 0 : 6), "call \(call)")
+          #expect(try made.recordCount(in: .default) == (work == .creation ? 0 : 2), "call \(call)")
+          if work != .compaction { try made.compact() }
           try made.expectClean()
           try made.close()
+          #expect(try !found.exists(work.temporary), "call \(call)")
+          let database = try Self.open(found, padding)
+          #expect(try database.recordCount(in: .default) == 2, "call \(call)")
+          try database.close()
         } catch { Issue.record("\(work), call \(call): \(error)") }
       }
       call += 1
@@ -114,7 +111,9 @@ struct LeftoverPowerLossTests {
       do {
         try Self.carryOut(work, on: disk, padding)
         Issue.record("\(what): nothing was in the way")
-      } catch let error as DatabaseError { #expect(error.code == .ioFailed && error.facts.path == work.temporary, "\(error)") }
+      } catch let error as DatabaseError {
+        #expect(error.code == .ioFailed && error.facts.path?.hasSuffix(work.temporary) == true, "\(error)")
+      }
       try Self.open(disk, padding, work.temporary).close()
       #expect(try disk.exists(work.temporary), "\(what)")
     }
