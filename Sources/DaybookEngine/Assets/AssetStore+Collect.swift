@@ -49,6 +49,8 @@ extension AssetStore {
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
         if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
+      } else if FolderMark.isFirstName(entry.name) {
+        result.leftovers.append(entry.name)
       } else if entry.name.hasPrefix(AssetHolder.prefix), let id = AssetHolder.id(ofFile: entry.name) {
         switch holders.isAlive(id) {
         case true: break

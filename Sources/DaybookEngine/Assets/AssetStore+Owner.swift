@@ -50,10 +50,16 @@ extension AssetStore {
 
   /// Marks a directory in which nothing is: it has just been made, or its maker died.
   func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) {
-    guard let mark = try newMark(of: root), try FolderMark.read(in: root) == .nothing, try AssetStore.isEmpty(root) else {
-      return
+    var tryCount = 0
+    while let mark = try newMark(of: root), try FolderMark.read(in: root) == .nothing, try AssetStore.isEmpty(root) {
+      do throws(DiskFailure) {
+        return try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
+      } catch {
+        // A collection without a grace time may have removed what is made here.
+        tryCount += 1
+        guard error.kind == .notFound, tryCount < 8 else { throw error }
+      }
     }
-    try mark.write(in: root, like: try attributes()?.ofBookkeeping)
   }
 
   /// The mark of this database for a directory; nil where contents have no database.

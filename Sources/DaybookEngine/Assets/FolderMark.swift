@@ -44,7 +44,10 @@ package struct FolderMark: Equatable, Sendable {
     case unreadable
   }
 
-  static func isOwnName(_ name: String) -> Bool { name == FolderMark.name || name == temporaryName }
+  static func isOwnName(_ name: String) -> Bool { name == FolderMark.name || name == temporaryName || isFirstName(name) }
+
+  /// Whether a name is one under which a directory's first mark is made: several may be making it.
+  static func isFirstName(_ name: String) -> Bool { name.hasPrefix(temporaryName + "-") }
 
   package var text: String {
     var text = "database \(hexDigits(database))\n"
@@ -96,16 +99,42 @@ package struct FolderMark: Equatable, Sendable {
     return .mark(mark)
   }
 
+  /// Gives a directory its first mark, durably, unless it has one. Threads and processes may do so at once, each under a
+  /// temporary name of its own.
+  func writeFirst(in folder: any DiskFolder, like attributes: FileAttributes?, number: UInt64) throws(DiskFailure) {
+    let temporary = "\(FolderMark.temporaryName)-\(hexDigits(number))"
+    let file = try write(as: temporary, in: folder, like: attributes)
+    defer { file.close() }
+    do throws(DiskFailure) { try folder.renameWithoutReplacing(temporary, to: folder, FolderMark.name) } catch {
+      try? folder.remove(temporary)
+      // Another one was faster, and has synced its bytes; a collection takes such names for leftovers.
+      if try folder.identity(of: FolderMark.name) == nil { throw error }
+    }
+    if !isMutant("skip-mark-sync") { try folder.sync(holding: FolderMark.name) }
+  }
+
+  private func write(
+    as temporary: String, in folder: any DiskFolder, like attributes: FileAttributes?
+  ) throws(DiskFailure) -> any DiskFile {
+    let buffer = ByteBuffer(capacity: FolderMark.limit)
+    buffer.append(utf8: text)
+    let file = try folder.create(temporary, byteCount: buffer.count, like: attributes)
+    do throws(DiskFailure) {
+      try file.write(buffer.view, at: 0)
+      if !isMutant("skip-mark-sync") { try file.sync(.full) }
+    } catch {
+      file.close()
+      throw error
+    }
+    return file
+  }
+
   /// Marks a directory, durably; at every moment it has the mark of before or this one.
   package func write(in folder: any DiskFolder, like attributes: FileAttributes?) throws(DiskFailure) {
     let temporary = FolderMark.temporaryName
     if try folder.identity(of: temporary) != nil { try folder.remove(temporary) }
-    let buffer = ByteBuffer(capacity: FolderMark.limit)
-    buffer.append(utf8: text)
-    let file = try folder.create(temporary, byteCount: buffer.count, like: attributes)
+    let file = try write(as: temporary, in: folder, like: attributes)
     defer { file.close() }
-    try file.write(buffer.view, at: 0)
-    if !isMutant("skip-mark-sync") { try file.sync(.full) }
     try folder.rename(temporary, to: folder, FolderMark.name)
     if !isMutant("skip-mark-sync") { try folder.sync(holding: FolderMark.name) }
   }

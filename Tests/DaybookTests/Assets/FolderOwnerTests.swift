@@ -212,6 +212,28 @@ struct FolderOwnerTests {
     expectRefused("a", dropping: 3, "another database")
   }
 
+  @Test("threads and processes that make a folder of assets at once mark it once, and none of their saves fails")
+  func markedAtOnce() throws {
+    for round in 0..<20 {
+      let path = folder.file("d\(round)")
+      let first = try Database.withFiles(at: path) { $0.lock = .perTransaction }
+      let second = try Database.withFiles(at: path) { $0.lock = .perTransaction }
+      let failures = Locked<[String]>([])
+      DispatchQueue.concurrentPerform(iterations: 8) { index in
+        do {
+          let database = index % 2 == 0 ? first : second
+          _ = try database.prepare(Asset(data: AssetBench.content(index + 1)))
+        } catch { failures.withLock { $0.append("\(error)") } }
+      }
+      #expect(failures.withLock { $0 } == [])
+      #expect(try first.library.store.inventory().notOurs == nil)
+      let names = try FileManager.default.contentsOfDirectory(atPath: path + ".assets")
+      #expect(names.filter { $0.hasPrefix("owner") } == ["owner"])
+      try second.close()
+      try first.close()
+    }
+  }
+
   @Test("whatever a power loss leaves of the first assets, their folder is known for the database's")
   func markAndPowerLoss() throws {
     var isDone = false
