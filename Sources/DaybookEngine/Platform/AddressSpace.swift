@@ -1,34 +1,70 @@
-/// How much address space a process has for files.
+/// How much address space a process has for files, and who has taken how much of it.
 ///
-///     Linux, macOS                     1 TB at once     each file reserves that and grows in place
-///     limits, tools that watch          32 GB at once    mapped, too; each file reserves 8 GB, or twice its length
+///     Linux, macOS                     64 TB at once    a file reserves up to 1 TB and grows in place
+///     limits, tools that watch          32 GB at once    mapped, too; a file reserves at least 8 GB, or twice its length
 ///     iOS                              a few GB         files are read with `pread`, unless somebody asks for a mapping
 ///
-/// A reservation costs no memory. But where there are only a few gigabytes of addresses, a first file that reserved all it may
-/// ever need would leave none for a second file, or for the file of a compaction.
+/// A reservation costs no memory, but addresses end: a process with one database for each of its users has hundreds open, and
+/// a process without addresses cannot allocate memory either. So each file gets a part of what is left.
 ///
-/// Always true: the answers are the same for the life of the process. They decide what is asked for, never what is granted.
+/// Always true: the answers about the process are the same for its life; what is taken is counted by `take` and `giveBack`.
+import Synchronization
+
 package enum AddressSpace {
   /// Whether there is enough for files to be mapped unless options say otherwise.
-  package static let isAmple = isPlentiful || isGranted(32 << 30)
+  package static let isAmple = total >= 32 << 30
 
-  private static let isPlentiful = isGranted(1 << 40)
+  /// What the system granted at once when it was first asked, a power of two; 0 where it is less than 32 GB.
+  private static let total: Int = {
+    var byteCount = 64 << 40
+    while byteCount >= 32 << 30 {
+      if let base = unsafe SystemCall.reserveAddresses(byteCount: byteCount) {
+        // Safe: reserved on the line above, and known to this line alone.
+        unsafe SystemCall.unmap(base, byteCount: byteCount)
+        return byteCount
+      }
+      byteCount /= 2
+    }
+    return 0
+  }()
 
-  private static func isGranted(_ byteCount: Int) -> Bool {
-    guard let base = unsafe SystemCall.reserveAddresses(byteCount: byteCount) else { return false }
-    // Safe: reserved on the line above, and nobody else knows of it.
-    unsafe SystemCall.unmap(base, byteCount: byteCount)
-    return true
-  }
+  /// What files have reserved.
+  private static let taken = Atomic<Int>(0)
+
+  /// What one more file may have beyond its need: a sixteenth of what is left.
+  private static var share: Int { max(0, total - taken.load(ordering: .relaxed)) / 16 }
 
   /// What to reserve for a file of this length.
   static func reservation(forFileOf byteCount: Int) -> Int {
-    if isPlentiful { return 1 << 40 }
     // Twice the length, because a file grows to twice its live bytes before it is compacted.
     let (twice, isTooMuch) = byteCount.multipliedReportingOverflow(by: 2)
-    return max(isAmple ? 8 << 30 : 256 << 20, isTooMuch ? byteCount : twice)
+    let need = max(isAmple ? 8 << 30 : 256 << 20, isTooMuch ? byteCount : twice)
+    return max(need, min(1 << 40, share))
   }
 
   /// What to reserve for a file in memory whose final length is unknown.
-  static var reservationForMemory: Int { isPlentiful ? 64 << 30 : isAmple ? 8 << 30 : 256 << 20 }
+  static var reservationForMemory: Int { isAmple ? max(8 << 30, min(64 << 30, share)) : 256 << 20 }
+
+  /// Reserves as much as the system grants, halving the request down to `least`; what is granted is a multiple of `unit`, as
+  /// both bounds are. `map` reserves so many bytes, or returns nil.
+  static func take(
+    upTo most: Int, least: Int, unit: Int, map: (_ byteCount: Int) -> UnsafeMutableRawPointer?
+  ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {
+    var byteCount = max(most, least)
+    while true {
+      if let base = unsafe map(byteCount) {
+        taken.add(byteCount, ordering: .relaxed)
+        return unsafe (base, byteCount)
+      }
+      if byteCount == least { return nil }
+      byteCount = max(least, byteCount / 2 / unit * unit)
+    }
+  }
+
+  /// Releases what `take` returned, as a whole.
+  static func giveBack(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    // Safe: the caller owns the range, and uses it no more.
+    unsafe SystemCall.unmap(base, byteCount: byteCount)
+    taken.subtract(byteCount, ordering: .relaxed)
+  }
 }

@@ -25,7 +25,6 @@ package final class MemoryDisk: Disk {
 
   fileprivate let state = Locked(State())
   private let device = MemoryDisk.newDevice()
-  private let maximumFileByteCount: Int
 
   private static let deviceCount = Atomic<UInt64>(0)
 
@@ -34,13 +33,10 @@ package final class MemoryDisk: Disk {
     1 << 63 | deviceCount.add(1, ordering: .relaxed).newValue
   }
 
-  /// - Parameter maximumFileByteCount: address space for each file; less where the system grants less.
-  package init(maximumFileByteCount: Int = AddressSpace.reservationForMemory) {
-    self.maximumFileByteCount = maximumFileByteCount
-  }
+  package init() {}
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
-    try open(path, mode, maximum: maximumFileByteCount)
+    try open(path, mode, maximum: AddressSpace.reservationForMemory)
   }
 
   /// There may be many assets, so each takes address space for its own bytes and no more.
@@ -88,7 +84,11 @@ package final class MemoryDisk: Disk {
       } else {
         guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
         guard !state.directories.contains(path) else { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
-        guard let memory = unsafe RawMemory.reserveZeroed(upTo: maximum, least: min(maximum, 64 << 20)) else {
+        let page = SystemCall.memoryPageByteCount
+        let granted = unsafe AddressSpace.take(upTo: maximum, least: min(maximum, 64 << 20), unit: page) {
+          unsafe RawMemory.reserveZeroed(byteCount: $0)
+        }
+        guard let memory = unsafe granted else {
           throw DiskFailure(.create, path: path, code: ErrorNumber.noMemory, byteCount: maximum)
         }
         state.inodeCount += 1
@@ -202,7 +202,7 @@ package final class MemoryDisk: Disk {
   }
 
   // Safe: the last description and the last name are gone, so nobody reads.
-  deinit { unsafe RawMemory.release(base, byteCount: capacity) }
+  deinit { unsafe AddressSpace.giveBack(base, byteCount: capacity) }
 }
 
 /// One open description of a file in memory.

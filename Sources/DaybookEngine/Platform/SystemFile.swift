@@ -1,6 +1,6 @@
 /// One open description of a file of the operating system, with its mapping and its locks.
 ///
-///     reserved once, 1 TB where there is so much (`AddressSpace`), never moves
+///     reserved once, up to 1 TB (`AddressSpace`), never moves
 ///     ┌──────────────────┬──────────────────┬╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┐
 ///     │ 64 MB of the file│ 64 MB of the file│ nothing: a touch would crash ┆
 ///     └──────────────────┴──────────────────┴╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘
@@ -202,15 +202,13 @@ import Synchronization
     if !mapping.isGivenBack {
       let known = try? SystemCall.status(descriptor.load(ordering: .relaxed)).byteCount
       let least = SystemFile.wholePieces(max(1, known ?? 1))
-      var request = max(least, SystemFile.wholePieces(AddressSpace.reservation(forFileOf: known ?? 0)))
-      while true {
-        if let granted = unsafe SystemCall.reserveAddresses(byteCount: request) {
-          address = UInt(bitPattern: granted)
-          mapping.reservedByteCount = request
-          break
-        }
-        if request == least { break }
-        request = max(least, SystemFile.wholePieces(request / 2))
+      let most = SystemFile.wholePieces(AddressSpace.reservation(forFileOf: known ?? 0))
+      let granted = unsafe AddressSpace.take(upTo: most, least: least, unit: SystemFile.pieceByteCount) {
+        unsafe SystemCall.reserveAddresses(byteCount: $0)
+      }
+      if let granted = unsafe granted {
+        address = unsafe UInt(bitPattern: granted.base)
+        mapping.reservedByteCount = unsafe granted.byteCount
       }
     }
     baseAddress.store(address, ordering: .releasing)
@@ -319,7 +317,7 @@ import Synchronization
       let address = baseAddress.load(ordering: .relaxed)
       // Safe: reserved here with this size. The caller of `close` has ended all reads through `base`.
       let base = unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
-      unsafe SystemCall.unmap(base, byteCount: mapping.reservedByteCount)
+      unsafe AddressSpace.giveBack(base, byteCount: mapping.reservedByteCount)
       mapping.reservedByteCount = 0
       mappedByteCount.store(0, ordering: .releasing)
     }

@@ -80,6 +80,28 @@ import Testing
       }
     }
 
+    @Test("three hundred databases are open in one process, and much is left for everything else")
+    func crowd() async {
+      await #expect(processExitsWith: .success) {
+        try Self.withDirectory { directory in
+          var options = Database.Options()
+          options.access = .mapped
+          options.pageCacheByteCount = 1 << 20
+          let databases = try (0..<300).map { try Database.open(at: "\(directory)/\($0).daybook", options: options) }
+          for database in databases {
+            try database.write { try $0.save(.fresh("a", in: .default, ["b": .bytes(Data(count: 20_000))])) }
+          }
+          let rest = unsafe SystemCall.reserveAddresses(byteCount: 1 << 36)
+          let hasRest = unsafe rest != nil
+          try #require(hasRest)
+          for database in databases {
+            try #require(try database.recordCount(in: .default) == 1)
+            try database.close()
+          }
+        }
+      }
+    }
+
     @Test("databases in memory leave room for others")
     func inMemory() async {
       await #expect(processExitsWith: .success) {

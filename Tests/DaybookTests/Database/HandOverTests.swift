@@ -264,7 +264,7 @@ struct HandOverTests {
 struct FailingCommitTests {
   /// Has no room for commits that hold eight bytes of a certain kind.
   private final class FailingCommits: ForwardingDisk {
-    let disk = MemoryDisk(maximumFileByteCount: 64 << 20)
+    let disk = MemoryDisk()
     func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
       FailingFile(try disk.open(path, mode))
     }
