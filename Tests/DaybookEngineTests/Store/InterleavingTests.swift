@@ -211,14 +211,14 @@ struct InterleavingTests {
     let disk = try Self.filled()
     let all = orders(of: [("W", 4), ("C", 3), ("R", 2), ("P", 1)])
     #expect(all.count == 12_600 && Set(all).count == 12_600)
-    // All of them take a minute; in between every eleventh, which has no factor in common with their number.
+    // All of them take minutes; in between every 23rd, which has no factor in common with their number.
     let isWhole = ProcessInfo.processInfo.environment["DAYBOOK_INTERLEAVINGS"] == "all"
     var runCount = 0
-    for index in stride(from: 0, to: all.count, by: isWhole ? 1 : 11) {
+    for index in stride(from: 0, to: all.count, by: isWhole ? 1 : 23) {
       do { try Explorer(disk, order: all[index]).run() } catch { Issue.record("order \(all[index]): \(error)") }
       runCount += 1
     }
-    #expect(runCount >= 1_000)
+    #expect(runCount >= 500)
     print("\(runCount) of \(all.count) orders")
   }
 
@@ -229,7 +229,7 @@ struct InterleavingTests {
     let all =
       orders(of: [("W", 4), ("K", 3), ("R", 2), ("P", 1)]) + orders(of: [("W", 3), ("K", 2), ("C", 2), ("P", 2), ("R", 1)])
     var runCount = 0
-    for index in stride(from: 0, to: all.count, by: isWhole ? 1 : 37) {
+    for index in stride(from: 0, to: all.count, by: isWhole ? 1 : 83) {
       do { try Explorer(disk, order: all[index]).run() } catch { Issue.record("order \(all[index]): \(error)") }
       runCount += 1
     }
