@@ -59,6 +59,7 @@ collect-for-copies               FolderOwner            a copy of a file empties
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
 remove-mark-first                CopiedFolder|Leftover  a crash while a copy's folder is removed leaves what nobody removes
 skip-mark-sync                   FolderOwner            a folder's mark is not durable before its contents
+mark-open-file                   FolderOwner            a folder is marked for the file that was open before another process compacted
 keep-unfinished-mark             Leftover|FolderOwner   a finished copy is removed as a leftover, when it gets the name it was made under
 remove-small-files               Leftover               a creation of NAME removes any small file that is called NAME.new
 keep-unfinished-folders          MovedFolder            folders that a killed process was making stay for ever
@@ -88,6 +89,8 @@ leave-no-tombstone               DeleteTests            a delete leaves no tombs
 drop-tombstones-early            ZoneTests|ChangeFeed   tombstones beyond the horizon are forgotten, too
 skip-inode-check                 StoreOpeningTests      who got the lock does not look whether the name moved
 skip-inode-check-at-creation     Create|StoreOpening    two creators may both think that they made the file
+free-name-of-empty-file          OpenError              the name of an empty file is free for a moment before the database has it
+empty-file-of-anybody            OutputTests            an empty file of another user becomes a database that is that user's
 ignore-file-lock                 StoreOpeningTests      a second process writes
 trim-under-readers               StoreOpeningTests      the file is cut while somebody maps it
 skip-last-commits                Interleaving|Compact   a compaction forgets the commits that came while it was copying

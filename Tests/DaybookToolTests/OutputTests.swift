@@ -105,6 +105,16 @@ struct OutputTests {
     #expect(try !Plants.trace(device).isPlain)
   }
 
+  @Test("an empty file of another user becomes no database: its owner would own what is put into it")
+  func emptyFileOfAnother() throws {
+    guard Plants.isRoot else { return }
+    let empty = try bench.write("", to: "empty.daybook")
+    try Plants.give(empty, to: Plants.stranger)
+    let run = bench.run("put", empty, "Z", "n", "--type", "T", "a=1")
+    #expect(run.status != 0 && run.errors.contains("belongs to another user"), "\(run.errors)")
+    #expect(try FileManager.default.attributesOfItem(atPath: empty)[.size] as? Int == 0)
+  }
+
   @Test("/dev/stdout and /dev/fd/N are what has that number already", .enabled(if: ProgramUnderTest.url != nil))
   func numbers() throws {
     let dump = try bench.good("dump", file).output

@@ -46,7 +46,7 @@ public final class Database: Sendable {
   /// A symbolic link is followed, also one that leads to nothing yet; files beside the database are beside its target.
   /// After a crash this recovers: a write that was not acknowledged is undone, everything acknowledged is there;
   /// ``statistics()`` says what was found. Opening takes about a millisecond after a clean close.
-  /// An empty file is taken for a new database, as one that the system has made for a temporary name.
+  /// An empty file is taken for a new database, as one that the system has made for a temporary name; not one of another user.
   /// - Throws: `locked` when another process writes and does not release the file in time, or this one has the file open already;
   ///   `ioFailed` when the directory is missing (``Options/createsDirectory`` makes it) or the path is a directory;
   ///   `notADatabase`, `formatTooNew`, `corrupted`, `diskFull`; `invalidArguments` for `:memory:`.

@@ -51,9 +51,12 @@ extension AssetStore {
   /// Marks a directory in which nothing is: it has just been made, or its maker died.
   func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) {
     var tryCount = 0
-    while let mark = try newMark(of: root), try FolderMark.read(in: root) == .nothing, try AssetStore.isEmpty(root) {
+    while let mark = try newMark(of: root, byName: true), try FolderMark.read(in: root) == .nothing,
+      try AssetStore.isEmpty(root)
+    {
       do throws(DiskFailure) {
-        return try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
+        try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
+        return try followFile(mark, in: root)
       } catch {
         // A collection without a grace time may have removed what is made here.
         tryCount += 1
@@ -62,11 +65,25 @@ extension AssetStore {
     }
   }
 
+  /// A compaction of another process may have exchanged the file between the look at it and the mark. It found no mark to renew.
+  private func followFile(_ first: FolderMark, in root: any DiskFolder) throws(DiskFailure) {
+    for _ in 0..<8 {
+      guard let mark = try newMark(of: root, byName: true), mark.files != first.files,
+        try FolderMark.read(in: root) == .mark(first)
+      else { return }
+      try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+    }
+  }
+
   /// The mark of this database for a directory; nil where contents have no database.
-  private func newMark(of root: any DiskFolder) throws(DiskFailure) -> FolderMark? {
+  /// - Parameter byName: names the file that has the database's name, and not the one that is open here. Without the file lock
+  ///   another process may have compacted since, and the system gives the number of the old file to the next one that is made.
+  private func newMark(of root: any DiskFolder, byName: Bool = false) throws(DiskFailure) -> FolderMark? {
     guard let folderNumber, folderNumber != 0 else { return nil }
     var files: [UInt64] = []
-    if root.identity != nil, let file = try fileInode() {
+    var file = byName && !isMutant("mark-open-file") ? try disk.identity(of: database)?.inode : nil
+    if file == nil { file = try fileInode() }
+    if root.identity != nil, let file {
       files = [file]
       if let next = state.withLock({ $0.nextFile?.inode }), next != file { files.append(next) }
     }

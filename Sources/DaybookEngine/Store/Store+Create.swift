@@ -49,13 +49,18 @@ extension Store {
         if try disk.exists(path) {
           guard replacesEmpty else { throw exists }
           _ = try emptyFile(name, in: folder)
-          try folder.remove(name, ownedBy: .ofUser(andOf: attributes))
         }
         try file.truncate(to: 0)
         try file.write(header.view, at: 0)
         try file.sync(.full)
-        // Anything that took the name in the meantime, a copied file for instance, is never replaced.
-        try folder.renameWithoutReplacing(temporary, to: folder, name)
+        if replacesEmpty, try folder.identity(of: name) != nil {
+          // The name is never free, or a kill would take the caller's file, and another user could take the name.
+          if isMutant("free-name-of-empty-file") { try folder.remove(name) }
+          try folder.rename(temporary, to: folder, name)
+        } else {
+          // Anything that took the name in the meantime, a copied file for instance, is never replaced.
+          try folder.renameWithoutReplacing(temporary, to: folder, name)
+        }
       } catch {
         if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
         throw error
@@ -76,6 +81,8 @@ extension Store {
     guard try file.byteCount() == 0 else {
       throw DiskFailure(.create, path: folder.place(name), kind: .exists, code: ErrorNumber.exists)
     }
+    // The owner of the file will own the database: somebody else could have planted it.
+    if !isMutant("empty-file-of-anybody") { try folder.checkRemovable(name, ownedBy: .ofUser(andOf: nil)) }
     return try file.attributes()
   }
 

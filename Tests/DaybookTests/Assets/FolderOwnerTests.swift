@@ -54,6 +54,32 @@ struct FolderOwnerTests {
     try database.close()
   }
 
+  @Test(
+    "the first asset of a process that has not seen another's compaction marks the folder for the file of now",
+    arguments: ["prepared", "suspended", "saved"])
+  func compactedByAnother(way: String) throws {
+    let first = try Database.withFiles(at: folder.file("a")) { $0.lock = .perTransaction }
+    try first.save(.fresh("before"))
+    if way == "suspended" { try first.suspend() }
+    let second = try Database.withFiles(at: folder.file("a")) { $0.lock = .perTransaction }
+    try second.compact()
+    try second.close()
+    var record = try Record.fresh("r1")
+    record["file"] = Asset(data: AssetBench.content(1))
+    if way != "saved" { record = try first.prepare(record) }
+    if way == "suspended" { try first.resume() }
+    try first.save(record)
+    #expect(try first.collectAssets(grace: .zero).removedCount == 0)
+    try first.close()
+    #expect(try collect("a", dropping: 1).removedCount == 1)
+    // A copy of the file is not the one that the folder was marked for.
+    try make("b", 1...1)
+    try run("cp", "b", "copy")
+    try run("mv", "b", "moved")
+    try run("mv", "copy", "b")
+    expectRefused("b", dropping: 1, "copy")
+  }
+
   @Test("a file without a number, of an early build, takes over no folder and says so; compacted, it does")
   func withoutNumber() throws {
     try make("a", 1...2)

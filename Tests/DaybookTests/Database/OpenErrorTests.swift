@@ -81,6 +81,30 @@ struct OpenErrorTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: short)) == Data([1]), "a byte is somebody's")
   }
 
+  @Test("an open of an empty file that fails at any call leaves its name, its rights and no bytes, or a database")
+  func emptyFileFails() throws {
+    var opened = 0
+    for call in 1...60 {
+      let disk = SimulatedDisk(seed: 1)
+      let made = try disk.open("a.daybook", .createNew)
+      try made.setAttributes(FileAttributes(mode: 0o600))
+      try made.sync(.full)
+      try disk.syncDirectory(holding: "a.daybook")
+      disk.inject(SimulatedFault(call: call, code: ErrorNumber.noSpace))
+      do {
+        try Database.open(at: "a.daybook", options: .simulated(seed: 1), disk: disk).close()
+        opened += 1
+      } catch {}
+      disk.removeFaults()
+      for image in [disk.killed(), disk.crashed(seed: UInt64(call), policy: .random)] {
+        #expect(try image.exists("a.daybook"), "call \(call)")
+        #expect(try image.attributes(of: "a.daybook").mode == 0o600, "call \(call)")
+        try Database.open(at: "a.daybook", options: .simulated(seed: 2), disk: image).close()
+      }
+    }
+    #expect(opened > 0 && opened < 60)
+  }
+
   @Test("many processes' worth of openers of one empty file find one database")
   func emptyFileRace() throws {
     let folder = try TemporaryFolder()
