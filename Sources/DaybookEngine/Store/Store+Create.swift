@@ -81,7 +81,7 @@ extension Store {
     guard try file.byteCount() == 0 else {
       throw DiskFailure(.create, path: folder.place(name), kind: .exists, code: ErrorNumber.exists)
     }
-    // The owner of the file will own the database: somebody else could have planted it.
+    // The owner of the file will own the database, and another user could have planted it.
     if !isMutant("empty-file-of-anybody") { try folder.checkRemovable(name, ownedBy: .ofUser(andOf: nil)) }
     return try file.attributes()
   }
