@@ -113,6 +113,8 @@ struct OutputTests {
     let run = bench.run("put", empty, "Z", "n", "--type", "T", "a=1")
     #expect(run.status != 0 && run.errors.contains("belongs to another user"), "\(run.errors)")
     #expect(try FileManager.default.attributesOfItem(atPath: empty)[.size] as? Int == 0)
+    // What is left here at the end has to be a sound database.
+    try FileManager.default.removeItem(atPath: empty)
   }
 
   @Test("/dev/stdout and /dev/fd/N are what has that number already", .enabled(if: ProgramUnderTest.url != nil))
