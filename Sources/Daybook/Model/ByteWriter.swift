@@ -92,6 +92,13 @@ import DaybookEngine
     string.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
   }
 
+  /// The low bytes of a number.
+  @inline(__always)
+  mutating func append(number: UInt64, byteCount: Int) {
+    append(uint64: number)
+    offset &-= 8 &- byteCount
+  }
+
   mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {

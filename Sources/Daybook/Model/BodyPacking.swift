@@ -1,0 +1,184 @@
+import DaybookEngine
+
+/// How a body is packed: which declarations it names.
+struct BodyPacking {
+  var shape: Declared
+  /// The shape has fields that the body lacks.
+  var isSparse = false
+  /// Nil where the zone is spelled out.
+  var zone: UInt32?
+  /// Of the users and the device that the body has; nil where they are spelled out.
+  var users: (creator: UInt32, modifier: UInt32, device: UInt32)?
+
+  /// Longer bodies are spelled out: packing would save a thousandth, and reading one would copy it once more.
+  static let largestByteCount = 64 << 10
+
+  /// Appends a spelled body in its packed form.
+  /// - Returns: false when it has none. Then the buffer is as it was.
+  func append(_ body: ByteView, _ layout: RecordBody.Layout, to buffer: ByteBuffer) -> Bool {
+    var writer = ByteWriter(buffer)
+    let start = writer.offset
+    let flags = body[1]
+    let link = Place(
+      offset: body.uint64(at: RecordBody.previousOffset), byteCount: body.uint32(at: RecordBody.previousOffset + 8))
+    guard link.byteCount > 0 || link.offset == 0 else { return false }
+    let isCreated = body.uint64(at: RecordBody.creationOffset) != body.uint64(at: 14)
+    writer.append(PackedBody.version)
+    writer.append(flags)
+    writer.append(
+      (isSparse ? PackedBody.Form.bitmap : 0) | (users != nil ? PackedBody.Form.numbers : 0)
+        | (isCreated ? PackedBody.Form.creation : 0) | (link.byteCount > 0 ? PackedBody.Form.link : 0))
+    writer.append(uint32: shape.number)
+    writer.append(uint64: body.uint64(at: 6))
+    writer.append(uint64: body.uint64(at: 14))
+    if body.uint16(at: 2) != RecordBody.defaultZoneMark {
+      if let zone {
+        writer.set(bits: PackedBody.Form.zoneNumber, at: start + 2)
+        writer.append(uint32: zone)
+      } else {
+        writer.set(bits: PackedBody.Form.zoneSpelled, at: start + 2)
+        let key = RecordBody.zoneKey(of: body)
+        writer.append(uint16: UInt16(truncatingIfNeeded: key.count))
+        writer.append(key)
+      }
+    }
+    if isCreated { writer.append(uint64: body.uint64(at: RecordBody.creationOffset)) }
+    if link.byteCount > 0 { writer.append(link) }
+    let name = RecordBody.nameBytes(of: body)
+    NameKey.withView(of: name) { (key) throws(Never) in
+      if NameKey.isUUID(key, of: name) {
+        writer.set(bits: key[0] &<< PackedBody.Form.nameShift, at: start + 2)
+        writer.append(key.dropFirst(1))
+      } else {
+        writer.append(UInt8(truncatingIfNeeded: name.count))
+        writer.append(name)
+      }
+    }
+    appendOptionals(of: body, layout, flags, into: &writer)
+    guard isSparse ? appendBitmap(of: body, layout, into: &writer) : hasSameKeys(body, layout),
+      UTF8Order.equal(shape.type, RecordBody.typeBytes(of: body)), appendLengths(of: body, layout, into: &writer)
+    else { return false }
+    writer.append(body.dropFirst(layout.valuesStart))
+    writer.finish()
+    return true
+  }
+
+  private func appendOptionals(of body: ByteView, _ layout: RecordBody.Layout, _ flags: UInt8, into writer: inout ByteWriter) {
+    var offset = RecordBody.optionalsStart(of: body)
+    guard let users else {
+      writer.append(body.slice(offset..<layout.fieldsStart))
+      return
+    }
+    if flags & RecordBody.Flags.tagText != 0 {
+      let end = offset + 2 + Int(body.uint16(at: offset))
+      writer.append(body.slice(offset..<end))
+      offset = end
+    }
+    func pass(_ flag: UInt8, _ number: UInt32) {
+      guard flags & flag != 0 else { return }
+      writer.append(uint32: number)
+      offset += 2 + Int(body.uint16(at: offset))
+    }
+    pass(RecordBody.Flags.creator, users.creator)
+    pass(RecordBody.Flags.modifier, users.modifier)
+    pass(RecordBody.Flags.device, users.device)
+    writer.append(body.slice(offset..<layout.fieldsStart))
+  }
+
+  /// Whether the shape has the body's fields, and no others. Asked each time: a body under a wrong shape would be another record.
+  @inline(__always)
+  private func hasSameKeys(_ body: ByteView, _ layout: RecordBody.Layout) -> Bool {
+    let table = shape.table
+    guard shape.fieldCount == layout.fieldCount, table.count == layout.valuesStart &- layout.fieldsStart,
+      UTF8Order.equal(
+        table.dropFirst(2 &+ RecordBody.tableStride &* layout.fieldCount), body.slice(layout.keysStart..<layout.valuesStart))
+    else { return false }
+    var row = 2
+    for _ in 0..<layout.fieldCount {
+      if table.uint16(at: row) != body.uint16(at: layout.fieldsStart &+ row) { return false }
+      row &+= RecordBody.tableStride
+    }
+    return true
+  }
+
+  /// Says which fields of the shape the body has; false when it has others.
+  private func appendBitmap(of body: ByteView, _ layout: RecordBody.Layout, into writer: inout ByteWriter) -> Bool {
+    let fields = shape.fields
+    var bitmap = [UInt8](repeating: 0, count: (fields.count + 7) / 8)
+    var cursor = FieldCursor(body, layout)
+    var index = 0
+    while let field = cursor.next() {
+      while index < fields.count, !fields[index].key.withView({ UTF8Order.equal($0, field.key) }) { index += 1 }
+      guard index < fields.count, fields[index].mark == field.mark.rawValue else { return false }
+      bitmap[index >> 3] |= 1 << UInt8(index & 7)
+      index += 1
+    }
+    writer.append(bitmap)
+    return true
+  }
+
+  /// False when a value that must have eight bytes has not: no encoder wrote it.
+  @inline(__always)
+  private func appendLengths(of body: ByteView, _ layout: RecordBody.Layout, into writer: inout ByteWriter) -> Bool {
+    var row = layout.fieldsStart &+ 2
+    let rowsEnd = layout.keysStart
+    var start: UInt32 = 0
+    // The last one is not written.
+    var waiting: UInt32?
+    while row < rowsEnd {
+      let end = body.uint32(at: row &+ 2)
+      let length = end &- start
+      start = end
+      if FieldMark(rawValue: body[row]).isOfEightBytes {
+        guard length == 8 else { return false }
+      } else {
+        if let waiting { writer.append(varint: UInt64(waiting)) }
+        waiting = length
+      }
+      row &+= RecordBody.tableStride
+    }
+    return true
+  }
+}
+
+extension PackedBody {
+  /// Appends a packed body with another link, or none. Nothing else of it changes; no dictionary is needed.
+  /// - Returns: false when the bytes end too early.
+  static func append(_ body: ByteView, linkedTo place: Place?, to buffer: ByteBuffer) -> Bool {
+    guard body.count > fixedByteCount else { return false }
+    let form = body[2]
+    var offset = fixedByteCount
+    switch form & Form.zone {
+    case Form.zoneNumber: offset += 4
+    case Form.zoneSpelled:
+      guard body.count >= offset + 2 else { return false }
+      offset += 2 + Int(body.uint16(at: offset))
+    default: break
+    }
+    if form & Form.creation != 0 { offset += 8 }
+    guard offset < body.count else { return false }
+    var end = offset
+    if form & Form.link != 0 {
+      guard let packed = PackedPlace(body.dropFirst(offset)) else { return false }
+      end += packed.byteCount
+    }
+    let linked = place.flatMap { $0.byteCount > 0 ? $0 : nil }
+    buffer.append(uint16: body.uint16(at: 0))
+    buffer.append(form & ~Form.link | (linked == nil ? 0 : Form.link))
+    buffer.append(body.slice(3..<offset))
+    if let linked { PackedPlace.append(linked, to: buffer) }
+    buffer.append(body.dropFirst(end))
+    return true
+  }
+}
+
+extension ByteWriter {
+  /// A place in as few bytes as it needs, as `PackedPlace` writes it.
+  mutating func append(_ place: Place) {
+    let offsetByteCount = PackedPlace.shortestByteCount(place.offset)
+    let lengthByteCount = PackedPlace.shortestByteCount(UInt64(place.byteCount))
+    append(UInt8(truncatingIfNeeded: (offsetByteCount &- 1) | (lengthByteCount &- 1) &<< 3))
+    append(number: place.offset, byteCount: offsetByteCount)
+    append(number: UInt64(place.byteCount), byteCount: lengthByteCount)
+  }
+}
