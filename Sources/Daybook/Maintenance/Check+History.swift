@@ -26,10 +26,13 @@ extension ReadView {
       if error.code == .ioFailed { throw error }
       return nil
     }
-    let payload = Operation.payload(operation)
+    var payload = Operation.payload(operation)
     let identity: BodyIdentity?
     let linkOffset: Int
     if Operation.isOf(.saveRecord, operation) {
+      let buffer = ByteBuffer(capacity: 1024)
+      guard let spelled = try? store.records.shapes.spelled(payload, in: buffer) else { return nil }
+      payload = spelled
       (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)
     } else if Operation.isOf(.deleteRecord, operation) {
       (identity, linkOffset) = (.tombstone(payload), Tombstone.previousOffset)

@@ -131,6 +131,7 @@ extension Database {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
       Roots.lineages: "the lineages", Roots.settings: "the settings", Roots.schema: "the schema",
+      Roots.declarations: "the declarations",
     ]
     var differences: [String] = []
     do throws(StoreError) {
@@ -159,6 +160,7 @@ private struct RecordChecker {
   private(set) var treeCounts: [[UInt8]: Int] = [:]
   private let shapes = Locked(KnownShapes())
   private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
+  private let spelledBody = ByteBuffer(capacity: 4096)
 
   init(view: ReadView, depth: Database.CheckDepth) {
     self.view = view
@@ -245,8 +247,10 @@ private struct RecordChecker {
       try report.add(error, as: "zone \(name): a record's body is damaged", at: entry.place.offset)
       return
     }
-    let payload = Operation.payload(operation)
-    guard Operation.isOf(.saveRecord, operation), let identity = BodyIdentity.body(payload) else {
+    guard Operation.isOf(.saveRecord, operation),
+      let payload = try? view.store.records.shapes.spelled(Operation.payload(operation), in: spelledBody),
+      let identity = BodyIdentity.body(payload)
+    else {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
       return
     }

@@ -70,7 +70,12 @@ extension Database {
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
     try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: disk) { database in
-      var copier = LogCopier(database.store, options: database.options, .salvage)
+      // First what the bodies mean: it may stand behind them, where the place in front of them is damaged.
+      let gathered = ShapeDictionary()
+      reader.forEachOperation(of: OperationKind.declare.rawValue) { declaration in
+        if Declaration.isSound(declaration) { _ = gathered.add(declaration) }
+      }
+      var copier = LogCopier(database.store, options: database.options, .salvage, gathered: gathered)
       do throws(StoreError) {
         try reader.forEachCommit { done in
           progress?(Int(clamping: done), Int(clamping: reader.byteCount)) ?? true

@@ -103,17 +103,14 @@ struct BodyPacking {
 
   /// Says which fields of the shape the body has; false when it has others.
   private func appendBitmap(of body: ByteView, _ layout: RecordBody.Layout, into writer: inout ByteWriter) -> Bool {
-    let fields = shape.fields
-    var bitmap = [UInt8](repeating: 0, count: (fields.count + 7) / 8)
+    let start = writer.offset
+    for _ in 0..<(shape.fieldCount + 7) / 8 { writer.append(0) }
+    var walk = Declared.Walk(shape)
     var cursor = FieldCursor(body, layout)
-    var index = 0
     while let field = cursor.next() {
-      while index < fields.count, !fields[index].key.withView({ UTF8Order.equal($0, field.key) }) { index += 1 }
-      guard index < fields.count, fields[index].mark == field.mark.rawValue else { return false }
-      bitmap[index >> 3] |= 1 << UInt8(index & 7)
-      index += 1
+      guard let index = walk.index(of: field) else { return false }
+      writer.set(bits: 1 << UInt8(index & 7), at: start + (index >> 3))
     }
-    writer.append(bitmap)
     return true
   }
 

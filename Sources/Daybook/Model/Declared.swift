@@ -104,3 +104,46 @@ import DaybookEngine
 
   @inline(__always) var text: ByteView { bytes.dropFirst(1) }
 }
+
+extension Declared {
+  /// A walk over the fields of a shape, beside one over a body's: both ascend.
+  struct Walk {
+    private let table: ByteView
+    private let count: Int
+    private var index = -1
+    private var keyStart: Int
+    private var keyEnd: Int
+
+    init(_ shape: Declared) {
+      table = shape.table
+      count = shape.fieldCount
+      keyStart = 2 + RecordBody.tableStride * count
+      keyEnd = keyStart
+    }
+
+    /// The index of a field; nil when the shape does not have it. Fields are asked for in the order of their keys.
+    mutating func index(of field: FieldCursor.Field) -> Int? {
+      while index + 1 < count {
+        index += 1
+        let row = 2 + RecordBody.tableStride * index
+        keyStart = keyEnd
+        keyEnd += Int(table[row + 1])
+        if UTF8Order.equal(table.slice(keyStart..<keyEnd), field.key) {
+          return table[row] == field.mark.rawValue ? index : nil
+        }
+      }
+      return nil
+    }
+  }
+
+  /// Whether a shape has all fields of a body.
+  func covers(_ body: ByteView, _ layout: RecordBody.Layout) -> Bool {
+    guard fieldCount >= layout.fieldCount else { return false }
+    var walk = Walk(self)
+    var cursor = FieldCursor(body, layout)
+    while let field = cursor.next() {
+      if walk.index(of: field) == nil { return false }
+    }
+    return true
+  }
+}

@@ -183,7 +183,7 @@ import DaybookEngine
       unsafe packed.spell(plan, to: target + Layout.byteCount)
       return UnsafeRawPointer(target)
     }
-    self.init(storage: storage, base: base)
+    unsafe self.init(storage: storage, base: base)
   }
 
   /// Bytes that this module has just encoded from checked parts.

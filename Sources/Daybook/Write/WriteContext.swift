@@ -126,5 +126,5 @@ extension WriteContext {
   }
 
   /// The transaction is rolled back, or a part of it.
-  func resetShapes() { if hasDeclared { database.writerState.shapes.removeAll() } }
+  func resetShapes() { if hasDeclared { database.writerState.forgetShapes() } }
 }

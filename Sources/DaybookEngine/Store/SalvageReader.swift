@@ -190,7 +190,7 @@
         walk.parts.removeAll()
         walk.imagePieces.removeAll()
         walk.missesParts = false
-      case .pages, .checkpoint, .closed, .note, .superseded:
+      case .pages, .checkpoint, .closed, .note, .superseded, .declarations:
         noteLost(through: header.sequence, &walk)
       }
     }

@@ -216,6 +216,8 @@ extension Store {
         hasToldOfDamagedPage = false
         try? appendNote(of: damagedPage, hold)
       }
+      // The trees hold them, too; so the checkpoint counts if there is no room for the copy.
+      try? repeatDeclarations(hold)
       return checkpoint
     }
     try log.sync(backgroundFile)

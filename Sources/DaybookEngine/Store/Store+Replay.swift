@@ -69,6 +69,9 @@ extension Store {
     let transaction = reusableTransaction
     transaction.prepareReplay(plan)
     do throws(LogFault) {
+      // What the checkpoint's trees have was repeated behind it.
+      try applier.flush(transaction)
+      repeated = (applier.declarationCount(in: transaction.roots), plan.start.offset)
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }
