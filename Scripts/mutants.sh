@@ -45,7 +45,7 @@ ignore-parts-checksum            RecoveryTests          a commit takes any parts
 replay-unnamed-parts             CrashTests             replay takes parts that no commit names
 call-corruption-torn                 RecoveryTests          damaged acknowledged commits are thrown away
 forget-a-shape                   ShapeTests             a declaration does not get into its tree
-keep-shapes-of-savepoint         ShapeTests             what went back stays in the dictionary
+keep-shapes-of-savepoint         ShapeTests             what was rolled back stays in the dictionary
 number-for-two                   ShapeDictionaryTests   two declarations have one number
 never-repeat-declarations        ShapeTests             no copy of the declarations is written
 join-former-life                 ShapeTests             a body joins a zone that was made again

@@ -228,7 +228,11 @@ struct FormatDump {
     if form & 48 != 0 { try raw(16, "name, a UUID") } else { try text(Int(try number(1, "name length")), "name") }
     if flags & 32 != 0 { try text(Int(try number(2, "tag length")), "tag") }
     for (flag, meaning) in [(2, "creator"), (4, "modifier"), (16, "device")] as [(UInt64, String)] where flags & flag != 0 {
-      if form & 64 != 0 { try number(4, meaning, radix: 16) } else { try text(Int(try number(2, "\(meaning) length")), meaning) }
+      if form & 64 != 0 {
+        try number(4, meaning, radix: 16)
+      } else {
+        try text(Int(try number(2, "\(meaning) length")), meaning)
+      }
     }
     if flags & 1 != 0 { try text(Int(try number(1, "parent length")), "parent") }
     guard form & 128 == 0 else { throw Surprise(offset: offset, description: "fields may be missing") }

@@ -20,7 +20,7 @@ struct LogCopier {
   private let nameKey = ByteBuffer(capacity: 32)
   private var hasLineage = false
   private var shapes = KnownShapes()
-  /// What the bodies of a damaged log mean: everything that its declarations say, wherever they stand.
+  /// What the bodies of a damaged log mean: everything that its declarations say, wherever they are.
   private let gathered: ShapeDictionary?
   private let packer = BodyPacker()
   private let spelledBody = ByteBuffer(capacity: 4096)
@@ -114,7 +114,7 @@ struct LogCopier {
       return true
     case .declareFields: return try copyDeclaration(bytes, transaction)
     case .declare:
-      // A salvage packs its bodies anew, and declares what they need.
+      // A salvage packs its bodies again, and declares what they need.
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
     case .imageStamps: return purpose == .salvage
@@ -201,7 +201,7 @@ struct LogCopier {
     return true
   }
 
-  /// Packs the body that stands in `payload`, and writes it.
+  /// Packs the body that is in `payload`, and writes it.
   private func appendPacked(
     _ layout: RecordBody.Layout, epoch: UInt64, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {

@@ -70,7 +70,7 @@ extension Database {
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
     try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: disk) { database in
-      // First what the bodies mean: it may stand behind them, where the place in front of them is damaged.
+      // First what the bodies mean: that may be after them, where the place in front of them is damaged.
       let gathered = ShapeDictionary()
       reader.forEachOperation(of: OperationKind.declare.rawValue) { declaration in
         if Declaration.isSound(declaration) { _ = gathered.add(declaration) }

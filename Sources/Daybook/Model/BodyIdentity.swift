@@ -27,7 +27,7 @@ struct BodyIdentity {
   }
 
   /// The identity of a body of the log, packed or spelled out; nil when it is neither, or its numbers are unknown.
-  /// - Parameter text: where a name is written that stands as a UUID.
+  /// - Parameter text: where the name is written where the body has a UUID.
   @inline(__always)
   static func stored(_ body: ByteView, _ shapes: ShapeDictionary, _ text: ByteBuffer) -> BodyIdentity? {
     PackedBody.isPacked(body) ? BodyIdentity(packed: body, shapes, text) : .body(body)

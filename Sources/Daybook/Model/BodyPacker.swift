@@ -9,7 +9,7 @@ import DaybookEngine
 final class BodyPacker {
   enum Packing {
     case packed(BodyPacking)
-    /// The body stands as it is: it is long, or the dictionary has no room for what it needs, or a number is another's.
+    /// The body stays as it is: it is long, or the dictionary has no room for what it needs, or a number is another's.
     case spelled
     /// Something must be declared first.
     case undeclared
@@ -34,7 +34,7 @@ final class BodyPacker {
   private var device: UInt32 = 0
   private let scratch = ByteBuffer(capacity: 256)
 
-  /// Forgets what may have gone back with a transaction.
+  /// Forgets what may have been rolled back with a transaction.
   func removeAll() {
     choices.removeAll()
     last = nil
@@ -142,7 +142,7 @@ final class BodyPacker {
     }
   }
 
-  /// Declares what stands in the scratch, unless it is there. Nil when that cannot be.
+  /// Declares what is in the scratch, unless it is there. Nil when that cannot be.
   private func add<Failure: Error>(
     in shapes: ShapeDictionary, _ write: (ByteView) throws(Failure) -> Void
   ) throws(Failure) -> Declared? {

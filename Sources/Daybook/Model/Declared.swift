@@ -23,14 +23,14 @@ import DaybookEngine
   private static let factsByteCount = 24
   private nonisolated(unsafe) let base: UnsafeRawPointer
 
-  /// What stands at an address that `address` gave.
+  /// What is at an address that `address` gave.
   @inline(__always)
   init?(address: UInt) {
     guard let base = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     unsafe self.base = base
   }
 
-  /// Takes memory for a declaration, which `free` gives back.
+  /// Takes memory for a declaration, until `free`.
   init(copying bytes: ByteView, number: UInt32) {
     var facts = Facts(
       number: number, byteCount: UInt32(bytes.count), tableByteCount: 0, variableCount: 0, fieldCount: 0, typeByteCount: 0)

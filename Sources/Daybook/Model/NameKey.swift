@@ -62,7 +62,7 @@ package enum NameKey {
   @inline(__always)
   static func writeUUID(_ bytes: ByteView, inSmallLetters: Bool, to target: UnsafeMutableRawPointer) {
     precondition(bytes.count == 16, "a UUID has 16 bytes")
-    // Safe: the caller has room; text is put where it stands between the dashes.
+    // Safe: the caller has room; text is put where it is between the dashes.
     let small: UInt64 = inSmallLetters ? 0x20 : 0
     let dash = UInt8(ascii: "-")
     unsafe target.storeBytes(of: text(of: bytes.uint32(at: 0), small), as: UInt64.self)

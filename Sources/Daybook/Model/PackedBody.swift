@@ -5,7 +5,7 @@ import DaybookEngine
 ///     offset  size  field (numbers are little-endian)
 ///          0     1  version = 2
 ///          1     1  flags, those of a spelled body (`RecordBody`)
-///          2     1  form: 3 the zone (0 the default zone, 1 its number, 2 spelled), 4 the creation date stands, 8 a link stands,
+///          2     1  form: 3 the zone (0 the default zone, 1 its number, 2 spelled), 4 with a creation date, 8 with a link,
 ///                   48 the name (0 spelled, 16 a UUID in capitals, 32 one in small letters), 64 users and device are numbers,
 ///                   128 a field may be missing
 ///          3     4  number of the shape
@@ -20,7 +20,7 @@ import DaybookEngine
 ///                   byte counts of the values that are not of eight bytes, as varints; the last one follows from the rest
 ///                   values, end to end
 ///
-/// A packed body means its bytes and the dictionary, nothing else: not the commit that it stands in. It says what a spelled body says,
+/// A packed body means its bytes and the dictionary, nothing else: not the commit that it is in. It says what a spelled body says,
 /// byte for byte, and is never seen outside of the log: what reads it spells it out. So a record in memory needs no dictionary, and may
 /// outlive its database.
 ///
@@ -49,7 +49,7 @@ struct PackedBody {
   let epoch: UInt64?
   let creation: UInt64
   let link: Place
-  /// The name as it stands: text, or the 16 bytes of a UUID.
+  /// The name as it is: text, or the 16 bytes of a UUID.
   let name: ByteView
   /// 0 text, 1 a UUID in capitals, 2 in small letters.
   let nameForm: UInt8
@@ -66,7 +66,7 @@ struct PackedBody {
   static func isPacked(_ body: ByteView) -> Bool { body.count > 0 && body[0] == version }
 
   /// Reads everything in front of the fields. Costs no allocation.
-  /// - Throws: a fault when the bytes make no sense, or a number is not in the dictionary.
+  /// - Throws: a fault when the bytes are malformed, or a number is not in the dictionary.
   @inline(__always)
   init(_ view: ByteView, in shapes: ShapeDictionary) throws(BodyFault) {
     guard view.count > PackedBody.fixedByteCount else { throw .truncated }
@@ -120,7 +120,7 @@ struct PackedBody {
     optionalsStart = offset &+ byteCount
   }
 
-  /// A text behind its 2-byte count.
+  /// A text after its 2-byte count.
   private static func counted(_ view: ByteView, _ offset: inout Int) throws(BodyFault) -> ByteView {
     guard view.count >= offset &+ 2 else { throw .truncated }
     let start = offset &+ 2
@@ -230,7 +230,7 @@ extension PackedBody {
       if !FieldMark(rawValue: table[row]).isOfEightBytes { found.variable &+= 1 }
       found.tableByteCount &+= RecordBody.tableStride &+ Int(table[row &+ 1])
     }
-    // Bits behind the last field mean nothing: one body has one form.
+    // Bits after the last field mean nothing: one body has one form.
     if shape.fieldCount & 7 != 0, bitmap[bitmap.count - 1] &>> UInt8(shape.fieldCount & 7) != 0 { throw .badFlags }
     return found
   }

@@ -6,10 +6,10 @@ import Synchronization
 ///     slots    8,192 × {u32 number, u32 index + 2}, searched from the number on; 0 empty, 1 removed
 ///     blocks   address of each declaration, in the order in which they were made
 ///
-/// It is what the tree of declarations has, and never loses what a commit has made. What a transaction declares stands here at once, and
-/// goes back with it: no other thread knows a number before the commit that declares it is published, so nobody misses it.
+/// It is what the tree of declarations has, and never loses what a commit has made. What a transaction declares is here at once, and
+/// is rolled back with it: no other thread knows a number before the commit that declares it is published, so none misses it.
 ///
-/// Always true: one number stands for one declaration, as long as the store lives.
+/// Always true: one number is for one declaration, as long as the store lives.
 @safe final class ShapeDictionary: @unchecked Sendable {
   static let countLimit = 4096
   /// All of them together fit into one frame.
@@ -95,7 +95,7 @@ import Synchronization
     count < ShapeDictionary.countLimit && byteCount + declarationByteCount <= ShapeDictionary.byteCountLimit
   }
 
-  /// Takes a sound declaration. False when its number stands for another one, or there is no room: then no writer has made it.
+  /// Takes a sound declaration. False when its number is for another one, or there is no room: then no writer has made it.
   func add(_ declaration: ByteView) -> Bool {
     let number = number(of: declaration)
     if let known = find(number) { return UTF8Order.equal(known.bytes, declaration) || isMutant("number-for-two") }
@@ -116,7 +116,7 @@ import Synchronization
     return true
   }
 
-  /// Forgets the newest ones, down to a number of pieces: the transaction that made them went back.
+  /// Forgets the newest ones, down to a number of pieces: the transaction that made them was rolled back.
   func cut(toPieceCount target: Int) {
     var kept = count
     var pieces = pieceCount

@@ -5,7 +5,7 @@ import DaybookEngine
 ///     key     u16 number in the order in which they were made, u8 number of the piece
 ///     value   a piece of the declaration, of 500 bytes but for the last
 ///
-/// It has the declarations themselves and not their places. So what a file's bodies mean stands in the log and in the tree, and one
+/// It has the declarations themselves and not their places. So what a file's bodies mean is in the log and in the tree, and one
 /// of the two may be damaged.
 enum DeclarationTree {
   private static let keyByteCount = 3
@@ -30,7 +30,7 @@ enum DeclarationTree {
   }
 
   /// Calls `body` with each declaration from one on.
-  /// - Throws: a fault when the tree holds anything else.
+  /// - Throws: a fault when the tree has anything else.
   static func forEach(
     from first: Int = 0, in root: TreeRoot, _ reader: TreeReader, _ body: (ByteView) throws(PageFault) -> Void
   ) throws(PageFault) {

@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// Declarations: the dictionary of a store follows its newest trees.
 extension RecordApplier {
-  /// Makes the dictionary what the transaction's tree has: takes what an open finds there, and forgets what went back.
+  /// Makes the dictionary what the transaction's tree has: takes what an open finds there, and forgets what was rolled back.
   ///
   /// A log only ever adds declarations, so of two states of its tree one is the beginning of the other.
   @inline(__always)
@@ -29,11 +29,11 @@ extension RecordApplier {
     areShapesAligned = true
   }
 
-  /// Applies a declaration. The same one may stand in a log several times.
+  /// Applies a declaration. The same one may be in a log several times.
   func declare(_ declaration: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     guard Declaration.isSound(declaration) else { throw .operation }
     let number = shapes.count
-    // One number with two contents: no writer makes that.
+    // One number for two declarations: no writer makes that.
     guard shapes.add(declaration) else { throw .inconsistent }
     if shapes.count > number, !isMutant("forget-a-shape") { try DeclarationTree.put(declaration, number: number, key, changes) }
   }
@@ -46,7 +46,7 @@ extension RecordApplier {
 
   func forEachDeclaration(in roots: RootSet, _ body: (_ kind: UInt8, _ payload: ByteView) -> Void) {
     var rest = Int(clamping: roots[Roots.declarations].count)
-    // What a transaction declared that went back may still stand behind the others.
+    // What a transaction declared that was rolled back may still be after the others.
     for index in 0..<shapes.count {
       let declaration = shapes[index].bytes
       rest -= Declaration.pieceCount(of: declaration.count)

@@ -29,7 +29,7 @@ extension WriteContext {
     }
   }
 
-  /// Ends the save of a body that stands spelled out behind the header of an operation.
+  /// Ends the save of a body that is spelled out after the header of an operation.
   @inline(__always)
   func endSave(_ operation: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
     guard case .packed(let packing) = packing else {

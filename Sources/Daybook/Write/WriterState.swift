@@ -27,7 +27,7 @@ final class WriterState: @unchecked Sendable {
     deviceID = options.deviceID.map { Array($0.utf8) }
   }
 
-  /// What the schema and the dictionary are known to have may have gone back.
+  /// What the schema and the dictionary are known to have may have been rolled back.
   func forgetShapes() {
     shapes.removeAll()
     packer.removeAll()

@@ -20,7 +20,7 @@ package enum Operation {
   @inlinable @inline(__always)
   package static func payload(_ bytes: ByteView) -> ByteView { bytes.dropFirst(headerByteCount) }
 
-  /// Completes an operation whose payload stands in a buffer behind room for the header.
+  /// Completes an operation whose payload is in a buffer, with room for the header before it.
   static func seal(_ buffer: ByteBuffer, from start: Int, kind: UInt8, salt: UInt64, offset: UInt64) {
     buffer.set(uint32: UInt32(buffer.count - start - headerByteCount), at: start + 8)
     buffer.set(uint32: UInt32(kind), at: start + 12)

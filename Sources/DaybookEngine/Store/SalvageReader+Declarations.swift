@@ -1,4 +1,4 @@
-/// What a damaged file says of its operations' meaning, wherever it stands.
+/// What a damaged file says of its operations' meaning, wherever it is.
 extension SalvageReader {
   /// Calls `visit` with the payload of every operation of a kind that matches its checksum: in commits and parts, whole or damaged, in
   /// the frames that repeat them, and between frames. The view ends with the call.

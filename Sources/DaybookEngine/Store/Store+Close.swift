@@ -24,9 +24,12 @@ extension Store {
     let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
     if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
       do {
-        try withTurnForBackground { (hold) throws(StoreError) in
-          if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
-        }
+        // If there is no room for the copy, the commits still have them.
+        do {
+          try withTurnForBackground { (hold) throws(StoreError) in
+            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
+          }
+        } catch .disk {}
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
         let walkByteCount = Int(log.tail.offset) - Int(freeze.offset)

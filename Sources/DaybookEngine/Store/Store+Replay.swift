@@ -69,7 +69,7 @@ extension Store {
     let transaction = reusableTransaction
     transaction.prepareReplay(plan)
     do throws(LogFault) {
-      // What the checkpoint's trees have was repeated behind it.
+      // What the checkpoint's trees have was repeated after it.
       try applier.flush(transaction)
       repeated = (applier.declarationCount(in: transaction.roots), plan.start.offset)
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in

@@ -82,7 +82,11 @@ struct RandomBodies {
     for index in 0..<keyCount where chance(2, of: 3) {
       guard let value = values.randomElement(using: &generator) else { continue }
       let isPlain = value.kind.isAsset || value.kind.isReference || chance(4, of: 5)
-      if isPlain { try? record.set(value, forKey: "k\(index)") } else { try? record.encryptedValues.set(value, forKey: "k\(index)") }
+      if isPlain {
+        try? record.set(value, forKey: "k\(index)")
+      } else {
+        try? record.encryptedValues.set(value, forKey: "k\(index)")
+      }
     }
     if chance(1, of: 4) { record.parent = Record.Reference(try Record.ID("parent", in: id.zone)) }
     let users = [nil, "ada", "grace"].map { $0.map { Array($0.utf8) } }
@@ -239,7 +243,7 @@ struct ShapeDictionaryTests {
     for (number, declaration) in owners { #expect(shapes.find(number)?.bytes.array == declaration) }
   }
 
-  @Test("what a transaction declared goes back with it, and may be declared again")
+  @Test("what a transaction declared is rolled back with it, and may be declared again")
   func cut() {
     let shapes = ShapeDictionary()
     var model: [[UInt8]] = []

@@ -62,7 +62,7 @@ struct HistoryTests {
     let (mine, yours) = (try place("mine"), try place("yours"))
     try database.close()
     var bytes = try #require(disk.bytes(of: "a"))
-    // In a packed body the link is behind the date of creation.
+    // In a packed body the link is after the date of creation.
     func link(_ place: Place) throws -> Range<Int> {
       let start = Int(place.offset) + Operation.headerByteCount
       #expect(bytes[start + 2] & 15 == PackedBody.Form.creation | PackedBody.Form.link)

@@ -5,8 +5,8 @@ import Testing
 @testable import DaybookEngine
 @_spi(Daybook) @testable import Daybook
 
-// What a file says once: that it is said before it is needed, goes back with what brought it, and is found again wherever one copy of it
-// is damaged.
+// What a file says once: that it is said before it is needed, is rolled back with what brought it, and is found wherever
+// one copy of it is damaged.
 
 @Suite("shapes in a database")
 struct ShapeTests {
@@ -27,7 +27,9 @@ struct ShapeTests {
     return found
   }
 
-  private func record(_ name: String, type: String = "Movie", in zone: Zone.ID = .default, _ values: [String: Int]) throws -> Record {
+  private func record(
+    _ name: String, type: String = "Movie", in zone: Zone.ID = .default, _ values: [String: Int]
+  ) throws -> Record {
     var record = try Record(type: type, id: Record.ID(name, in: zone))
     for (key, value) in values { record[key] = value }
     return record
@@ -122,7 +124,7 @@ struct ShapeTests {
     #expect(bodies.suffix(100).reduce(0) { $0 + $1.payload.count } / 100 < 130)
   }
 
-  @Test("what a savepoint or a transaction declared goes back with it, and the next save declares it again")
+  @Test("what a savepoint or a transaction declared is rolled back with it, and the next save declares it again")
   func goesBack() throws {
     struct Stop: Error {}
     let disk = SimulatedDisk(seed: 6)
@@ -186,7 +188,7 @@ struct ShapeTests {
     try other.expectClean()
   }
 
-  @Test("a declaration stands in its commit, in a tree and in copies, and whichever one is destroyed, a salvage brings all over")
+  @Test("a declaration is in its commit, in a tree and in copies, and whichever one is destroyed, a salvage brings all over")
   func copies() throws {
     let disk = SimulatedDisk(seed: 9)
     let database = try Database.open(on: disk) {
