@@ -12,7 +12,10 @@ extension SalvageReader {
       // A length that leads beyond the file, or into it, is not trusted.
       offset = header.end <= log.end ? header.next : header.offset + UInt64(FrameHeader.byteCount)
     }
-    if offset < log.end { visitOperations(in: Int(offset)..<Int(log.end), of: kind, visit) }
+    // Mostly there are zeros.
+    if offset < log.end, log.hasContent(in: offset..<log.end) {
+      visitOperations(in: Int(offset)..<Int(log.contentEnd(from: offset)), of: kind, visit)
+    }
   }
 
   private func visitOperations(in range: Range<Int>, of kind: UInt8, _ visit: (ByteView) -> Void) {

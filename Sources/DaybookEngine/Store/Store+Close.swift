@@ -24,12 +24,6 @@ extension Store {
     let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
     if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
       do {
-        // If there is no room for the copy, the commits still have them.
-        do {
-          try withTurnForBackground { (hold) throws(StoreError) in
-            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
-          }
-        } catch .disk {}
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
         let walkByteCount = Int(log.tail.offset) - Int(freeze.offset)
@@ -37,6 +31,12 @@ extension Store {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
+        // A checkpoint is followed by one. If there is no room for the copy, the commits still have them.
+        do {
+          try withTurnForBackground { (hold) throws(StoreError) in
+            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
+          }
+        } catch .disk {}
         try tellOfDamagedPage()
         lateLength = try writeClosed(writesLength: lastly == nil)
       } catch { failure = error }

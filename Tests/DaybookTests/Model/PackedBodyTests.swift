@@ -63,7 +63,7 @@ struct Packer {
 struct RandomBodies {
   private var generator: SeededGenerator
   private let values = sampleValues.filter { value in
-    if case .string(let text) = value { return text.utf8.count < 100_000 }
+    if case .string(let text) = value { return text.utf8.count < 1000 }
     return true
   }
 
