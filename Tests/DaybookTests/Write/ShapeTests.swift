@@ -94,7 +94,7 @@ struct ShapeTests {
     try database.close()
     database = try Database.open(on: disk)
     try compare(database, "opened again")
-    try database.backup(to: "copy.daybook")
+    try database.backup(to: "copy.daybook", disk: disk)
     try database.close()
     try compare(try Database.open(at: "copy.daybook", options: .simulated(seed: 9), disk: disk), "a backup")
     _ = try Database.salvage(from: path, to: "out.daybook", options: .simulated(seed: 5), disk: disk)
