@@ -9,6 +9,7 @@ struct QueryScan {
   /// A record that passed.
   struct Found {
     let body: RecordBody
+    let place: Place
     /// The position of its zone among those of the scan.
     let zone: Int
   }
@@ -75,7 +76,7 @@ struct QueryScan {
       } else if hidesUsers, body.hasType(NameRules.userType) {
         continue
       }
-      if filter.accepts(body) { return Found(body: body, zone: zone) }
+      if filter.accepts(body) { return Found(body: body, place: entry.place, zone: zone) }
       batch.takeBack()
     }
     return nil
