@@ -135,7 +135,8 @@ extension Database {
     ]
     var differences: [String] = []
     do throws(StoreError) {
-      try store.rebuiltRoots(for: pin, applier: RecordApplier(treeCounts: treeCounts)) { (roots, reader) throws(StoreError) in
+      let applier = RecordApplier(treeCounts: treeCounts, shapeMask: store.records.shapes.mask)
+      try store.rebuiltRoots(for: pin, applier: applier) { (roots, reader) throws(StoreError) in
         for (index, name) in names.sorted(by: { $0.key < $1.key }) {
           do throws(PageFault) {
             let difference = try Store.firstDifference(pin.root(index), pin.reader, roots[index], reader)

@@ -88,7 +88,14 @@ struct LogCopier {
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
         if commit.isImage, kind == .deleteRecord { continue }
         let isCopied = try copy(Operation.payload(operation), kind, transaction)
-        if !isCopied { report.skippedOperationCount += 1 }
+        if isCopied { continue }
+        report.skippedOperationCount += 1
+        // What is needed of it is asked for again: copying may have used the memory of the reader.
+        if kind == .saveRecord, let operation = commit.operation(index), let gathered,
+          let unreadable = Database.UnreadableRecord(Operation.payload(operation), at: commit.place(index), gathered)
+        {
+          report.unreadableRecords.append(unreadable)
+        }
       }
     } catch {
       store.abort(transaction)

@@ -16,7 +16,7 @@ struct RecordRewriter: Rewriter {
   /// Operations that share one operation of stamps.
   private static let groupCount = 128
 
-  func makeApplier() -> any Applier { RecordApplier() }
+  func makeApplier() -> any Applier { RecordApplier(shapeMask: options.declarationMask) }
 
   func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
     var copier = LogCopier(batch.target, options: options, .backup)
@@ -30,10 +30,11 @@ struct RecordRewriter: Rewriter {
     try image.writeSettings()
     try image.writeLineages()
     try image.writeSchema()
-    try image.writeDeclarations()
+    if !isMutant("declare-after-bodies") { try image.writeDeclarations() }
     let zones = try image.zones()
     image.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
     for zone in zones { try image.write(zone.trees, key: zone.key) }
+    if isMutant("declare-after-bodies") { try image.writeDeclarations() }
   }
 
   /// One image being written.

@@ -139,6 +139,38 @@ struct BodyPacking {
 }
 
 extension PackedBody {
+  /// What a packed body says without any dictionary: name and dates. Nil when its bytes make no sense.
+  static func facts(of body: ByteView) -> (name: String, modification: UInt64, creation: UInt64)? {
+    guard body.count > fixedByteCount, isPacked(body) else { return nil }
+    var reader = ByteReader(body.dropFirst(fixedByteCount))
+    switch body[2] & Form.zone {
+    case 0: break
+    case Form.zoneNumber: guard reader.take(4) != nil else { return nil }
+    case Form.zoneSpelled: guard let count = reader.uint16(), reader.take(Int(count)) != nil else { return nil }
+    default: return nil
+    }
+    let modification = body.uint64(at: 15)
+    var creation = modification
+    if body[2] & Form.creation != 0 {
+      guard let bytes = reader.take(8) else { return nil }
+      creation = bytes.uint64(at: 0)
+    }
+    if body[2] & Form.link != 0 {
+      guard let place = PackedPlace(body.dropFirst(fixedByteCount + reader.offset)), reader.take(place.byteCount) != nil else { return nil }
+    }
+    let form = (body[2] & Form.name) >> Form.nameShift
+    let bytes: [UInt8]
+    if form == 0 {
+      guard let count = reader.uint8(), let name = reader.take(Int(count)) else { return nil }
+      bytes = name.array
+    } else {
+      guard form < 3, let uuid = reader.take(16) else { return nil }
+      bytes = ([form] + uuid.array).withView { NameKey.name(of: $0) }
+    }
+    guard let name = bytes.withView({ UTF8Order.string($0, isValid: false) }), !name.isEmpty else { return nil }
+    return (name, modification, creation)
+  }
+
   /// Appends a packed body with another link, or none. Nothing else of it changes; no dictionary is needed.
   /// - Returns: false when the bytes end too early.
   static func append(_ body: ByteView, linkedTo place: Place?, to buffer: ByteBuffer) -> Bool {

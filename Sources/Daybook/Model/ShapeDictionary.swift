@@ -85,9 +85,12 @@ import Synchronization
     return declared
   }
 
-  /// Whether there is room for a declaration, and its number is free.
+  /// Whether there is room for a declaration, and its number is free. A quarter of the room is for shapes alone: a file with thousands
+  /// of zones or users still packs the bodies of a new type.
   func mayAdd(_ declaration: ByteView) -> Bool {
-    declaration.count <= Declaration.maximumByteCount && hasRoom(for: declaration.count)
+    let isShape = declaration.count > 0 && declaration[0] == Declaration.Kind.shape.rawValue
+    if !isShape, count >= ShapeDictionary.countLimit / 4 * 3 || byteCount >= ShapeDictionary.byteCountLimit / 4 * 3 { return false }
+    return declaration.count <= Declaration.maximumByteCount && hasRoom(for: declaration.count)
       && find(number(of: declaration)) == nil
   }
 

@@ -19,14 +19,75 @@ extension WriteContext {
     try body.withBytes { (bytes) throws(DatabaseError) in
       try database.writerState.packer.declare(
         for: bytes, body.layout, shape: shape, epoch: zone.epoch, in: shapes
-      ) { (declaration) throws(DatabaseError) in
-        hasDeclared = true
-        try start()
-        let operation = changes.beginOperation()
-        changes.payload.append(declaration)
-        try end(operation, .declare)
-      }
+      ) { (declaration) throws(DatabaseError) in try write(declaration) }
     }
+  }
+
+  /// Declares the shape of records that have every field of a type. Records that lack some of them use it, too, once their type has
+  /// many shapes. A type with a field of several kinds gets none: its records will say which they have.
+  func declareShape(ofType type: String, _ fields: [Schema.Field]) throws(DatabaseError) {
+    if fields.isEmpty { return }
+    var marks: [(key: [UInt8], mark: UInt8)] = []
+    for field in fields {
+      guard field.kinds.count == 1, let kind = field.kinds.first.flatMap({ FieldKind(name: $0.rawValue) }) else { return }
+      let isSealed = field.isEncrypted && database.options.cipher != nil
+      marks.append((Array(field.key.utf8), FieldMark(kind, isEncrypted: field.isEncrypted, isSealed: isSealed).rawValue))
+    }
+    marks.sort { $0.key.lexicographicallyPrecedes($1.key) }
+    do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
+    let declaration = ByteBuffer(capacity: 256)
+    Array(type.utf8).withView { Declaration.appendShape(type: $0, marks, to: declaration) }
+    let known = Array(type.utf8).withView { shapes.shapes(ofType: $0).count }
+    // Not sound is one with a key twice.
+    guard known < BodyPacker.shapeLimit, declaration.count <= Declaration.maximumByteCount, Declaration.isSound(declaration.view),
+      shapes.find(declaration.view) == nil, shapes.mayAdd(declaration.view)
+    else { return }
+    try write(declaration.view)
+  }
+
+  private func write(_ declaration: ByteView) throws(DatabaseError) {
+    hasDeclared = true
+    try start()
+    if shapes.count < ownDeclarations?.first ?? .max { ownDeclarations = (shapes.count, changes.logEnd) }
+    try append(declaration)
+  }
+
+  private var shapes: ShapeDictionary { applier.shapes }
+
+  private func append(_ declaration: ByteView) throws(DatabaseError) {
+    let operation = changes.beginOperation()
+    changes.payload.append(declaration)
+    try end(operation, .declare)
+  }
+
+  /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
+  /// byte does not matter, and at the end of the first commit that reaches another block of the log, so that a damaged block does not.
+  /// After that there are the copies of checkpoints and of a close.
+  ///
+  /// A transaction that only deletes writes none: a full disk may have no room for them.
+  /// - Returns: what the applier is to know of it when the commit is written; nil when nothing changes.
+  func repeatDeclarations() throws(DatabaseError) -> (count: Int, offset: UInt64)? {
+    // The commit will say why.
+    if changes.failure != nil { return nil }
+    do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
+    let known = applier.copiedDeclarations
+    let far = min(max(known.count, changes.store.repeatedDeclarationCount), shapes.count)
+    guard far < shapes.count, changes.addsData, !isMutant("never-repeat-declarations") else { return nil }
+    let offset = changes.logEnd
+    let own = min(ownDeclarations?.first ?? .max, shapes.count)
+    let areOthersFar = !WriteContext.isInSameBlock(offset, known.offset)
+    guard own < shapes.count || areOthersFar else { return nil }
+    for index in far..<shapes.count { try append(shapes[index].bytes) }
+    guard own < shapes.count, let start = ownDeclarations?.offset else { return (shapes.count, offset) }
+    if !WriteContext.isInSameBlock(offset, start) { return (shapes.count, offset) }
+    return (areOthersFar ? max(far, own) : far, offset)
+  }
+
+  private static let diskBlockByteCount: UInt64 = 4096
+
+  /// Whether one damaged block of a disk may take both.
+  private static func isInSameBlock(_ left: UInt64, _ right: UInt64) -> Bool {
+    left / diskBlockByteCount == right / diskBlockByteCount
   }
 
   /// Ends the save of a body that is spelled out after the header of an operation.

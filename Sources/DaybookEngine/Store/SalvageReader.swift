@@ -54,6 +54,9 @@
 
     package var count: Int { operations.count }
 
+    /// Where an operation is in the damaged file.
+    package func place(_ index: Int) -> Place { operations.places[index] }
+
     /// An operation, valid during the visit until the next call. Nil when it cannot be read a second time.
     package func operation(_ index: Int) -> ByteView? {
       try? operations.bytes(index)
