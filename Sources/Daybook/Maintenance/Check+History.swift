@@ -29,8 +29,10 @@ extension ReadView {
     var payload = Operation.payload(operation)
     let identity: BodyIdentity?
     let linkOffset: Int
+    let buffer = ByteBuffer(capacity: 256)
+    // The views below lie in it.
+    defer { withExtendedLifetime(buffer) {} }
     if Operation.isOf(.saveRecord, operation) {
-      let buffer = ByteBuffer(capacity: 1024)
       guard let spelled = try? store.records.shapes.spelled(payload, in: buffer) else { return nil }
       payload = spelled
       (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)

@@ -35,6 +35,7 @@ import DaybookEngine
     var facts = Facts(
       number: number, byteCount: UInt32(bytes.count), tableByteCount: 0, variableCount: 0, fieldCount: 0, typeByteCount: 0)
     let table = ByteBuffer(capacity: 16)
+    defer { withExtendedLifetime(table) {} }
     if bytes[0] == Declaration.Kind.shape.rawValue {
       facts.typeByteCount = bytes[1]
       let start = 2 + Int(bytes[1])

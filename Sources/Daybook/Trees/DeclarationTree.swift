@@ -36,6 +36,8 @@ enum DeclarationTree {
   ) throws(PageFault) {
     let key = ByteBuffer(capacity: 16)
     let declaration = ByteBuffer(capacity: 1024)
+    // `body` gets a view of it.
+    defer { withExtendedLifetime(declaration) {} }
     setKey(key, number: first, piece: 0)
     var cursor = reader.cursor(in: root)
     try cursor.start(at: key.view)

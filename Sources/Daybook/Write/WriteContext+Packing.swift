@@ -36,6 +36,7 @@ extension WriteContext {
     marks.sort { $0.key.lexicographicallyPrecedes($1.key) }
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
     let declaration = ByteBuffer(capacity: 256)
+    defer { withExtendedLifetime(declaration) {} }
     Array(type.utf8).withView { Declaration.appendShape(type: $0, marks, to: declaration) }
     let known = Array(type.utf8).withView { shapes.shapes(ofType: $0).count }
     // Not sound is one with a key twice.

@@ -283,7 +283,7 @@
   }
 
   /// The parts that a commit names, if all of them are valid.
-  private func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
+  func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
     guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count), parts[first...].allSatisfy({ log.isPayloadValid($0) }),
@@ -358,7 +358,7 @@
 
   /// The operations that match their checksums, wherever they begin. A checksum includes the place, so only an operation of
   /// this file at this offset passes.
-  func operationsThatHold(in range: Range<Int>) -> (places: [Place], takeBack: Bool) {
+  func operationsThatHold(in range: Range<Int>, keepsRolledBack: Bool = false) -> (places: [Place], takeBack: Bool) {
     var result: [Place] = []
     var takeBack = false
     var position = range.lowerBound
@@ -382,7 +382,7 @@
       }
       if candidate.kind == Operation.rollbackKind {
         // If operations are missing, it is unknown which ones a rollback took back: keep none of them.
-        result.removeAll()
+        if !keepsRolledBack { result.removeAll() }
         takeBack = true
       } else {
         result.append(Place(offset: UInt64(position), byteCount: UInt32(candidate.byteCount)))
