@@ -106,7 +106,9 @@ public final class Database: Sendable {
       do throws(StoreError) {
         store =
           if let made {
-            try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier(shapeMask: options.declarationMask))
+            try Store.open(
+              path, made: made, disk: disk, options: storeOptions,
+              applier: RecordApplier(shapeMask: options.declarationMask))
           } else {
             try Store.openProven(path, born: born, disk: disk, options: storeOptions) {
               RecordApplier(shapeMask: options.declarationMask)

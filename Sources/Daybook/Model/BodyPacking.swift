@@ -139,7 +139,7 @@ struct BodyPacking {
 }
 
 extension PackedBody {
-  /// What a packed body says without any dictionary: name and dates. Nil when its bytes make no sense.
+  /// What a packed body says without any dictionary: name and dates. Nil when its bytes are malformed.
   static func facts(of body: ByteView) -> (name: String, modification: UInt64, creation: UInt64)? {
     guard body.count > fixedByteCount, isPacked(body) else { return nil }
     var reader = ByteReader(body.dropFirst(fixedByteCount))
@@ -156,7 +156,9 @@ extension PackedBody {
       creation = bytes.uint64(at: 0)
     }
     if body[2] & Form.link != 0 {
-      guard let place = PackedPlace(body.dropFirst(fixedByteCount + reader.offset)), reader.take(place.byteCount) != nil else { return nil }
+      guard let place = PackedPlace(body.dropFirst(fixedByteCount + reader.offset)), reader.take(place.byteCount) != nil else {
+        return nil
+      }
     }
     let form = (body[2] & Form.name) >> Form.nameShift
     let bytes: [UInt8]

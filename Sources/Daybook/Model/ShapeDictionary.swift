@@ -89,7 +89,9 @@ import Synchronization
   /// of zones or users still packs the bodies of a new type.
   func mayAdd(_ declaration: ByteView) -> Bool {
     let isShape = declaration.count > 0 && declaration[0] == Declaration.Kind.shape.rawValue
-    if !isShape, count >= ShapeDictionary.countLimit / 4 * 3 || byteCount >= ShapeDictionary.byteCountLimit / 4 * 3 { return false }
+    if !isShape {
+      guard count < ShapeDictionary.countLimit / 4 * 3, byteCount < ShapeDictionary.byteCountLimit / 4 * 3 else { return false }
+    }
     return declaration.count <= Declaration.maximumByteCount && hasRoom(for: declaration.count)
       && find(number(of: declaration)) == nil
   }

@@ -33,7 +33,7 @@ import DaybookEngine
   @inline(__always)
   static func room(for place: Place) -> Int { (Int(place.byteCount) &+ 7) & ~7 }
 
-  /// - Parameter count: how many bodies will be read; nil when nobody knows.
+  /// - Parameter count: how many bodies will be read; nil when that is unknown.
   @inline(__always)
   init(count: Int?, _ shapes: ShapeDictionary, services: RecordServices?) {
     rest = min(count ?? Self.usualByteCount, Self.usualByteCount)
@@ -90,7 +90,7 @@ import DaybookEngine
     return unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } + offset
   }
 
-  /// The body that was written behind `target`.
+  /// The body that was written at `target`, after its layout.
   @inline(__always)
   private mutating func taken(_ layout: RecordBody.Layout, _ target: UnsafeMutableRawPointer) -> RecordBody {
     guard let storage else { preconditionFailure("room was made") }

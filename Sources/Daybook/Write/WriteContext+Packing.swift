@@ -40,8 +40,8 @@ extension WriteContext {
     Array(type.utf8).withView { Declaration.appendShape(type: $0, marks, to: declaration) }
     let known = Array(type.utf8).withView { shapes.shapes(ofType: $0).count }
     // Not sound is one with a key twice.
-    guard known < BodyPacker.shapeLimit, declaration.count <= Declaration.maximumByteCount, Declaration.isSound(declaration.view),
-      shapes.find(declaration.view) == nil, shapes.mayAdd(declaration.view)
+    guard known < BodyPacker.shapeLimit, Declaration.isSound(declaration.view), shapes.find(declaration.view) == nil,
+      shapes.mayAdd(declaration.view)
     else { return }
     try write(declaration.view)
   }

@@ -45,7 +45,7 @@ extension SalvageReader {
   private func visitOperations(
     in range: Range<Int>, of kind: UInt8, _ source: Source, _ visit: (ByteView, Source) -> Void
   ) {
-    // What was rolled back says the same: a number follows from what it stands for.
+    // What was rolled back says the same: a number follows from what it names.
     for place in operationsThatHold(in: range, keepsRolledBack: true).places {
       let start = Int(place.offset)
       guard let bytes = log.view(start..<start + Int(place.byteCount)), Operation.kind(bytes) == kind else { continue }

@@ -2,7 +2,7 @@
 ///
 /// A declaration is in its commit, and in a tree. A copy of all follows each checkpoint, precedes the `closed` frame if they have
 /// grown since the last one, and comes again when the log has become longer by 64 MB. No open needs one; a salvage takes
-/// what holds of them all.
+/// what is valid of them all.
 extension Store {
   /// How far from the last copy another one is due.
   private static let declarationDistance: UInt64 = 64 << 20
@@ -25,7 +25,7 @@ extension Store {
     repeated = (count, log.tail.offset)
   }
 
-  /// How many declarations stand in the log a second time, in a frame of them: those of an open's checkpoint, and those of each copy since.
+  /// How many declarations are in the log a second time, in a frame of them: those of an open's checkpoint, and those of each copy since.
   /// Belongs to the holder of the turn.
   package var repeatedDeclarationCount: Int { repeated.count }
 

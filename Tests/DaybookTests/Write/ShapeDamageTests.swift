@@ -18,7 +18,7 @@ struct ShapeDamageTests {
     return record
   }
 
-  /// A log of many small commits that nobody closed: no checkpoint, no tree, no frame of declarations.
+  /// A log of many small commits, never closed: no checkpoint, no tree, no frame of declarations.
   private func log(_ disk: SimulatedDisk, commits: Int) throws -> (bytes: [UInt8], zone: Zone.ID) {
     let database = try Database.open(on: disk) {
       $0.userID = "ada"
@@ -116,7 +116,7 @@ struct ShapeDamageTests {
     }
   }
 
-  @Test("numbers of six bits: what has no number of its own is spelled out, and everything reads after all that can happen to it")
+  @Test("numbers of six bits: what has none of its own is spelled out, and reads after a replay, a compaction and a salvage")
   func sixBits() throws {
     let disk = SimulatedDisk(seed: 3, maximumFileByteCount: 64 << 20)
     var database = try Database.open(on: disk) {
