@@ -48,6 +48,7 @@ forget-a-shape                   ShapeTests             a declaration does not g
 keep-shapes-of-savepoint         ShapeTests             what was rolled back stays in the dictionary
 number-for-two                   ShapeDictionaryTests   two declarations have one number
 never-repeat-declarations        ShapeTests             no copy of the declarations is written
+copy-in-same-block               ShapeDamageTests       a copy of a declaration counts that a damaged block takes with the first
 declare-after-bodies             ShapeTests             a compacted file declares what its bodies name after them
 join-former-life                 ShapeTests             a body joins a zone that was made again
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole

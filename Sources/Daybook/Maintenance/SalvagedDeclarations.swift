@@ -24,10 +24,9 @@ struct SalvagedDeclarations {
     dictionary = ShapeDictionary(mask: mask)
     var claims: [UInt32: Claim] = [:]
     var order: [UInt32] = []
-    reader.forEachOperation(of: OperationKind.declare.rawValue) { declaration, source in
+    func take(_ declaration: ByteView, isCommitted: Bool) {
       guard Declaration.isSound(declaration) else { return }
       let number = Declaration.number(of: declaration) & mask
-      let isCommitted = source == .commit
       guard let known = claims[number] else {
         claims[number] = Claim(bytes: declaration.array, isCommitted: isCommitted)
         order.append(number)
@@ -39,6 +38,9 @@ struct SalvagedDeclarations {
         claims[number] = Claim(bytes: declaration.array, isCommitted: true)
       }
     }
+    reader.forEachOperation(of: OperationKind.declare.rawValue) { take($0, isCommitted: $1 == .commit) }
+    // A checkpoint has what was committed.
+    for declaration in SalvagedDeclarations.ofTrees(reader) { declaration.withView { take($0, isCommitted: true) } }
     // Never more than there is room for were committed.
     for isCommitted in [true, false] {
       for number in order {
@@ -46,6 +48,34 @@ struct SalvagedDeclarations {
         _ = claim.bytes.withView { dictionary.add($0) }
       }
     }
+  }
+
+  /// What the trees of declarations have, as far as it is whole.
+  ///
+  /// Of two checkpoints of a log, the declarations of one are the first of the other's. So pieces are put together wherever they are from,
+  /// and where two say something else of one piece, its declaration is left out.
+  private static func ofTrees(_ reader: SalvageReader) -> [[UInt8]] {
+    var pieces: [Int: [Int: [UInt8]]] = [:]
+    var disputed: Set<Int> = []
+    reader.forEachRecord(ofRoot: Roots.declarations) { key, value in
+      guard let place = DeclarationTree.place(key), value.count <= Declaration.pieceByteCount else { return }
+      if let known = pieces[place.number]?[place.piece] {
+        if !known.withView({ UTF8Order.equal($0, value) }) { disputed.insert(place.number) }
+      } else {
+        pieces[place.number, default: [:]][place.piece] = value.array
+      }
+    }
+    var result: [[UInt8]] = []
+    for (number, found) in pieces.sorted(by: { $0.key < $1.key }) where !disputed.contains(number) {
+      var declaration: [UInt8] = []
+      // A missing piece ends it: what is left is not sound, or has a number that no body names.
+      for piece in 0..<found.count {
+        guard let bytes = found[piece] else { break }
+        declaration += bytes
+      }
+      result.append(declaration)
+    }
+    return result
   }
 }
 

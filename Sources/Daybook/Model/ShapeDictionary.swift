@@ -3,25 +3,39 @@ import Synchronization
 
 /// The declarations of one store, by their numbers: read by any thread without a lock, changed by the holder of the turn.
 ///
-///     slots    8,192 × {u32 number, u32 index + 2}, searched from the number on; 0 empty, 1 removed
-///     blocks   address of each declaration, in the order in which they were made
+///     slots    8,192 × {u32 number, u32 block + 2}, searched from the number on; 0 empty, 1 removed
+///     blocks   address of each declaration, in the order in which they were first made; each is written once
+///     made     the blocks of those that count, in the order in which they were made
 ///
 /// It is what the tree of declarations has, and never loses what a commit has made. What a transaction declares is here at once, and
-/// is rolled back with it: no other thread knows a number before the commit that declares it is published, so none misses it.
+/// is rolled back with it: no other thread knows a number before the commit that declares it is published, so none misses it. But the
+/// bytes of a forged file may name any number at any time. So a block that was rolled back is kept until the dictionary goes, and
+/// serves again when the same is declared again. When many are kept, no more declarations are made.
 ///
-/// Always true: one number is for one declaration, as long as the store lives.
+/// Always true: one number is for one declaration at a time, and a block has the same bytes as long as the dictionary lives.
 @safe final class ShapeDictionary: @unchecked Sendable {
   static let countLimit = 4096
   /// All of them together fit into one frame.
   static let byteCountLimit = 1 << 20 - 128 << 10
+  /// Beyond so many that were rolled back nothing more is declared: bodies that need it say themselves what they are.
+  static let retiredCountLimit = 4096
+  static let retiredByteCountLimit = 1 << 20
+  /// Room for all that count, and for what the last transaction before the limit rolls back.
+  private static let blockLimit = countLimit + retiredCountLimit + countLimit
   private static let slotCount = 8192
   private static let removed: UInt64 = 1
 
   private let slots: UnsafeMutablePointer<Atomic<UInt64>>
   private let blocks: UnsafeMutablePointer<UInt>
+  private var blockCount = 0
+  private var made: [UInt32] = []
+  /// Blocks that were rolled back, by their numbers: with few bits several have one.
+  private var retired: [UInt32: [UInt32]] = [:]
+  private(set) var retiredCount = 0
+  private(set) var retiredByteCount = 0
   /// Bits of numbers that count: fewer in tests, so that numbers meet.
   let mask: UInt32
-  private(set) var count = 0
+  var count: Int { made.count }
   private(set) var byteCount = 0
   /// Pieces that the tree has of them.
   private(set) var pieceCount = 0
@@ -33,11 +47,12 @@ import Synchronization
     // Zero is an empty slot. The system gives such memory away when it is first touched.
     unsafe slots = .allocate(capacity: ShapeDictionary.slotCount)
     for index in 0..<ShapeDictionary.slotCount { unsafe (slots + index).initialize(to: Atomic(0)) }
-    unsafe blocks = .allocate(capacity: ShapeDictionary.countLimit)
+    unsafe blocks = .allocate(capacity: ShapeDictionary.blockLimit)
   }
 
   deinit {
-    cut(to: 0)
+    // Safe: so many blocks have been filled, and no one has the dictionary any more.
+    for block in 0..<blockCount { unsafe Declared(address: blocks[block])?.free() }
     unsafe slots.deinitialize(count: ShapeDictionary.slotCount)
     unsafe slots.deallocate()
     unsafe blocks.deallocate()
@@ -54,7 +69,7 @@ import Synchronization
       let word = unsafe slots[slot].load(ordering: .acquiring)
       if word == 0 { return nil }
       if UInt32(truncatingIfNeeded: word &>> 32) == number, word != ShapeDictionary.removed {
-        // Safe: a slot has the index of a block that was filled before.
+        // Safe: a slot has the number of a block that was filled before, and is neither changed nor freed while the dictionary lives.
         return unsafe Declared(address: blocks[Int(UInt32(truncatingIfNeeded: word)) &- 2])
       }
       slot = (slot &+ 1) & (ShapeDictionary.slotCount - 1)
@@ -80,8 +95,12 @@ import Synchronization
 
   subscript(index: Int) -> Declared {
     precondition(index >= 0 && index < count, "a declaration that was made")
-    // Safe: so many blocks have been filled.
-    guard let declared = unsafe Declared(address: blocks[index]) else { preconditionFailure("a block has an address") }
+    return block(made[index])
+  }
+
+  private func block(_ number: UInt32) -> Declared {
+    // Safe: numbers of blocks are those of blocks that were filled.
+    guard let declared = unsafe Declared(address: blocks[Int(number)]) else { preconditionFailure("a block has an address") }
     return declared
   }
 
@@ -93,6 +112,7 @@ import Synchronization
       guard count < ShapeDictionary.countLimit / 4 * 3, byteCount < ShapeDictionary.byteCountLimit / 4 * 3 else { return false }
     }
     return declaration.count <= Declaration.maximumByteCount && hasRoom(for: declaration.count)
+      && retiredCount < ShapeDictionary.retiredCountLimit && retiredByteCount < ShapeDictionary.retiredByteCountLimit
       && find(number(of: declaration)) == nil
   }
 
@@ -104,21 +124,35 @@ import Synchronization
   func add(_ declaration: ByteView) -> Bool {
     let number = number(of: declaration)
     if let known = find(number) { return UTF8Order.equal(known.bytes, declaration) || isMutant("number-for-two") }
-    guard hasRoom(for: declaration.count) else { return false }
-    let declared = Declared(copying: declaration, number: number)
-    // Safe: the count is below the limit.
-    unsafe blocks[count] = declared.address
+    guard hasRoom(for: declaration.count), let block = block(of: declaration, number) else { return false }
     var slot = Int(number) & (ShapeDictionary.slotCount - 1)
     while unsafe slots[slot].load(ordering: .relaxed) > ShapeDictionary.removed {
       slot = (slot + 1) & (ShapeDictionary.slotCount - 1)
     }
+    let declared = self.block(block)
     if declared.kind == Declaration.Kind.shape.rawValue { shapes[declared.type.array, default: []].append(count) }
     // Safe: half of the slots are free, so the search above has ended at one.
-    unsafe slots[slot].store(UInt64(number) << 32 | UInt64(count + 2), ordering: .releasing)
-    count += 1
+    unsafe slots[slot].store(UInt64(number) << 32 | UInt64(block) + 2, ordering: .releasing)
+    made.append(block)
     byteCount += declaration.count
     pieceCount += Declaration.pieceCount(of: declaration.count)
     return true
+  }
+
+  /// A block with a declaration: one that was rolled back, or a new one. Nil when so many were rolled back that there is no room.
+  private func block(of declaration: ByteView, _ number: UInt32) -> UInt32? {
+    if let index = retired[number]?.firstIndex(where: { UTF8Order.equal(block($0).bytes, declaration) }),
+      let known = retired[number]?.remove(at: index)
+    {
+      retiredCount -= 1
+      retiredByteCount -= declaration.count
+      return known
+    }
+    guard blockCount < ShapeDictionary.blockLimit else { return nil }
+    // Safe: the count is below the limit. No slot leads here yet.
+    unsafe blocks[blockCount] = Declared(copying: declaration, number: number).address
+    blockCount += 1
+    return UInt32(blockCount - 1)
   }
 
   /// Forgets the newest ones, down to a number of pieces: the transaction that made them was rolled back.
@@ -133,14 +167,15 @@ import Synchronization
   }
 
   private func cut(to newCount: Int) {
-    while count > newCount {
-      let last = self[count - 1]
+    while count > newCount, let block = made.popLast() {
+      let last = self.block(block)
       remove(last.number)
       if last.kind == Declaration.Kind.shape.rawValue { shapes[last.type.array]?.removeLast() }
-      count -= 1
       byteCount -= last.bytes.count
       pieceCount -= Declaration.pieceCount(of: last.bytes.count)
-      last.free()
+      retired[last.number, default: []].append(block)
+      retiredCount += 1
+      retiredByteCount += last.bytes.count
     }
   }
 

@@ -17,6 +17,12 @@ enum DeclarationTree {
     key.append(UInt8(truncatingIfNeeded: piece))
   }
 
+  /// Which declaration and which piece of it a key names; nil when it is no key of the tree.
+  static func place(_ key: ByteView) -> (number: Int, piece: Int)? {
+    guard key.count == keyByteCount else { return nil }
+    return (Int(key[0]) << 8 | Int(key[1]), Int(key[2]))
+  }
+
   static func put(
     _ declaration: ByteView, number: Int, _ key: ByteBuffer, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -45,8 +51,7 @@ enum DeclarationTree {
     var piece = 0
     while try cursor.next() {
       cursor.key(into: key)
-      guard key.count == keyByteCount else { throw PageFault(offset: 0, reason: .value) }
-      let found = (number: Int(key.view[0]) << 8 | Int(key.view[1]), piece: Int(key.view[2]))
+      guard let found = place(key.view) else { throw PageFault(offset: 0, reason: .value) }
       if found.piece == 0, piece > 0 {
         try body(declaration.view)
         declaration.truncate(to: 0)

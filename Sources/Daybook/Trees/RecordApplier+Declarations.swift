@@ -1,5 +1,14 @@
 import DaybookEngine
 
+/// What a writer knows of copies of declarations within commits.
+struct CopiedDeclarations {
+  /// So many have a copy in a later block of the log than where they were before.
+  var farCount = 0
+  /// Of so many, all that this process has written ends at `end` or before.
+  var count = 0
+  var end: UInt64 = 0
+}
+
 /// Declarations: the dictionary of a store follows its newest trees.
 extension RecordApplier {
   /// Makes the dictionary what the transaction's tree has: takes what an open finds there, and forgets what was rolled back.

@@ -33,9 +33,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let shapes: ShapeDictionary
   /// The dictionary has what the tree of the present transaction has.
   @safe @exclusivity(unchecked) var areShapesAligned = false
-  /// How many declarations have a copy in another block of the log than their own, and where the newest copy of the others begins.
   /// Nothing of it is known after an open, and need not be.
-  @safe @exclusivity(unchecked) var copiedDeclarations: (count: Int, offset: UInt64) = (0, 0)
+  @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
   /// The name of a packed body, and a body that was spelled out.
   let nameText = ByteBuffer(capacity: 64)
   let spelledBody = ByteBuffer(capacity: 1024)

@@ -100,7 +100,7 @@ extension Database {
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
     if context.mayDropAssets { scheduleAssetCollection() }
     guard context.hasChanges else { return store.abort(context.changes) }
-    let repeated: (count: Int, offset: UInt64)?
+    let repeated: CopiedDeclarations?
     do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
       context.resetShapes()
       store.abort(context.changes)

@@ -49,8 +49,9 @@ extension WriteContext {
   private func write(_ declaration: ByteView) throws(DatabaseError) {
     hasDeclared = true
     try start()
-    if shapes.count < ownDeclarations?.first ?? .max { ownDeclarations = (shapes.count, changes.logEnd) }
+    let first = min(ownDeclarations?.first ?? .max, shapes.count)
     try append(declaration)
+    ownDeclarations = (first, changes.logEnd)
   }
 
   private var shapes: ShapeDictionary { applier.shapes }
@@ -62,33 +63,41 @@ extension WriteContext {
   }
 
   /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
-  /// byte does not matter, and at the end of the first commit that reaches another block of the log, so that a damaged block does not.
+  /// byte does not matter, and at the end of the first commit where that is in a later block of the log, so that a damaged block does not.
   /// After that there are the copies of checkpoints and of a close.
+  ///
+  /// Always true: until a copy is in a later block than all of what it repeats, every body that names it ends in the block where that ends,
+  /// or before. So a block takes no body that lies outside of it.
   ///
   /// A transaction that only deletes writes none: a full disk may have no room for them.
   /// - Returns: what the applier is to know of it when the commit is written; nil when nothing changes.
-  func repeatDeclarations() throws(DatabaseError) -> (count: Int, offset: UInt64)? {
+  func repeatDeclarations() throws(DatabaseError) -> CopiedDeclarations? {
     // The commit will say why.
     if changes.failure != nil { return nil }
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
     let known = applier.copiedDeclarations
-    let far = min(max(known.count, changes.store.repeatedDeclarationCount), shapes.count)
+    let far = min(max(known.farCount, changes.store.repeatedDeclarationCount), shapes.count)
     guard far < shapes.count, changes.addsData, !isMutant("never-repeat-declarations") else { return nil }
     let offset = changes.logEnd
     let own = min(ownDeclarations?.first ?? .max, shapes.count)
-    let areOthersFar = !WriteContext.isInSameBlock(offset, known.offset)
+    // Of those that somebody else has made it is known that they are in front of this transaction.
+    let othersEnd = own > known.count ? logStart : known.end
+    let areOthersFar = WriteContext.isInLaterBlock(offset, than: othersEnd)
     guard own < shapes.count || areOthersFar else { return nil }
     for index in far..<shapes.count { try append(shapes[index].bytes) }
-    guard own < shapes.count, let start = ownDeclarations?.offset else { return (shapes.count, offset) }
-    if !WriteContext.isInSameBlock(offset, start) { return (shapes.count, offset) }
-    return (areOthersFar ? max(far, own) : far, offset)
+    var copied = CopiedDeclarations(farCount: shapes.count, count: shapes.count, end: changes.logEnd)
+    if own < shapes.count, let end = ownDeclarations?.end, !WriteContext.isInLaterBlock(offset, than: end) {
+      copied.farCount = areOthersFar ? max(far, own) : far
+    }
+    return copied
   }
 
   private static let diskBlockByteCount: UInt64 = 4096
 
-  /// Whether one damaged block of a disk may take both.
-  private static func isInSameBlock(_ left: UInt64, _ right: UInt64) -> Bool {
-    left / diskBlockByteCount == right / diskBlockByteCount
+  /// Whether no block of a disk has both what begins at an offset and what ended before it.
+  private static func isInLaterBlock(_ offset: UInt64, than end: UInt64) -> Bool {
+    if isMutant("copy-in-same-block") { return true }
+    return offset / diskBlockByteCount > (max(end, 1) - 1) / diskBlockByteCount
   }
 
   /// Ends the save of a body that is spelled out after the header of an operation.

@@ -9,17 +9,20 @@ import Testing
 
 @Suite("damage to what bodies name by numbers")
 struct ShapeDamageTests {
-  private let path = "test.daybook"
+  let path = "test.daybook"
 
-  private func record(_ name: String, type: String = "Movie", in zone: Zone.ID = .default, _ value: Int) throws -> Record {
+  func record(
+    _ name: String, type: String = "Movie", in zone: Zone.ID = .default, keys: Int = 0, _ value: Int
+  ) throws -> Record {
     var record = try Record(type: type, id: Record.ID(name, in: zone))
     record["n"] = value
     record["title"] = "record \(name)"
+    for key in 0..<keys { record["a key of \(type) with a long name: \(key)"] = key }
     return record
   }
 
   /// A log of many small commits, never closed: no checkpoint, no tree, no frame of declarations.
-  private func log(_ disk: SimulatedDisk, commits: Int) throws -> (bytes: [UInt8], zone: Zone.ID) {
+  func log(_ disk: SimulatedDisk, commits: Int, keys: Int = 0) throws -> (bytes: [UInt8], zone: Zone.ID) {
     let database = try Database.open(on: disk) {
       $0.userID = "ada"
       $0.checkpoint.minimumLogByteCount = 1 << 20
@@ -28,7 +31,7 @@ struct ShapeDamageTests {
     let zone = try database.zone("Shelf")
     for index in 0..<commits {
       try database.write { transaction in
-        for part in 0..<3 { try transaction.save(record("r\(3 * index + part)", in: zone, index)) }
+        for part in 0..<3 { try transaction.save(record("r\(3 * index + part)", in: zone, keys: keys, index)) }
       }
     }
     try database.expectClean()
@@ -37,7 +40,7 @@ struct ShapeDamageTests {
   }
 
   /// The places of the operations of a kind; of each commit its places from the first to the last.
-  private func places(in bytes: [UInt8]) throws -> (declarations: [Range<Int>], commits: [Range<Int>]) {
+  func places(in bytes: [UInt8]) throws -> (declarations: [Range<Int>], commits: [Range<Int>]) {
     let disk = SimulatedDisk(seed: 1)
     disk.install(bytes, at: path)
     var declarations: [Range<Int>] = []
@@ -56,7 +59,7 @@ struct ShapeDamageTests {
     return (declarations, commits)
   }
 
-  private func salvage(_ bytes: [UInt8]) throws -> (database: Database, report: Database.SalvageReport) {
+  func salvage(_ bytes: [UInt8]) throws -> (database: Database, report: Database.SalvageReport) {
     let disk = SimulatedDisk(seed: 2, maximumFileByteCount: 64 << 20)
     disk.install(bytes, at: path)
     let report = try Database.salvage(from: path, to: "out", options: .simulated(seed: 5), disk: disk)
@@ -79,9 +82,11 @@ struct ShapeDamageTests {
     }
   }
 
-  @Test("whichever block of a log without a checkpoint is destroyed, the records of all other commits come over")
-  func eachBlock() throws {
-    let (bytes, zone) = try log(SimulatedDisk(seed: 1), commits: 60)
+  @Test("whichever block of a log without a checkpoint is destroyed, the records of all other commits come over", arguments: [0, 120])
+  func eachBlock(keys: Int) throws {
+    // With many keys, a declaration is longer than a block.
+    let (bytes, zone) = try log(SimulatedDisk(seed: 1), commits: 60, keys: keys)
+    if keys > 0 { #expect(try declarations(in: bytes).contains { $0.payload.count > 4096 && $0.inLog.count >= 3 }) }
     let commits = try places(in: bytes).commits
     // The commit that makes the zone is the first.
     let saves = commits.suffix(60)
