@@ -55,8 +55,9 @@ struct BodyPacking {
       }
     }
     appendOptionals(of: body, layout, flags, into: &writer)
-    guard isSparse ? appendBitmap(of: body, layout, into: &writer) : hasSameKeys(body, layout),
-      UTF8Order.equal(shape.type, RecordBody.typeBytes(of: body)), appendLengths(of: body, layout, into: &writer)
+    guard UTF8Order.equal(shape.type, RecordBody.typeBytes(of: body)),
+      isSparse ? appendBitmap(of: body, layout, into: &writer) : hasSameKeys(body, layout),
+      appendLengths(of: body, layout, into: &writer)
     else { return false }
     writer.append(body.dropFirst(layout.valuesStart))
     writer.finish()
@@ -85,20 +86,14 @@ struct BodyPacking {
     writer.append(body.slice(offset..<layout.fieldsStart))
   }
 
-  /// Whether the shape has the body's fields, and no others. Asked each time: a body under a wrong shape would be another record.
+  /// Whether the shape has as many fields as the body, with the same keys; `appendLengths` compares their kinds. Asked each time: a body
+  /// under a wrong shape would be another record.
   @inline(__always)
   private func hasSameKeys(_ body: ByteView, _ layout: RecordBody.Layout) -> Bool {
     let table = shape.table
-    guard shape.fieldCount == layout.fieldCount, table.count == layout.valuesStart &- layout.fieldsStart,
-      UTF8Order.equal(
+    return shape.fieldCount == layout.fieldCount && table.count == layout.valuesStart &- layout.fieldsStart
+      && UTF8Order.equal(
         table.dropFirst(2 &+ RecordBody.tableStride &* layout.fieldCount), body.slice(layout.keysStart..<layout.valuesStart))
-    else { return false }
-    var row = 2
-    for _ in 0..<layout.fieldCount {
-      if table.uint16(at: row) != body.uint16(at: layout.fieldsStart &+ row) { return false }
-      row &+= RecordBody.tableStride
-    }
-    return true
   }
 
   /// Says which fields of the shape the body has; false when it has others.
@@ -114,19 +109,23 @@ struct BodyPacking {
     return true
   }
 
-  /// False when a value that must have eight bytes has not: no encoder wrote it.
+  /// Appends the lengths of the values. False when a value that must have eight bytes has not, which no encoder wrote, or when a field has
+  /// another kind than the shape says; that of a sparse shape was compared before.
   @inline(__always)
   private func appendLengths(of body: ByteView, _ layout: RecordBody.Layout, into writer: inout ByteWriter) -> Bool {
-    var row = layout.fieldsStart &+ 2
-    let rowsEnd = layout.keysStart
+    let table = shape.table
     var start: UInt32 = 0
     // The last one is not written.
     var waiting: UInt32?
-    while row < rowsEnd {
-      let end = body.uint32(at: row &+ 2)
+    var row = 2
+    for _ in 0..<layout.fieldCount {
+      let bodyRow = layout.fieldsStart &+ row
+      let head = body.uint16(at: bodyRow)
+      guard isSparse || table.uint16(at: row) == head else { return false }
+      let end = body.uint32(at: bodyRow &+ 2)
       let length = end &- start
       start = end
-      if FieldMark(rawValue: body[row]).isOfEightBytes {
+      if FieldMark(rawValue: UInt8(truncatingIfNeeded: head)).isOfEightBytes {
         guard length == 8 else { return false }
       } else {
         if let waiting { writer.append(varint: UInt64(waiting)) }

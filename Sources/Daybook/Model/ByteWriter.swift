@@ -99,7 +99,13 @@ import DaybookEngine
     offset &-= 8 &- byteCount
   }
 
+  @inline(__always)
   mutating func append(varint value: UInt64) {
+    if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { append(longVarint: value) }
+  }
+
+  @inline(never)
+  private mutating func append(longVarint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
       append(UInt8(truncatingIfNeeded: rest) | 0x80)

@@ -6,7 +6,8 @@ import DaybookEngine
 ///     offset  size  field
 ///          0    24  `Facts`
 ///         24     n  the declaration
-///                m  of a shape: field count, rows and keys as a spelled body has them, with ends of zero
+///                m  of a shape: field count, rows and keys as a spelled body has them, with the ends that they would have if all values
+///                   were empty that may be of any length
 ///
 /// Always true: the declaration is sound. Valid as long as the dictionary that it is in.
 @safe struct Declared: Sendable {
@@ -17,6 +18,8 @@ import DaybookEngine
     /// How many fields have values of any length.
     var variableCount: UInt16
     var fieldCount: UInt16
+    /// How many fields are in front of the first of those; their ends are the same in each body.
+    var fixedCount: UInt16
     var typeByteCount: UInt8
   }
 
@@ -33,7 +36,8 @@ import DaybookEngine
   /// Takes memory for a declaration, until `free`.
   init(copying bytes: ByteView, number: UInt32) {
     var facts = Facts(
-      number: number, byteCount: UInt32(bytes.count), tableByteCount: 0, variableCount: 0, fieldCount: 0, typeByteCount: 0)
+      number: number, byteCount: UInt32(bytes.count), tableByteCount: 0, variableCount: 0, fieldCount: 0, fixedCount: 0,
+      typeByteCount: 0)
     let table = ByteBuffer(capacity: 16)
     defer { withExtendedLifetime(table) {} }
     if bytes[0] == Declaration.Kind.shape.rawValue {
@@ -42,10 +46,16 @@ import DaybookEngine
       facts.fieldCount = bytes.uint16(at: start)
       table.append(uint16: facts.fieldCount)
       let keysStart = start + 2 + 2 * Int(facts.fieldCount)
+      var end: UInt32 = 0
       for row in stride(from: start + 2, to: keysStart, by: 2) {
+        if FieldMark(rawValue: bytes[row]).isOfEightBytes {
+          end += 8
+          if facts.variableCount == 0 { facts.fixedCount += 1 }
+        } else {
+          facts.variableCount += 1
+        }
         table.append(uint16: bytes.uint16(at: row))
-        table.append(uint32: 0)
-        if !FieldMark(rawValue: bytes[row]).isOfEightBytes { facts.variableCount += 1 }
+        table.append(uint32: end)
       }
       table.append(bytes.dropFirst(keysStart))
     }
@@ -79,7 +89,8 @@ import DaybookEngine
   }
   @inline(__always) var fieldCount: Int { Int(facts.fieldCount) }
   @inline(__always) var variableCount: Int { Int(facts.variableCount) }
-  /// Field count, rows and keys.
+  @inline(__always) var fixedCount: Int { Int(facts.fixedCount) }
+  /// Field count, rows and keys, as a spelled body begins with them.
   @inline(__always) var table: ByteView {
     let facts = facts
     return unsafe ByteView(base + Declared.factsByteCount + Int(facts.byteCount), count: Int(facts.tableByteCount))

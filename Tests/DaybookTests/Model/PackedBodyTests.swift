@@ -122,6 +122,7 @@ struct PackedBodyTests {
       let packed = try #require(try packer.packed(body, spellsZone: step % 7 == 0, spellsUsers: step % 5 == 0))
       #expect(packed.withView { PackedBody.isPacked($0) })
       #expect(try packer.spelled(packed) == body)
+      #expect(PlainSpelling.spelled(packed, packer.shapes) == body)
       let record = try packed.withView { try RecordBody(stored: $0, packer.shapes) }
       #expect(record.withBytes { $0.array } == body)
       let layout = try body.withView { try RecordBody.layout(of: $0) }
@@ -131,6 +132,32 @@ struct PackedBodyTests {
       after += packed.count
     }
     #expect(after < before * 9 / 10)
+  }
+
+  @Test("values of all lengths, of eight bytes and others in any order, are where they were")
+  func lengths() throws {
+    let packer = Packer()
+    var generator = SeededGenerator(seed: 9)
+    for step in 0..<2000 {
+      let name = String(repeating: "n", count: 1 + step % 40)
+      var record = try Record(type: String(repeating: "T", count: 1 + step % 20), id: Record.ID(name))
+      // Around the nine values whose lengths are read at once.
+      for index in 0..<step % 25 {
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: record["k\(100 + index)"] = Double(index)
+        case 1: record["k\(100 + index)"] = index
+        default:
+          let count = [0, 1, 126, 127, 128, 129, 300].randomElement(using: &generator) ?? 0
+          record["k\(100 + index)"] = String(repeating: "v", count: step % 3 == 0 ? count : count & 127)
+        }
+      }
+      let buffer = ByteBuffer()
+      try RecordBodyEncoder.encode(record, stamp: .init(tag: 7, date: 3), into: buffer)
+      let body = buffer.view.array
+      let packed = try #require(try packer.packed(body))
+      #expect(try packer.spelled(packed) == body)
+      #expect(PlainSpelling.spelled(packed, packer.shapes) == body)
+    }
   }
 
   @Test("a body that lacks fields of its shape says which")
@@ -192,14 +219,22 @@ struct PackedBodyTests {
     var sound = 0
     for _ in 0..<400 {
       let packed = try #require(try packer.packed(try bodies.next()))
-      for count in 0..<min(packed.count, 200) { _ = try? packer.spelled(Array(packed.prefix(count))) }
+      for count in 1..<min(packed.count, 200) {
+        let cut = Array(packed.prefix(count))
+        #expect((try? packer.spelled(cut)) == PlainSpelling.spelled(cut, packer.shapes))
+      }
       for _ in 0..<50 {
         var bytes = packed
         for _ in 0..<Int.random(in: 1...3, using: &generator) {
           let index = Int.random(in: 1..<min(bytes.count, 120), using: &generator)
           bytes[index] = UInt8.random(in: .min ... .max, using: &generator)
         }
-        guard let spelled = try? packer.spelled(bytes) else { continue }
+        let plain = PlainSpelling.spelled(bytes, packer.shapes)
+        guard let spelled = try? packer.spelled(bytes) else {
+          #expect(plain == nil)
+          continue
+        }
+        #expect(plain == spelled)
         sound += 1
         // What is spelled out has the layout that a body has.
         let layout = try spelled.withView { try RecordBody.layout(of: $0) }
