@@ -4,7 +4,7 @@ import DaybookEngine
 struct CopiedDeclarations {
   /// So many have a copy in a later block of the log than where they were before.
   var farCount = 0
-  /// Of so many, all that this process has written ends at `end` or before.
+  /// This process has written so many of them, the last time up to `end`, since it opened the file.
   var count = 0
   var end: UInt64 = 0
 }

@@ -80,13 +80,16 @@ extension WriteContext {
     guard far < shapes.count, changes.addsData, !isMutant("never-repeat-declarations") else { return nil }
     let offset = changes.logEnd
     let own = min(ownDeclarations?.first ?? .max, shapes.count)
-    // Of those that somebody else has made it is known that they are in front of this transaction.
-    let othersEnd = own > known.count ? logStart : known.end
-    let areOthersFar = WriteContext.isInLaterBlock(offset, than: othersEnd)
-    guard own < shapes.count || areOthersFar else { return nil }
+    // Of those that somebody else has made, or this process before it opened the file, nobody knows where they are: they are written
+    // now, and count as being in this block.
+    let areOthersUnknown = far < own && known.count < own
+    let areOthersFar = !areOthersUnknown && WriteContext.isInLaterBlock(offset, than: known.end)
+    guard own < shapes.count || areOthersUnknown || areOthersFar else { return nil }
     for index in far..<shapes.count { try append(shapes[index].bytes) }
     var copied = CopiedDeclarations(farCount: shapes.count, count: shapes.count, end: changes.logEnd)
-    if own < shapes.count, let end = ownDeclarations?.end, !WriteContext.isInLaterBlock(offset, than: end) {
+    if areOthersUnknown {
+      copied.farCount = far
+    } else if own < shapes.count, let end = ownDeclarations?.end, !WriteContext.isInLaterBlock(offset, than: end) {
       copied.farCount = areOthersFar ? max(far, own) : far
     }
     return copied

@@ -33,8 +33,6 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var hasDeclared = false
   /// The first of the declarations that this transaction brought, and where the newest one ends; some may have been rolled back.
   @safe @exclusivity(unchecked) var ownDeclarations: (first: Int, end: UInt64)?
-  /// Everything that was committed before is in front of this place of the log.
-  let logStart: UInt64
   /// Zones may be made and deleted where the application may not.
   @safe @exclusivity(unchecked) var mayShapeZones = false
   /// Off where records arrive in any order and many commits, and the caller checks all of them afterwards.
@@ -52,7 +50,6 @@ final class WriteContext {
     self.database = database
     self.changes = changes
     self.origin = origin
-    logStart = changes.logEnd
     view = ReadView(database: database, store: changes.store, source: .transaction(changes, changes.store.records))
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.

@@ -59,7 +59,7 @@ extension ShapeDamageTests {
     }
   }
 
-  @Test("where every copy in the log is destroyed, a salvage finds the declarations in their tree, and misses those of damaged pages")
+  @Test("where every copy in the log is destroyed, a salvage finds declarations in their tree, but those of damaged pages")
   func onlyTheTree() throws {
     let (sound, zone) = try closedFile(commits: 16, types: 24)
     let all = try declarations(in: sound)

@@ -22,21 +22,27 @@ struct ShapeDamageTests {
   }
 
   /// A log of many small commits, never closed: no checkpoint, no tree, no frame of declarations.
-  func log(_ disk: SimulatedDisk, commits: Int, keys: Int = 0) throws -> (bytes: [UInt8], zone: Zone.ID) {
-    let database = try Database.open(on: disk) {
-      $0.userID = "ada"
-      $0.checkpoint.minimumLogByteCount = 1 << 20
-      $0.checkpoint.maximumLogByteCount = 1 << 20
-    }
-    let zone = try database.zone("Shelf")
-    for index in 0..<commits {
-      try database.write { transaction in
-        for part in 0..<3 { try transaction.save(record("r\(3 * index + part)", in: zone, keys: keys, index)) }
+  /// - Parameter opens: how often the file is opened, each time after a process was killed.
+  func log(_ disk: SimulatedDisk, commits: Int, keys: Int = 0, opens: Int = 1) throws -> (bytes: [UInt8], zone: Zone.ID) {
+    var disk = disk
+    var zone: Zone.ID?
+    for round in 0..<opens {
+      let database = try Database.open(on: disk, seed: UInt64(round + 1)) {
+        $0.userID = "ada"
+        $0.checkpoint.minimumLogByteCount = 1 << 20
+        $0.checkpoint.maximumLogByteCount = 1 << 20
       }
+      let shelf = try zone ?? database.zone("Shelf")
+      zone = shelf
+      for index in commits * round / opens..<commits * (round + 1) / opens {
+        try database.write { transaction in
+          for part in 0..<3 { try transaction.save(record("r\(3 * index + part)", in: shelf, keys: keys, index)) }
+        }
+      }
+      try database.expectClean()
+      disk = disk.killed()
     }
-    try database.expectClean()
-    let bytes = try #require(disk.killed().bytes(of: path))
-    return (bytes, zone)
+    return (try #require(disk.bytes(of: path)), try #require(zone))
   }
 
   /// The places of the operations of a kind; of each commit its places from the first to the last.
@@ -82,10 +88,12 @@ struct ShapeDamageTests {
     }
   }
 
-  @Test("whichever block of a log without a checkpoint is destroyed, the records of all other commits come over", arguments: [0, 120])
-  func eachBlock(keys: Int) throws {
+  @Test(
+    "whichever block of a log without a checkpoint is destroyed, the records of all other commits come over",
+    arguments: [(0, 1), (120, 1), (0, 12)])
+  func eachBlock(keys: Int, opens: Int) throws {
     // With many keys, a declaration is longer than a block.
-    let (bytes, zone) = try log(SimulatedDisk(seed: 1), commits: 60, keys: keys)
+    let (bytes, zone) = try log(SimulatedDisk(seed: 1), commits: 60, keys: keys, opens: opens)
     if keys > 0 { #expect(try declarations(in: bytes).contains { $0.payload.count > 4096 && $0.inLog.count >= 3 }) }
     let commits = try places(in: bytes).commits
     // The commit that makes the zone is the first.
