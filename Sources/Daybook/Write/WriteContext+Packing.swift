@@ -80,7 +80,7 @@ extension WriteContext {
     guard far < shapes.count, changes.addsData, !isMutant("never-repeat-declarations") else { return nil }
     let offset = changes.logEnd
     let own = min(ownDeclarations?.first ?? .max, shapes.count)
-    // Of those that somebody else has made, or this process before it opened the file, nobody knows where they are: they are written
+    // Where those are is unknown that another process has made, or this one before it opened the file: they are written
     // now, and count as being in this block.
     let areOthersUnknown = far < own && known.count < own
     let areOthersFar = !areOthersUnknown && WriteContext.isInLaterBlock(offset, than: known.end)

@@ -1,6 +1,6 @@
 /// What checkpoints have of a tree, page by page: a damaged page takes no more than what is on it and below it.
 extension SalvageReader {
-  /// Calls `visit` with each record of a tree, of all checkpoints that hold, from every page that holds. Checkpoints share pages; each
+  /// Calls `visit` with each record of a tree, of all valid checkpoints, from every valid page. Checkpoints share pages; each
   /// is visited once. The records of one page ascend; pages come in any order. The views end with the call.
   ///
   /// Costs a walk over the headers of all frames, and a read of each page of the tree.
@@ -37,7 +37,7 @@ extension SalvageReader {
     }
   }
 
-  /// The page at a place, in `copy`; nil when there is none that holds. Zero is the place of an empty tree's.
+  /// The page at a place, in `copy`; nil when there is no valid one. Zero is the place of an empty tree's.
   private func page(at place: UInt64, in copy: ByteBuffer) -> Page? {
     let byteCount = UInt64(Page.byteCount)
     guard place >= byteCount, place % byteCount == 0, place < log.end, log.end - place >= byteCount,
