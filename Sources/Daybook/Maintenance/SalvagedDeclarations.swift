@@ -84,8 +84,10 @@ extension Database.UnreadableRecord {
   init?(_ body: ByteView, at place: Place, _ shapes: ShapeDictionary) {
     guard let facts = PackedBody.facts(of: body) else { return nil }
     do throws(BodyFault) {
-      let packed = try PackedBody(body, in: shapes)
-      _ = try packed.plan(in: shapes)
+      // The table is valid as long as the dictionary.
+      defer { withExtendedLifetime(shapes) {} }
+      let packed = try PackedBody(body, in: shapes.table)
+      _ = try packed.plan(in: shapes.table)
       return nil
     } catch {
       guard error == .unknownDeclaration else { return nil }

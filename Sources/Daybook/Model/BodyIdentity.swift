@@ -34,7 +34,9 @@ struct BodyIdentity {
   }
 
   private init?(packed body: ByteView, _ shapes: ShapeDictionary, _ text: ByteBuffer) {
-    guard let packed = try? PackedBody(body, in: shapes) else { return nil }
+    // The table is valid as long as the dictionary.
+    defer { withExtendedLifetime(shapes) {} }
+    guard let packed = try? PackedBody(body, in: shapes.table) else { return nil }
     zoneKey = packed.zoneKey ?? Zone.ID.defaultKey
     type = packed.shape.type
     epoch = packed.epoch

@@ -68,7 +68,7 @@ struct PackedBody {
   /// Reads everything in front of the fields. Costs no allocation.
   /// - Throws: a fault when the bytes are malformed, or a number is not in the dictionary.
   @inline(__always)
-  init(_ view: ByteView, in shapes: ShapeDictionary) throws(BodyFault) {
+  init(_ view: ByteView, in shapes: ShapeTable) throws(BodyFault) {
     guard view.count > PackedBody.fixedByteCount else { throw .truncated }
     guard view[0] == PackedBody.version else { throw .unknownVersion }
     let form = view[2]
@@ -153,7 +153,7 @@ extension PackedBody {
 
   /// Checks the rest and finds out how long the spelled body is.
   @inline(__always)
-  func plan(in shapes: ShapeDictionary) throws(BodyFault) -> Plan {
+  func plan(in shapes: ShapeTable) throws(BodyFault) -> Plan {
     var plan = Plan(layout: RecordBody.Layout())
     var offset = optionalsStart
     let flags = view[1]
@@ -384,8 +384,10 @@ extension ShapeDictionary {
   /// A body of the log as it is spelled out: itself, or written into `buffer`, which then has nothing else.
   func spelled(_ body: ByteView, in buffer: ByteBuffer) throws(BodyFault) -> ByteView {
     guard PackedBody.isPacked(body) else { return body }
-    let packed = try PackedBody(body, in: self)
-    let plan = try packed.plan(in: self)
+    // The table is valid as long as the dictionary.
+    defer { withExtendedLifetime(self) {} }
+    let packed = try PackedBody(body, in: table)
+    let plan = try packed.plan(in: table)
     buffer.truncate(to: 0)
     buffer.reserve(plan.byteCount)
     // Safe: the line above made room.

@@ -169,6 +169,12 @@ import DaybookEngine
   init(
     stored view: ByteView, _ shapes: ShapeDictionary, services: RecordServices? = nil
   ) throws(BodyFault) {
+    // The table is valid as long as the dictionary.
+    defer { withExtendedLifetime(shapes) {} }
+    try self.init(stored: view, shapes.table, services: services)
+  }
+
+  init(stored view: ByteView, _ shapes: ShapeTable, services: RecordServices?) throws(BodyFault) {
     guard PackedBody.isPacked(view) else {
       try self.init(trusted: view, services: services)
       return

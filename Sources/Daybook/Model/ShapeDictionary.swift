@@ -22,11 +22,9 @@ import Synchronization
   static let retiredByteCountLimit = 1 << 20
   /// Room for all that count, and for what the last transaction before the limit rolls back.
   private static let blockLimit = countLimit + retiredCountLimit + countLimit
-  private static let slotCount = 8192
-  private static let removed: UInt64 = 1
 
-  private let slots: UnsafeMutablePointer<Atomic<UInt64>>
-  private let blocks: UnsafeMutablePointer<UInt>
+  /// For reading.
+  let table: ShapeTable
   private var blockCount = 0
   private var made: [UInt32] = []
   /// Blocks that were rolled back, by their numbers: with few bits several have one.
@@ -45,43 +43,23 @@ import Synchronization
   init(mask: UInt32 = .max) {
     self.mask = mask
     // Zero is an empty slot. The system gives such memory away when it is first touched.
-    unsafe slots = .allocate(capacity: ShapeDictionary.slotCount)
-    for index in 0..<ShapeDictionary.slotCount { unsafe (slots + index).initialize(to: Atomic(0)) }
-    unsafe blocks = .allocate(capacity: ShapeDictionary.blockLimit)
+    let slots = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: ShapeTable.slotCount)
+    for index in 0..<ShapeTable.slotCount { unsafe (slots + index).initialize(to: Atomic(0)) }
+    table = unsafe ShapeTable(slots: slots, blocks: .allocate(capacity: ShapeDictionary.blockLimit))
   }
 
   deinit {
     // Safe: so many blocks have been filled, and no one has the dictionary any more.
-    for block in 0..<blockCount { unsafe Declared(address: blocks[block])?.free() }
-    unsafe slots.deinitialize(count: ShapeDictionary.slotCount)
-    unsafe slots.deallocate()
-    unsafe blocks.deallocate()
+    for block in 0..<blockCount { unsafe Declared(address: table.blocks[block])?.free() }
+    unsafe table.slots.deinitialize(count: ShapeTable.slotCount)
+    unsafe table.slots.deallocate()
+    unsafe table.blocks.deallocate()
   }
 
-  // MARK: any thread
+  /// The declaration with a number; nil when there is none. For any thread.
+  func find(_ number: UInt32) -> Declared? { table.find(number) }
 
-  /// The declaration with a number; nil when there is none.
-  @inline(__always)
-  func find(_ number: UInt32) -> Declared? {
-    var slot = Int(number) & (ShapeDictionary.slotCount - 1)
-    for _ in 0..<ShapeDictionary.slotCount {
-      // Safe: the slot is below their number.
-      let word = unsafe slots[slot].load(ordering: .acquiring)
-      if word == 0 { return nil }
-      if UInt32(truncatingIfNeeded: word &>> 32) == number, word != ShapeDictionary.removed {
-        // Safe: a slot has the number of a block that was filled before, and is neither changed nor freed while the dictionary lives.
-        return unsafe Declared(address: blocks[Int(UInt32(truncatingIfNeeded: word)) &- 2])
-      }
-      slot = (slot &+ 1) & (ShapeDictionary.slotCount - 1)
-    }
-    return nil
-  }
-
-  @inline(__always)
-  func find(_ number: UInt32, _ kind: Declaration.Kind) -> Declared? {
-    guard let found = find(number), found.kind == kind.rawValue else { return nil }
-    return found
-  }
+  func find(_ number: UInt32, _ kind: Declaration.Kind) -> Declared? { table.find(number, kind) }
 
   // MARK: the holder of the turn
 
@@ -100,7 +78,8 @@ import Synchronization
 
   private func block(_ number: UInt32) -> Declared {
     // Safe: numbers of blocks are those of blocks that were filled.
-    guard let declared = unsafe Declared(address: blocks[Int(number)]) else { preconditionFailure("a block has an address") }
+    let address = unsafe table.blocks[Int(number)]
+    guard let declared = Declared(address: address) else { preconditionFailure("a block has an address") }
     return declared
   }
 
@@ -125,14 +104,14 @@ import Synchronization
     let number = number(of: declaration)
     if let known = find(number) { return UTF8Order.equal(known.bytes, declaration) || isMutant("number-for-two") }
     guard hasRoom(for: declaration.count), let block = block(of: declaration, number) else { return false }
-    var slot = Int(number) & (ShapeDictionary.slotCount - 1)
-    while unsafe slots[slot].load(ordering: .relaxed) > ShapeDictionary.removed {
-      slot = (slot + 1) & (ShapeDictionary.slotCount - 1)
+    var slot = Int(number) & (ShapeTable.slotCount - 1)
+    while unsafe table.slots[slot].load(ordering: .relaxed) > ShapeTable.removed {
+      slot = (slot + 1) & (ShapeTable.slotCount - 1)
     }
     let declared = self.block(block)
     if declared.kind == Declaration.Kind.shape.rawValue { shapes[declared.type.array, default: []].append(count) }
     // Safe: half of the slots are free, so the search above has ended at one.
-    unsafe slots[slot].store(UInt64(number) << 32 | UInt64(block) + 2, ordering: .releasing)
+    unsafe table.slots[slot].store(UInt64(number) << 32 | UInt64(block) + 2, ordering: .releasing)
     made.append(block)
     byteCount += declaration.count
     pieceCount += Declaration.pieceCount(of: declaration.count)
@@ -150,7 +129,7 @@ import Synchronization
     }
     guard blockCount < ShapeDictionary.blockLimit else { return nil }
     // Safe: the count is below the limit. No slot leads here yet.
-    unsafe blocks[blockCount] = Declared(copying: declaration, number: number).address
+    unsafe table.blocks[blockCount] = Declared(copying: declaration, number: number).address
     blockCount += 1
     return UInt32(blockCount - 1)
   }
@@ -180,14 +159,14 @@ import Synchronization
   }
 
   private func remove(_ number: UInt32) {
-    var slot = Int(number) & (ShapeDictionary.slotCount - 1)
-    for _ in 0..<ShapeDictionary.slotCount {
-      let word = unsafe slots[slot].load(ordering: .relaxed)
-      if UInt32(truncatingIfNeeded: word >> 32) == number, word > ShapeDictionary.removed {
-        unsafe slots[slot].store(ShapeDictionary.removed, ordering: .releasing)
+    var slot = Int(number) & (ShapeTable.slotCount - 1)
+    for _ in 0..<ShapeTable.slotCount {
+      let word = unsafe table.slots[slot].load(ordering: .relaxed)
+      if UInt32(truncatingIfNeeded: word >> 32) == number, word > ShapeTable.removed {
+        unsafe table.slots[slot].store(ShapeTable.removed, ordering: .releasing)
         return
       }
-      slot = (slot + 1) & (ShapeDictionary.slotCount - 1)
+      slot = (slot + 1) & (ShapeTable.slotCount - 1)
     }
   }
 

@@ -40,7 +40,7 @@ struct QueryScan {
     stop: QueryStop?
   ) {
     self.view = view
-    batch = RecordBodyBatch(count: nil, view.store.records.shapes, services: view.services)
+    batch = RecordBodyBatch(count: nil, view.store.records.shapes.table, services: view.services)
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter

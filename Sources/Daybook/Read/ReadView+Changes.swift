@@ -225,7 +225,7 @@ extension ReadView {
       return nil
     }
     do throws(StoreError) {
-      var batch = RecordBodyBatch(count: places.count, store.records.shapes, services: services)
+      var batch = RecordBodyBatch(count: places.count, store.records.shapes.table, services: services)
       let end = pin.end
       guard desiredKeys == nil else {
         for place in places {

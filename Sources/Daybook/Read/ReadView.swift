@@ -192,12 +192,12 @@ import DaybookEngine
     switch source {
     case .pin(let pin):
       do throws(StoreError) {
-        var batch = RecordBodyBatch(count: 1, store.records.shapes, services: services)
+        var batch = RecordBodyBatch(count: 1, store.records.shapes.table, services: services)
         return try batch.read(place, from: store, end: pin.end)
       } catch { throw failure(error) }
     case .transaction(let transaction, _):
       do throws(StoreError) {
-        var batch = RecordBodyBatch(count: 1, store.records.shapes, services: services)
+        var batch = RecordBodyBatch(count: 1, store.records.shapes.table, services: services)
         return try batch.read(place, from: transaction)
       } catch { throw failure(error) }
     }

@@ -19,7 +19,7 @@ import DaybookEngine
   /// Longer operations are not copied twice.
   private static let largestCopy = 128 << 10
 
-  private let shapes: ShapeDictionary
+  private let shapes: ShapeTable
   private let services: RecordServices?
   private var storage: RecordBody.Storage?
   private var offset = 0
@@ -33,9 +33,11 @@ import DaybookEngine
   @inline(__always)
   static func room(for place: Place) -> Int { (Int(place.byteCount) &+ 7) & ~7 }
 
-  /// - Parameter count: how many bodies will be read; nil when that is unknown.
+  /// - Parameters:
+  ///   - count: how many bodies will be read; nil when that is unknown.
+  ///   - shapes: of the store that is read.
   @inline(__always)
-  init(count: Int?, _ shapes: ShapeDictionary, services: RecordServices?) {
+  init(count: Int?, _ shapes: ShapeTable, services: RecordServices?) {
     rest = min(count ?? Self.usualByteCount, Self.usualByteCount)
     self.shapes = shapes
     self.services = services

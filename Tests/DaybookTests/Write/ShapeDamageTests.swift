@@ -17,7 +17,7 @@ struct ShapeDamageTests {
     var record = try Record(type: type, id: Record.ID(name, in: zone))
     record["n"] = value
     record["title"] = "record \(name)"
-    for key in 0..<keys { record["a key of \(type) with a long name: \(key)"] = key }
+    for key in 0..<keys { record["a_key_of_\(type)_with_a_long_name_\(key)"] = key }
     return record
   }
 
@@ -40,7 +40,7 @@ struct ShapeDamageTests {
         }
       }
       try database.expectClean()
-      disk = disk.killed()
+      disk = withExtendedLifetime(database) { disk.killed() }
     }
     return (try #require(disk.bytes(of: path)), try #require(zone))
   }
