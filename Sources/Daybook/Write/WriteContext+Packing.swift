@@ -64,7 +64,7 @@ extension WriteContext {
 
   /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
   /// byte does not matter, and at the end of the first commit where that is in a later block of the log, so that a damaged block does not.
-  /// After that there are the copies of checkpoints and of a close.
+  /// What is in the trees of a checkpoint needs no more of it.
   ///
   /// Always true: until a copy is in a later block than all of what it repeats, every body that names it ends in the block where that ends,
   /// or before. So a block takes no body that lies outside of it.
@@ -76,7 +76,7 @@ extension WriteContext {
     if changes.failure != nil { return nil }
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
     let known = applier.copiedDeclarations
-    let far = min(max(known.farCount, changes.store.repeatedDeclarationCount), shapes.count)
+    let far = min(max(known.farCount, changes.store.checkpointedDeclarationCount), shapes.count)
     guard far < shapes.count, changes.addsData, !isMutant("never-repeat-declarations") else { return nil }
     let offset = changes.logEnd
     let own = min(ownDeclarations?.first ?? .max, shapes.count)

@@ -25,10 +25,6 @@ extension Store {
     repeated = (count, log.tail.offset)
   }
 
-  /// How many declarations are in the log a second time, in a frame of them: those of an open's checkpoint, and those of each copy since.
-  /// Belongs to the holder of the turn.
-  package var repeatedDeclarationCount: Int { repeated.count }
-
   /// Whether there are declarations of which no copy is in the log.
   func haveDeclarationsGrown(_: borrowing Turn.Hold) -> Bool { applier.declarationCount(in: head.roots) > repeated.count }
 

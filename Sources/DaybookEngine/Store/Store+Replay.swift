@@ -71,7 +71,8 @@ extension Store {
     do throws(LogFault) {
       // What the checkpoint's trees have was repeated after it.
       try applier.flush(transaction)
-      repeated = (applier.declarationCount(in: transaction.roots), plan.start.offset)
+      checkpointedDeclarationCount = applier.declarationCount(in: transaction.roots)
+      repeated = (checkpointedDeclarationCount, plan.start.offset)
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }
