@@ -4,7 +4,7 @@
 #     Scripts/check.sh                what to run before handing something over: build, tests, format, layers, words, rows,
 #                                     demo, smoke
 #     Scripts/check.sh PART …         only these parts, in this order
-#     Scripts/check.sh all            everything that the CI does: about 45 minutes on two cores
+#     Scripts/check.sh all            everything that the CI does: under an hour on two cores
 #
 # Parts:
 #     build     debug and release build; warnings are errors
@@ -89,8 +89,8 @@ buffered() {
   DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|CrashMoment|AssetCrash|AddressSpace|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests'
 }
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
-# Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold. Long stacks of each
-# allocation, and freed frames, took half of the time; where a block was allocated is told by two frames.
+# Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold. Long stacks of
+# each allocation, and keeping frames that were left, cost much time; where a block was allocated is told by two frames.
 address() {
   ASAN_OPTIONS=detect_leaks=0:malloc_context_size=2:max_malloc_fill_size=0:detect_stack_use_after_return=0:quarantine_size_mb=64 \
     tests --sanitize address --scratch-path .build/address

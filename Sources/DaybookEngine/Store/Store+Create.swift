@@ -40,15 +40,14 @@ extension Store {
       let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
       do throws(DiskFailure) {
         // Look again, now with the lock: another creator may have finished in the meantime.
-        if try disk.exists(path) {
-          guard replacesEmpty else { throw exists }
-          _ = try emptyFile(name, in: folder)
-        }
+        if !replacesEmpty, try disk.exists(path) { throw exists }
         try file.truncate(to: 0)
         try file.write(header.view, at: 0)
         try file.sync(.full)
         if replacesEmpty, try folder.identity(of: name) != nil {
-          // The name is never free, or a kill would take the caller's file, and another user could take the name.
+          // The name is never free, or a kill would take the caller's file, and another user could take the name. As late as
+          // possible it is looked at again: another creator or program may have written into it.
+          _ = try emptyFile(name, in: folder)
           if isMutant("free-name-of-empty-file") { try folder.remove(name) }
           try folder.rename(temporary, to: folder, name)
         } else {

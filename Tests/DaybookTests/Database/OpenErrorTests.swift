@@ -105,6 +105,23 @@ struct OpenErrorTests {
     #expect(opened > 0 && opened < 60)
   }
 
+  @Test("what another program writes into an empty file while a database is made for its name stays")
+  func emptyFileFilled() throws {
+    let disk = WatchedDisk(SimulatedDisk(seed: 1))
+    let made = try disk.open("a.daybook", .createNew)
+    let isWritten = Locked(false)
+    disk.watch.beforeSync { file in
+      guard file.path.hasSuffix(".new") else { return }
+      isWritten.withLock { $0 = true }
+      try? [7].withView { try made.write($0, at: 0) }
+    }
+    let error = failure { try Database.open(at: "a.daybook", options: .simulated(seed: 1), disk: disk) }
+    #expect(isWritten.withLock { $0 })
+    #expect(error?.code == .notADatabase, "\(String(describing: error))")
+    #expect(try made.byteCount() == 1 && disk.exists("a.daybook"))
+    #expect(try disk.identity(of: "a.daybook") == made.identity)
+  }
+
   @Test("many processes' worth of openers of one empty file find one database")
   func emptyFileRace() throws {
     let folder = try TemporaryFolder()
