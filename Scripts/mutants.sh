@@ -23,7 +23,7 @@ cover-late-frames                ThreadSearch           a sync acknowledges what
 forget-next-leader               ThreadSearch           after a sync nobody is woken of those whom it did not cover
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
 skip-directory-sync              Create|CrashTests      the first commit of an open does not sync the directory
-folder-not-followed              FilePathTests          a folder that was renamed since the open ends each first commit
+walk-the-path-again              FilePathTests          each piece of work walks the path of the database's folder again
 skip-directory-sync-at-creation  RecordCrashTests       a new file's name is not synced
 skip-directory-sync-in-recovery  CreateTests            recovery does not sync the directory
 skip-recovery-sync               CrashTests             recovery does not sync what it wrote
@@ -53,8 +53,15 @@ compact-nested-bodies            ForgedBody             a compaction copies bodi
 trust-inline-digest              ForgedBody             a content in its record may have any SHA-256
 copy-to-own-name                 OwnName                a backup takes a name that the next open clears
 copy-over-source                 OwnName                a backup to NAME removes a database that is called NAME.unfinished
-remove-whole-databases           Leftover               a whole database with the name of a leftover is removed
-guest-takes-all                  MovedFolder            a new database collects what a moved one has left in its folder
+remove-whole-databases           Leftover               a database with the name of a leftover is removed
+collect-unmarked                 FolderOwner            a collection empties a folder that does not say whose it is
+collect-for-copies               FolderOwner            a copy of a file empties the original's folder
+compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
+remove-mark-first                CopiedFolder|Leftover  a crash while a copy's folder is removed leaves what nobody removes
+skip-mark-sync                   FolderOwner            a folder's mark is not durable before its contents
+mark-open-file                   FolderOwner            a folder is marked for the file that was open before another process compacted
+keep-unfinished-mark             Leftover|FolderOwner   a finished copy is removed as a leftover, when it gets the name it was made under
+remove-small-files               Leftover               a creation of NAME removes any small file that is called NAME.new
 keep-unfinished-folders          MovedFolder            folders that a killed process was making stay for ever
 remove-marked-folders            CopiedFolder           a backup empties a database's folder that has the name of an unfinished one
 copy-into-found-folder           CopiedFolder           a copy goes on in a folder that has taken the place of its own

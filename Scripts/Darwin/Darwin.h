@@ -149,7 +149,6 @@ typedef enum {
 #define F_SETFD 2
 #define F_GETFL 3
 #define F_SETFL 4
-#define F_GETPATH 50
 #define F_FULLFSYNC 51
 #define F_DUPFD_CLOEXEC 67
 #define F_BARRIERFSYNC 85
@@ -262,7 +261,6 @@ mode_t umask(mode_t mask);
 ssize_t flistxattr(int descriptor, char *names, size_t byteCount, int options);
 ssize_t fgetxattr(int descriptor, const char *name, void *value, size_t byteCount, uint32_t position, int options);
 int fsetxattr(int descriptor, const char *name, const void *value, size_t byteCount, uint32_t position, int options);
-int fremovexattr(int descriptor, const char *name, int options);
 acl_t acl_init(int count);
 acl_t acl_get_fd_np(int descriptor, acl_type_t type);
 int acl_set_fd_np(int descriptor, acl_t list, acl_type_t type);

@@ -28,7 +28,6 @@ extension ForwardingFile {
   }
   package func makeReadOnly() throws(DiskFailure) { try file.makeReadOnly() }
   package func linkCount() throws(DiskFailure) -> Int { try file.linkCount() }
-  package func presentPath() throws(DiskFailure) -> String? { try file.presentPath() }
   package func attributes() throws(DiskFailure) -> FileAttributes { try file.attributes() }
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) { try file.setAttributes(attributes) }
   package var base: UnsafeRawPointer { unsafe file.base }

@@ -165,10 +165,6 @@ private final class HookedFolder: DiskFolder {
     try disk.call(.protect, path)
     try base.setAttributes(attributes)
   }
-  func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
-    try disk.call(.protect, path)
-    try base.setExtended(name, value)
-  }
   func removeUnfinishedFolders(ownedBy owners: FileOwners) { base.removeUnfinishedFolders(ownedBy: owners) }
   func sync(holding name: String) throws(DiskFailure) { try called(.syncDirectory, name).sync(holding: name) }
 }

@@ -62,12 +62,16 @@ struct FormatDump {
     try number(8, "generation")
     try number(8, "salt", radix: 16)
     try number(8, "least length")
+    try number(8, "number of the folder of assets", radix: 16)
     try zeros(through: 2048)
     try number(8, "closed length")
     try zeros(through: 2552)
     try number(8, "its checksum", radix: 16)
+    try number(8, "made under the name with the number", radix: 16)
+    try zeros(through: 3064)
+    try number(8, "its checksum", radix: 16)
     try zeros(through: 4088)
-    try number(8, "checksum of bytes 0 ..< 4088, 2048 ..< 2560 as zeros", radix: 16)
+    try number(8, "checksum of bytes 0 ..< 4088, 2048 ..< 3072 as zeros", radix: 16)
   }
 
   private mutating func frame() throws {

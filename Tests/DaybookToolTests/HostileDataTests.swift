@@ -135,6 +135,26 @@ struct HostileDataTests {
     #expect(try !bench.good("info", file).output.contains("blocked"))
   }
 
+  @Test("a folder of assets that is another database's is told by info, with what to do, until it is taken over")
+  func anothersFolder() throws {
+    for name in ["a.daybook", "b.daybook"] {
+      _ = try bench.write(String(repeating: name, count: 20_000), to: name + ".jpg")
+      let rows = try bench.write("id,picture\nn,\(name).jpg\n", to: "rows.csv")
+      try bench.good("import", bench.path(name), rows, "--type", "T", "--id", "id", "--asset", "file=picture")
+    }
+    let file = bench.path("a.daybook")
+    #expect(try !bench.good("info", file).output.contains("no assets are removed"))
+    try FileManager.default.removeItem(atPath: file + ".assets")
+    try FileManager.default.moveItem(atPath: bench.path("b.daybook.assets"), toPath: file + ".assets")
+    let info = try bench.good("info", file).output
+    #expect(
+      info.contains("no assets are removed") && info.contains("another database") && info.contains("--take-over"), "\(info)")
+    #expect(try bench.good("info", file, "--json").output.contains(#""collectionObstacle":""#))
+    #expect(bench.run("assets", file, "collect").status != 0)
+    try bench.good("assets", file, "collect", "--take-over")
+    #expect(try !bench.good("info", file).output.contains("no assets are removed"))
+  }
+
   // MARK: contents under false names
 
   @Test("a record that claims another content's SHA-256 for its own bytes does not keep that one out of an export")

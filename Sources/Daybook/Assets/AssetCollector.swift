@@ -46,7 +46,8 @@ extension Database {
   /// - Parameter grace: instead of `Options.assetGrace`; zero removes at once, and then a reader in another process may miss
   ///   a file that it was about to read.
   /// - Throws: `readOnly`, `operationCancelled` when another collection is at work, or the database is suspended meanwhile;
-  ///   `locked` while it is; `ioFailed`; `badDatabase` when another database's folder has the name of this one's.
+  ///   `locked` while it is; `ioFailed`; `badDatabase` when the folder beside the file is not known for this database's: see
+  ///   ``takeOverAssets()``.
   @discardableResult
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
@@ -70,11 +71,8 @@ extension Database {
     let report: AssetCollection
     do {
       let inventory = try store.inventory()
-      if try inventory.isOfAnother && !store.takeOver(inventory, keeping: named) {
-        throw DatabaseError(
-          .badDatabase, "The folder of assets belongs to another database: nothing of it is removed.",
-          facts: .init(path: inventory.root?.path))
-      }
+      if let reason = inventory.notOurs { throw DatabaseError(notCollected: reason, inventory.root?.path) }
+      try store.renewMark(of: inventory)
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {
@@ -82,7 +80,32 @@ extension Database {
       if options.hasBackgroundThread { library.collectionIsDue(inSeconds: 0) }
       throw DatabaseError(.operationCancelled, "The database is being suspended.", facts: .init(path: path))
     }
+    held.options.failures[.collection] = nil
     return report
+  }
+
+  /// Makes the folder of assets beside the file this database's own, whosever it was: from now on collections remove what only
+  /// others refer to.
+  ///
+  /// A folder is marked as that of the database that has made it, and of its file. A collection refuses any other, `badDatabase`:
+  /// one that was found, that has lost its mark, or whose database is a copy of this one. Reading and saving assets
+  /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
+  /// folder needs no call; one that was put beside a folder that another file has used does, once the other one is not needed.
+  /// - Throws: `readOnly`, `locked`, `ioFailed`; `badDatabase` when the file has no number to mark a folder with, as
+  ///   those of early builds: ``compact(progress:)`` gives it one, and the next open knows that.
+  public func takeOverAssets() throws(DatabaseError) {
+    let store = library.store
+    let held = try engine(stores.beginHolding())
+    defer { stores.endHolding(held) }
+    if store.folderNumber == 0 {
+      throw DatabaseError(
+        .badDatabase,
+        "The file of an early build has no number to mark a folder of assets with: compact it, and open it again.",
+        facts: .init(path: path))
+    }
+    do throws(DiskFailure) {
+      if let root = try store.inventory().root { try store.takeOver(root) }
+    } catch { throw DatabaseError(error) }
   }
 
   /// What the newest version names, and all older ones that somebody still reads.
@@ -192,12 +215,33 @@ extension Database {
     DispatchQueue.global(qos: .utility).async { [weak self] in
       // Nobody waits for it: what could not be removed now is there for the next one.
       guard let self else { return }
-      guard let report = try? collectAssets() else {
-        // A suspension came first: again when that is over.
-        if !library.mayCollect { library.collectionIsDue(inSeconds: 0) }
-        return
+      do throws(DatabaseError) {
+        if try collectAssets().waitingCount > 0 { scheduleAssetCollection() }
+      } catch {
+        if !library.mayCollect {
+          // A suspension came first: again when that is over.
+          library.collectionIsDue(inSeconds: 0)
+        } else if error.code != .operationCancelled && error.code != .closed {
+          // Statistics tell.
+          store.options.failures[.collection] = error
+        }
       }
-      if report.waitingCount > 0 { scheduleAssetCollection() }
     }
+  }
+}
+
+extension DatabaseError {
+  /// Why nothing is removed from a folder of assets, and what to do.
+  init(notCollected reason: AssetStore.NotOurs, _ path: String?) {
+    let what =
+      switch reason {
+      case .unmarked: "The folder of assets does not say whose it is"
+      case .ofAnother: "The folder of assets belongs to another database"
+      case .ofAnotherFile: "The folder of assets belongs to another file of this database, of which one is a copy"
+      }
+    self.init(
+      .badDatabase,
+      "\(what): nothing of it is removed. Give that one its folder back, or, if no other needs it, take it over (takeOverAssets, assets FILE collect --take-over).",
+      facts: .init(path: path))
   }
 }

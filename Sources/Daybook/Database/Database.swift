@@ -78,14 +78,17 @@ public final class Database: Sendable {
 
   /// - Parameter made: the file that the caller has just made under this path, which is resolved: no other is opened, or made.
   package static func open(
-    at given: String, made: (any DiskFile)? = nil, options: Options, disk: any Disk
+    at given: String, made: (any DiskFile)? = nil, options: Options, disk givenDisk: any Disk
   ) throws(DatabaseError) -> Database {
     try options.validate()
     // All other names derive from this one. A compaction renames: it must not replace a link by a file.
     let path: String
-    do { path = made == nil ? try disk.resolve(given) : given } catch {
-      throw DatabaseError(opening: given, .disk(error), on: disk)
-    }
+    // From here on the database is where it is now, whatever its directory is called: see `SystemDisk`.
+    let disk: any Disk
+    do throws(DiskFailure) {
+      path = made == nil ? try givenDisk.resolve(given) : given
+      disk = made == nil ? try givenDisk.keepingFolder(holding: path) : givenDisk
+    } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
@@ -116,11 +119,9 @@ public final class Database: Sendable {
         store = try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
       }
       writerState.openSequence = store.lastSequence
-      let database = Database(
+      return Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk,
         isCopy: made != nil)
-      if born != nil { database.library.store.joinRoot() }
-      return database
     } catch { throw DatabaseError(opening: path, error, on: disk) }
   }
 
@@ -157,19 +158,24 @@ public final class Database: Sendable {
     library = AssetLibrary(
       store: AssetStore(
         path: path, disk: disk, sharesFile: store.options.locksPerTransaction,
-        identity: ReadView.uuid(of: store.header).uuidString, isCopy: isCopy, random: options.random),
+        folderNumber: store.header.folderNumber, isCopy: isCopy, random: options.random),
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { RecordApplier() }
     self.writerState = writerState
     // Released by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
-    library.store.takeRights { [stores] () throws(DiskFailure) in try stores.fileAttributes() }
+    library.store.takeRights { [stores] () throws(DiskFailure) in
+      try stores.fileAttributes()
+    } file: { [stores] in
+      stores.store.identity
+    }
+    let assets = library.store
     compactor =
       options.isReadOnly
       ? nil
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
-        RecordRewriter(options: options, progress: nil)
+        RecordRewriter(options: options, assets: assets, progress: nil)
       }
     // Asset files that an earlier open has left are looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
@@ -185,6 +191,7 @@ public final class Database: Sendable {
     library.store.close()
     // There is no caller to throw to; what was acknowledged is safe either way.
     try? stores.close()
+    library.store.disk.letGoOfFolder()
     options.role?.databaseIsClosed()
   }
 
@@ -200,6 +207,7 @@ public final class Database: Sendable {
     library.store.close()
     // From here on the container reopens the file, even while this object is still referenced.
     defer { options.role?.databaseIsClosed() }
+    defer { library.store.disk.letGoOfFolder() }
     try engine(stores.close(lastly: lastly))
   }
 

@@ -71,19 +71,21 @@ extension Database {
   ///   - attributes: the rights and owners of the original; nil for those of a new file.
   static func makeCopy(
     at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
-    options: Options, disk: any Disk, fill: (Database) throws -> Void
+    options: Options, disk givenDisk: any Disk, fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
+    let disk: any Disk
     let isOwn: Bool
     do throws(DiskFailure) {
-      target = try disk.resolve(given)
-      let isSameDisk = disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
+      target = try givenDisk.resolve(given)
+      disk = try givenDisk.keepingFolder(holding: target)
+      let isSameDisk = givenDisk === source.disk || disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
       if isSameDisk, try OutputRules.isOwnPath(target, of: source.path, on: disk) {
         isOwn = true
       } else {
         isOwn = isSameDisk ? try takes(source.path, for: target, on: disk) : false
       }
-    } catch { throw DatabaseError(opening: given, .disk(error), on: disk) }
+    } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     if isOwn {
       throw DatabaseError(
         .invalidArguments,
@@ -103,13 +105,13 @@ extension Database {
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
-        try Store.removeUnlocked(temporary, .unclosedDatabase, disk: disk) { .ofUser(andOf: attributes) }
+        try Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { .ofUser(andOf: attributes) }
       } catch { throw .disk(error) }
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
       writable?.mode |= 0o600
       made = try Store.make(
-        temporary, disk: disk, options: options.storeOptions, copying: original, like: writable)
+        temporary, disk: disk, options: options.storeOptions, copying: original, isUnfinished: true, like: writable)
     } catch { throw DatabaseError(opening: target, error, on: disk) }
     defer { made.close() }
     let copy: Database
@@ -122,7 +124,7 @@ extension Database {
     } catch {
       // Somebody else may have found it unlocked, and have it now, or have put another in its place.
       if (try? disk.folder(holding: temporary).identity(of: lastName(of: temporary))) == made.identity {
-        try? Store.removeUnlocked(temporary, .unclosedDatabase, disk: disk) { .ofUser(andOf: attributes) }
+        try? Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { .ofUser(andOf: attributes) }
       }
       throw error
     }
@@ -218,7 +220,7 @@ private struct CopyName {
         if let moved {
           try folder.sync(holding: target + ".assets")
           // Not before its name is durable: else a crash could leave an unfinished one that is not marked as such.
-          AssetStore.markFinished(moved)
+          assets.markFinished(moved)
         }
       }
       if let attributes, attributes.mode & 0o600 != 0o600 {

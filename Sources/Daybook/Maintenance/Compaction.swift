@@ -13,7 +13,7 @@ extension Database {
   ///   gives the new file its name: only opening it again tells which of the two it leads to. Both have every commit.
   public func compact(progress: ((_ done: Int, _ total: Int) -> Bool)? = nil) throws(DatabaseError) {
     guard let compactor else { throw DatabaseError(.readOnly, facts: .init(path: path)) }
-    do { try compactor.compact(RecordRewriter(options: options, progress: progress)) } catch {
+    do { try compactor.compact(RecordRewriter(options: options, assets: library.store, progress: progress)) } catch {
       throw DatabaseError(error, path: path)
     }
   }

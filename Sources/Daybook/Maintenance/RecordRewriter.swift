@@ -12,11 +12,15 @@ import DaybookEngine
 /// in the old file. Every body is verified in the copy that is written.
 struct RecordRewriter: Rewriter {
   let options: Database.Options
+  let assets: AssetStore
   let progress: ((_ done: Int, _ total: Int) -> Bool)?
   /// Operations that share one operation of stamps.
   private static let groupCount = 128
 
   func makeApplier() -> any Applier { RecordApplier() }
+
+  func willReplace(by file: FileIdentity) throws(DiskFailure) { try assets.fileWillBeReplaced(by: file) }
+  func didReplace() { assets.fileWasReplaced() }
 
   func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64 {
     var copier = LogCopier(batch.target, options: options, .backup)

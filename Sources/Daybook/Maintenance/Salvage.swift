@@ -59,17 +59,21 @@ extension Database {
   }
 
   package static func salvage(
-    from given: String, to target: String, options: Options, disk: any Disk,
+    from given: String, to target: String, options: Options, disk givenDisk: any Disk,
     progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) -> SalvageReport {
     let source: String
-    do { source = try disk.resolve(given) } catch { throw DatabaseError(opening: given, .disk(error), on: disk) }
+    let disk: any Disk
+    do throws(DiskFailure) {
+      source = try givenDisk.resolve(given)
+      disk = try givenDisk.keepingFolder(holding: source)
+    } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     let reader: SalvageReader
     do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(opening: source, error, on: disk) }
     var report = SalvageReport()
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
-    try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: disk) { database in
+    try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: givenDisk) { database in
       var copier = LogCopier(database.store, options: database.options, .salvage)
       do throws(StoreError) {
         try reader.forEachCommit { done in

@@ -60,6 +60,10 @@ extension Database {
     /// without checkpoints and are as durable; but the log and the memory for changed pages grow, and an open after a crash
     /// takes longer. The next commits try again.
     public var checkpointObstacle: String?
+    /// What keeps asset files that no record names from being removed: the folder beside the file is not known for this
+    /// database's (``takeOverAssets()``), or the last collection that began by itself failed. As an error describes itself; nil
+    /// when nothing is known.
+    public var collectionObstacle: String?
     /// What open found.
     public var lastRecovery: Recovery
   }
@@ -95,7 +99,8 @@ extension Database {
         pageCount: Int(clamping: pin.pageCount), liveByteCount: min(pin.liveByteCount, fileByteCount), recordCount: recordCount,
         zoneCount: zones.count, assetCount: assets.count, assetByteCount: assets.totalByteCount,
         compactionObstacle: compactionObstacle(view.store)?.description,
-        checkpointObstacle: view.store.options.failures[.checkpoint].map { DatabaseError($0, path: path).description },
+        checkpointObstacle: view.store.options.failures[.checkpoint].map { ownError($0).description },
+        collectionObstacle: collectionObstacle(view.store)?.description,
         lastRecovery: lastRecovery)
     }
   }
@@ -104,7 +109,19 @@ extension Database {
     if let failure = store.compactionObstacle() { return DatabaseError(failure) }
     guard let failure = store.options.failures[.compaction] else { return nil }
     // What was in the way of the names has gone since.
-    if case .disk(let failure) = failure, failure.path.hasPrefix(Store.unfinishedPath(of: path)) { return nil }
-    return DatabaseError(failure, path: path)
+    if case .disk(let failure)? = failure as? StoreError, failure.path.hasPrefix(Store.unfinishedPath(of: path)) { return nil }
+    return ownError(failure)
+  }
+
+  private func collectionObstacle(_ store: Store) -> DatabaseError? {
+    if let (reason, path) = library.store.collectionObstacle() { return DatabaseError(notCollected: reason, path) }
+    guard let failure = store.options.failures[.collection].map(ownError) else { return nil }
+    // The folder has been taken over since, or has gone.
+    return failure.code == .badDatabase ? nil : failure
+  }
+
+  /// A failure in the background, as the call that waits for such work would throw it.
+  private func ownError(_ error: any Error) -> DatabaseError {
+    (error as? StoreError).map { DatabaseError($0, path: path) } ?? DatabaseError(untyped: error)
   }
 }

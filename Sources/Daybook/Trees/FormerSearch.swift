@@ -23,8 +23,11 @@ final class FormerSearch {
   @safe @exclusivity(unchecked) private(set) var visitedCount: UInt64 = 0
 
   private static let mostWalks = 8
-  /// How many entries may be passed besides as many as the log has bytes. Every entry is there because of a body, so an honest
-  /// log has far more bytes than nine times its entries; but in a forged file many zones may share one large tree.
+  /// How many entries may be passed for each byte of the file, and how many besides. In a forged file many zones may share one
+  /// large tree. In an honest one each entry has its own 11 bytes on a page at least (a slot, a length, a letter), so nine walks
+  /// in a run pass fewer entries than the file has bytes; and the log after a checkpoint, 512 MB at most, is eight runs. Only
+  /// operations on zones make runs shorter: dozens of them, with nine lost bodies between any two of them, could reach the limit.
+  private static let countForByte: UInt64 = 8
   private static let freeCount: UInt64 = 1 << 22
 
   /// A run's operations of one zone are being applied.
@@ -99,7 +102,10 @@ final class FormerSearch {
         var cursor = changes.reader.cursor(in: zone[tree])
         while try cursor.next() {
           visitedCount += 1
-          guard visitedCount <= changes.logEnd &+ FormerSearch.freeCount || isMutant("walk-shared-trees") else {
+          let limit = changes.logEnd.multipliedReportingOverflow(by: FormerSearch.countForByte)
+          guard
+            limit.overflow || visitedCount <= limit.partialValue &+ FormerSearch.freeCount || isMutant("walk-shared-trees")
+          else {
             throw PageFault(offset: 0, reason: .value)
           }
           cursor.key(into: key)

@@ -17,8 +17,8 @@ extension AssetStore {
     package var deadHolders: [String] = []
     /// Names that this library never gives.
     package var strangers: [String] = []
-    /// The directory is marked as another database's: nothing of it is collected.
-    package var isOfAnother = false
+    /// Why nothing of the directory may be collected; nil when it is this database's.
+    package var notOurs: NotOurs?
 
     init(of root: (any DiskFolder)?, _ owners: FileOwners) {
       self.root = root
@@ -40,7 +40,7 @@ extension AssetStore {
   package func inventory() throws(DiskFailure) -> Inventory {
     guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
     var result = Inventory(of: root, .ofWriters(of: try attributes()))
-    result.isOfAnother = try isOfAnother(root)
+    result.notOurs = try notOurs(root)
     var holders = HolderLook(self, root)
     for entry in try AssetStore.entriesIfAny(root) {
       if entry.isDirectory {
@@ -49,13 +49,17 @@ extension AssetStore {
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
         if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
+      } else if FolderMark.isFirstName(entry.name) {
+        result.leftovers.append(entry.name)
       } else if entry.name.hasPrefix(AssetHolder.prefix), let id = AssetHolder.id(ofFile: entry.name) {
         switch holders.isAlive(id) {
         case true: break
         case false: result.deadHolders.append(id)
         case nil: result.strangers.append(entry.name)
         }
-      } else if entry.name != AssetStore.noteName && entry.name != AssetStore.noteName + ".new" {
+      } else if entry.name != AssetStore.noteName && entry.name != AssetStore.noteName + ".new"
+        && !FolderMark.isOwnName(entry.name)
+      {
         result.strangers.append(entry.name)
       }
     }

@@ -76,13 +76,19 @@ extension AssetStore {
     if let there = try holder.folderIfAny(target) {
       let attributes = try folder.attributes()
       try requireTrustedOwner(there, owners, atMost: attributes.mode)
-      try merge(folder, into: there, owners)
-      if let mark = attributes.extended[markName] {
-        // Another database's may come back to it: the copy is a guest there. Else it belongs to the copy from now on.
-        let found = try there.attributes().extended[markName]
-        let isOfAnother = found != nil && found != mark && !isMutant("take-found-folder")
-        try? there.setExtended(isOfAnother ? guestName : markName, mark)
+      // What another database has there stays its own: the copy keeps its contents among them, and removes nothing.
+      var isFree = isMutant("take-found-folder")
+      if try FolderMark.read(in: there) == .nothing { isFree = try isEmpty(there) }
+      if isFree, case .mark(var mark) = try FolderMark.read(in: folder) {
+        mark.folder = there.identity?.inode
+        mark.isUnfinished = false
+        var rights = try there.attributes()
+        rights.mode = rights.mode & 0o666 | 0o600
+        try mark.write(in: there, like: rights)
       }
+      try merge(folder, into: there, owners)
+      // The mark last: what is left of a copy that dies here is known for that.
+      try removeMark(of: folder)
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil
@@ -97,7 +103,7 @@ extension AssetStore {
   private static func merge(
     _ source: any DiskFolder, into target: any DiskFolder, _ owners: FileOwners
   ) throws(DiskFailure) {
-    for entry in try source.entries() {
+    for entry in try source.entries() where !FolderMark.isOwnName(entry.name) {
       let name = entry.name
       if entry.isDirectory {
         let inner = try source.folder(name)
@@ -119,20 +125,34 @@ extension AssetStore {
     }
   }
 
-  /// From now on a directory is no copy's that is being made.
-  package static func markFinished(_ folder: any DiskFolder) { try? folder.setExtended(unfinishedName, nil) }
+  /// From now on the directory is no copy's that is being made. If that fails, it is one of a copy that has its name: no
+  /// copy looks for leftovers there.
+  package func markFinished(_ folder: any DiskFolder) {
+    guard case .mark(var mark)? = try? FolderMark.read(in: folder) else { return }
+    mark.isUnfinished = false
+    try? mark.write(in: folder, like: try? attributes()?.ofBookkeeping)
+  }
 
-  /// Removes the directory of a copy that died. One that is marked as a database's, and not as unfinished, is no leftover
-  /// whatever its name is, `.exists`. One without marks is: some volumes keep none.
+  private static func removeMark(of folder: any DiskFolder) throws(DiskFailure) {
+    for name in [FolderMark.temporaryName, FolderMark.name] where try folder.identity(of: name) != nil {
+      try folder.remove(name)
+    }
+  }
+
+  /// Removes the directory of a copy that died. One that is not marked as unfinished is no leftover whatever its name is,
+  /// `.exists`, unless nothing is in it.
   package static func removeUnfinished(
     _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners
   ) throws(DiskFailure) {
     holder.removeUnfinishedFolders(ownedBy: owners)
     guard let root = try holder.folderIfAny(name) else { return }
-    let marks = try root.attributes().extended
-    guard marks[markName] == nil || marks[unfinishedName] != nil || isMutant("remove-marked-folders") else {
-      throw stranger(root.path)
-    }
+    let isLeftover =
+      switch try FolderMark.read(in: root) {
+      case .nothing: try isEmpty(root)
+      case .unreadable: false
+      case .mark(let mark): mark.isUnfinished
+      }
+    guard isLeftover || isMutant("remove-marked-folders") else { throw stranger(root.path) }
     try removeAll(name, in: holder, ownedBy: owners, ifStill: root)
   }
 
@@ -176,7 +196,7 @@ extension AssetStore {
       }
       folders.append((entry.name, folder.identity, names))
     }
-    for file in files { try root.remove(file, ownedBy: owners) }
+    for file in files where !FolderMark.isOwnName(file) { try root.remove(file, ownedBy: owners) }
     // Opened again, because not so many folders are kept open.
     for (name, identity, files) in folders {
       let folder = try root.folder(name)
@@ -184,6 +204,10 @@ extension AssetStore {
       for file in files { try folder.remove(file, ownedBy: name == stagingName ? owners : contentOwners) }
       try root.removeFolder(name)
     }
+    // The mark last, and durably so: what is left when this is interrupted is known for what it is.
+    let marks = files.filter(FolderMark.isOwnName)
+    if let mark = marks.first, !isMutant("remove-mark-first") { try root.sync(holding: mark) }
+    for mark in marks { try root.remove(mark, ownedBy: owners) }
     if let identity = root.identity, try holder.identity(of: name) != identity { throw stranger(root.path) }
     try holder.removeFolder(name)
   }
@@ -205,6 +229,7 @@ extension AssetStore {
 
   private static func isOwnFile(_ name: String) -> Bool {
     name.hasPrefix(temporaryPrefix) || name.hasPrefix(AssetHolder.prefix) || name == noteName || name == noteName + ".new"
+      || FolderMark.isOwnName(name)
   }
 
   private static func isOwnFile(_ name: String, in folder: String) -> Bool {

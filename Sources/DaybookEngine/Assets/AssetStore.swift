@@ -6,6 +6,7 @@
 ///       staged/                copies that were handed out, see `AssetLibrary`
 ///       holder-9c1f…           says that who holds such names lives, see `AssetHolder`
 ///       unreferenced           when the collector first saw names that nothing refers to
+///       owner                  whose contents these are, see `FolderMark`
 ///
 /// The users who may read the database's file may read its asset files, and nobody else: these have its rights, without those to
 /// write. What is not finished is open to its maker alone.
@@ -29,9 +30,10 @@ package final class AssetStore: Sendable {
   private let making = Monitor()
   /// Other processes may write while names are held here.
   let sharesFile: Bool
-  private let mark: [UInt8]?
+  /// The number in the database's first page that its directory is marked with; nil marks none, and asks for none.
+  package let folderNumber: UInt64?
   /// The database is an unfinished copy: it uses no directory but one that it has made itself.
-  private let isCopy: Bool
+  let isCopy: Bool
   private let process = processID()
 
   struct State {
@@ -50,6 +52,10 @@ package final class AssetStore: Sendable {
     var knownDirectories: [String: KnownDirectory] = [:]
     /// Returns rights and owner of the open database file, if one is open.
     var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
+    /// Returns the identity of the database file, if one is open.
+    var file: (@Sendable () -> FileIdentity?)?
+    /// The file that is about to take the database's name.
+    var nextFile: FileIdentity?
     /// Directories whose own name is known to be durable, each with its identity at that time: someone may remove one, and
     /// another process make it again.
     var durableDirectories: [String: FileIdentity] = [:]
@@ -69,6 +75,8 @@ package final class AssetStore: Sendable {
     let identity: FileIdentity?
     /// The users who may own it. Asked each time: file systems give the inode number of a removed file to the next new one.
     let owners: FileOwners
+    /// Whether it has been seen with a mark, or with contents.
+    var isMarked = false
   }
 
   static let temporaryPrefix = "ingest-"
@@ -79,13 +87,13 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - path: the database's file.
   ///   - sharesFile: other processes may write while this one has it open.
-  ///   - identity: of the database, which its directory of contents is marked with; nil marks none, and asks for none.
+  ///   - folderNumber: which the directory of contents is marked with; nil marks none, and asks for none.
   ///   - isCopy: whether the database is an unfinished copy; its directory is marked as one until that has its name.
   package init(
-    path: String, disk: any Disk, sharesFile: Bool = false, identity: String? = nil, isCopy: Bool = false,
+    path: String, disk: any Disk, sharesFile: Bool = false, folderNumber: UInt64? = nil, isCopy: Bool = false,
     random: @escaping @Sendable () -> UInt64
   ) {
-    mark = identity.map { Array($0.utf8) }
+    self.folderNumber = folderNumber
     self.isCopy = isCopy
     directory = path + ".assets"
     database = path
@@ -266,6 +274,7 @@ package final class AssetStore: Sendable {
     state.withLock { state in
       state.isClosed = true
       state.rights = nil
+      state.file = nil
       for (holder, _) in state.holders { holder.remove() }
       state.holders = []
     }
@@ -276,9 +285,16 @@ package final class AssetStore: Sendable {
   // MARK: rights
 
   /// From now on, rights and owners come from the open file, because another file may take its name at any time.
-  /// - Parameter rights: returns nil when the file is closed.
-  package func takeRights(from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?) {
-    state.withLock { $0.rights = rights }
+  /// - Parameters:
+  ///   - rights: returns nil when the file is closed.
+  ///   - file: its identity, for the mark of the directory.
+  package func takeRights(
+    from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?
+  ) {
+    state.withLock { state in
+      state.rights = rights
+      state.file = file
+    }
   }
 
   /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.
@@ -303,61 +319,8 @@ package final class AssetStore: Sendable {
 
   // MARK: directories
 
-  /// The extended attribute that says whose contents a directory holds. Whoever may rename in the directory above could give
-  /// another database's this one's name, and have a collection empty it. File systems that keep none lose it, as some copies do:
-  /// then the name alone says whose they are.
-  static let markName = "user.daybook.database"
-
-  /// Whether a directory is marked as another database's.
-  func isOfAnother(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
-    guard let mark, !isMutant("collect-anywhere"), let found = try root.attributes().extended[AssetStore.markName] else {
-      return false
-    }
-    return found != mark
-  }
-
-  /// The same for a database that was made, or was without contents, while another one's directory had the name of its own. What
-  /// it has put there since says nothing about whose the other contents are.
-  static let guestName = "user.daybook.guest"
-
-  /// The same for the directory of a copy that is not finished. Only such a one is removed as a leftover: any other may have
-  /// been given the name of a leftover while it belongs to another database.
-  static let unfinishedName = "user.daybook.unfinished"
-
   /// The directory of an unfinished copy; nil as long as it has none.
   package var madeRoot: (any DiskFolder)? { state.withLock { $0.madeRoot } }
-
-  /// A new database marks itself as a guest of another one's directory: that database may have been moved without it.
-  package func joinRoot() {
-    guard let root = try? root(), (try? isOfAnother(root)) == true else { return }
-    markGuest(of: root)
-  }
-
-  /// A mark that cannot be set leaves what was before: the directory is another's.
-  private func markGuest(of root: any DiskFolder) {
-    guard let mark, (try? root.attributes().extended[AssetStore.guestName]) != mark,
-      // Another user's folder is left alone, whatever it is marked as.
-      let attributes = try? attributes(), (try? root.requireOwner(among: .trusted(with: attributes))) != nil
-    else { return }
-    try? root.setExtended(AssetStore.guestName, mark)
-  }
-
-  /// Takes over a directory that is marked as another's, if all contents that this database has are there: a file that was put
-  /// back, or saved by a salvage, has another one's mark there. A guest takes it over only if nothing else is there.
-  /// - Returns: whether the directory is this database's now.
-  package func takeOver(_ inventory: Inventory, keeping named: Set<AssetDigest>) throws(DiskFailure) -> Bool {
-    guard let mark, let root = inventory.root else { return false }
-    if named.isEmpty {
-      markGuest(of: root)
-      return false
-    }
-    guard named.isSubset(of: inventory.digests) else { return false }
-    let isGuest = try root.attributes().extended[AssetStore.guestName] == mark && !isMutant("guest-takes-all")
-    if isGuest, !named.isSuperset(of: inventory.digests) { return false }
-    try requireTrustedOwner(root)
-    try root.setExtended(AssetStore.markName, mark)
-    return true
-  }
 
   /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
   /// somebody else's.
@@ -406,10 +369,12 @@ package final class AssetStore: Sendable {
     // Someone may make or remove it between the two calls.
     var attempts = 10
     while true {
-      let isRootOfCopy = isCopy && name == lastName(of: directory)
+      let isRoot = name == lastName(of: directory)
+      let isRootOfCopy = isCopy && isRoot
       if let folder = try holder.folderIfAny(name) {
         if isRootOfCopy { try requireMade(folder) }
         try requireTrustedOwner(folder)
+        if isRoot { try markOnce(folder) }
         return folder
       }
       let attributes = try attributes()
@@ -419,10 +384,7 @@ package final class AssetStore: Sendable {
         state.madeDirectoryCount += 1
       }
       do throws(DiskFailure) {
-        var wanted = attributes?.ofDirectory
-        if let mark { wanted?.extended[AssetStore.markName] = mark }
-        if isRootOfCopy { wanted?.extended[AssetStore.unfinishedName] = [1] }
-        let folder = try holder.makeFolder(name, like: wanted)
+        let folder = try holder.makeFolder(name, like: attributes?.ofDirectory)
         let owners = FileOwners.trusted(with: attributes)
         // Someone who may write here may have replaced it.
         try folder.requireOwner(among: owners)
@@ -430,11 +392,23 @@ package final class AssetStore: Sendable {
           state.knownDirectories[path] = KnownDirectory(identity: folder.identity, owners: owners)
           if isRootOfCopy { state.madeRoot = folder }
         }
+        if isRoot { try markOnce(folder) }
         return folder
       } catch {
         // Another process was faster, or has taken the unfinished folder for a leftover.
         attempts -= 1
         guard [.exists, .notRegular, .notFound].contains(error.kind), attempts > 0 else { throw error }
+      }
+    }
+  }
+
+  /// Marks a directory of contents that is new, once for each open.
+  private func markOnce(_ folder: any DiskFolder) throws(DiskFailure) {
+    if state.withLock({ $0.knownDirectories[folder.path]?.isMarked }) == true { return }
+    try markIfEmpty(folder)
+    state.withLock { state in
+      if state.knownDirectories[folder.path]?.identity == folder.identity {
+        state.knownDirectories[folder.path]?.isMarked = true
       }
     }
   }

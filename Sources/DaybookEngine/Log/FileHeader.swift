@@ -8,16 +8,20 @@
 ///         32     8  generation: grows by one with each compaction
 ///         40     8  salt: random, seeds every checksum of this file
 ///         48     8  least length: the log is at least that long; 0 where the file was empty when it got its name
-///         56  1992  zero
+///         56     8  number of the folder of assets: random, another one in each copy, stays through compaction
+///         64  1984  zero
 ///       2048   512  how long the log was when the file was last closed: see `ClosedLength`
-///       2560  1528  zero
-///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 2560 as zeros
+///       2560   512  the name under which the file was made: see `UnfinishedMark`
+///       3072  1016  zero
+///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 3072 as zeros
 ///
 /// Every checkpoint frame repeats bytes 0 ..< 48, so salvage can do without this page. Spec: FORMAT.md §2.
 package struct FileHeader: Sendable, Equatable {
   package static let byteCount = 4096
   package static let meaningfulByteCount = 48
   package static let formatVersion: UInt32 = 1
+  static let saltOffset = 40
+  private static let folderNumberOffset = 56
   static let magic: UInt64 = 0x0A6B_6F6F_6279_6144  // "Daybook\n"
 
   package var formatVersion: UInt32
@@ -28,6 +32,10 @@ package struct FileHeader: Sendable, Equatable {
   package var salt: UInt64
   /// A shorter log means that the file was cut. The larger of two lengths: the header's, and the one of the last close.
   package var leastByteCount: UInt64 = 0
+  /// What this database's folder of assets is marked with (`FolderMark`).
+  package var folderNumber: UInt64 = 0
+  /// The number of the name under which the file was made; 0 for one that was made under its own.
+  package var unfinishedName: UInt64 = 0
 
   /// Why the first bytes of a file are not a header.
   package enum Fault: Error, Sendable, Equatable {
@@ -53,10 +61,17 @@ package struct FileHeader: Sendable, Equatable {
     // RFC 9562: version 4, variant 1.
     uuidHigh = (uuidHigh & ~0xF000) | 0x4000
     uuidLow = (uuidLow & ~(3 << 62)) | (2 << 62)
-    guard let original else { return }
-    uuidHigh = original.uuidHigh
-    uuidLow = original.uuidLow
-    generation = original.generation &+ addend
+    if let original {
+      uuidHigh = original.uuidHigh
+      uuidLow = original.uuidLow
+      generation = original.generation &+ addend
+      // A compacted file is the same one to all that is outside; a copy has a folder of its own.
+      if addend > 0, original.folderNumber != 0 {
+        folderNumber = original.folderNumber
+        return
+      }
+    }
+    folderNumber = random.next() | 1
   }
 
   package init(_ bytes: ByteView) throws(Fault) {
@@ -69,14 +84,17 @@ package struct FileHeader: Sendable, Equatable {
     if !isMutant("forget-closed-length") {
       leastByteCount = max(leastByteCount, ClosedLength.read(bytes, salt: salt) ?? 0)
     }
+    folderNumber = bytes.uint64(at: FileHeader.folderNumberOffset)
+    unfinishedName = UnfinishedMark.read(bytes)
   }
 
-  /// The checksum of a first page. The sector of the closed length has its own checksum, and counts as zeros here.
+  /// The checksum of a first page. The two sectors that are written by themselves have their own checksums, and count as zeros
+  /// here.
   static func checksum(of page: ByteView) -> UInt64 {
     let copy = ByteBuffer(capacity: FileHeader.byteCount)
     copy.append(page.prefix(ClosedLength.range.lowerBound))
-    copy.append(zeros: ClosedLength.byteCount)
-    copy.append(page.slice(ClosedLength.range.upperBound..<FileHeader.byteCount - 8))
+    copy.append(zeros: ClosedLength.byteCount + UnfinishedMark.byteCount)
+    copy.append(page.slice(UnfinishedMark.range.upperBound..<FileHeader.byteCount - 8))
     return XXH3.hash(copy.view, seed: 0)
   }
 
@@ -109,8 +127,13 @@ package struct FileHeader: Sendable, Equatable {
     let buffer = ByteBuffer(capacity: FileHeader.byteCount)
     appendMeaningful(to: buffer)
     buffer.append(uint64: leastByteCount)
+    buffer.append(uint64: folderNumber)
+    buffer.append(zeros: UnfinishedMark.offset - buffer.count)
+    // A constant keeps it alive: a view of a temporary buffer would outlive it.
+    let mark = UnfinishedMark.encoded(unfinishedName, salt: salt)
+    buffer.append(mark.view)
     buffer.append(zeros: FileHeader.byteCount - 8 - buffer.count)
-    buffer.append(uint64: XXH3.hash(buffer.view, seed: 0))
+    buffer.append(uint64: FileHeader.checksum(of: buffer.view))
     return buffer
   }
 }

@@ -58,10 +58,17 @@ package protocol Disk: AnyObject, Sendable {
   func folder(at path: String) throws(DiskFailure) -> any DiskFolder
   /// The directory that holds a path, through links. It need not be one that may be listed.
   func folder(holding path: String) throws(DiskFailure) -> any DiskFolder
+  /// The same disk, with the directory that holds a path kept open: every name in it is reached from there, until `letGoOfFolder`. So a database stays in its directory, whatever happens to the names above it.
+  func keepingFolder(holding path: String) throws(DiskFailure) -> any Disk
+  /// Closes the directory that is kept; names in it are reached by their paths again.
+  func letGoOfFolder()
 }
 
 /// Disks without links.
 extension Disk {
+  package func keepingFolder(holding path: String) throws(DiskFailure) -> any Disk { self }
+  package func letGoOfFolder() {}
+
   package func entriesBehindNoLink(of directory: String) throws(DiskFailure) -> [DirectoryEntry] {
     try entries(of: directory)
   }

@@ -21,8 +21,6 @@ package protocol DiskFile: AnyObject, Sendable {
   func makeReadOnly() throws(DiskFailure)
   /// How many names lead to the file.
   func linkCount() throws(DiskFailure) -> Int
-  /// A path that leads to it now, if the system knows one: the file, or a folder above it, may have been renamed since.
-  func presentPath() throws(DiskFailure) -> String?
   func attributes() throws(DiskFailure) -> FileAttributes
   /// Gives the file its attributes, or less than that where the system refuses a part.
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
@@ -50,6 +48,5 @@ package protocol DiskFile: AnyObject, Sendable {
 extension DiskFile {
   package var mappableByteCount: Int { 1 << 40 }
   package func contentStart(from offset: Int) -> Int { offset }
-  package func presentPath() throws(DiskFailure) -> String? { path }
   package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }

@@ -61,8 +61,6 @@ package protocol DiskFolder: AnyObject, Sendable {
   /// Its own attributes.
   func attributes() throws(DiskFailure) -> FileAttributes
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
-  /// Sets one extended attribute by itself, or removes it: everything else stays as it is. Does nothing where none are kept.
-  func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure)
   /// Removes what `makeFolder` of a process that died has left here, if it belongs to one of `owners`.
   func removeUnfinishedFolders(ownedBy owners: FileOwners)
   /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be

@@ -72,12 +72,6 @@ package final class PathFolder: DiskFolder {
     try disk.setAttributes(attributes, of: path)
   }
 
-  package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
-    var attributes = try attributes()
-    attributes.extended[name] = value
-    try setAttributes(attributes)
-  }
-
   /// Folders have their names at once: no other process makes any here.
   package func removeUnfinishedFolders(ownedBy owners: FileOwners) {}
 

@@ -63,15 +63,6 @@ extension SystemCall {
     guard isRefusal(errno) else { throw .last }
   }
 
-  /// Sets or removes one extended attribute of a folder; none where the volume keeps none.
-  static func setExtended(_ name: String, _ value: [UInt8]?, ofFolder descriptor: Int32) throws(SystemError) {
-    if let value {
-      _ = try setExtended(name, value, of: descriptor)
-    } else {
-      _ = try removeExtended(name, of: descriptor)
-    }
-  }
-
   static func isRefusal(_ code: Int32) -> Bool {
     code == EPERM || code == EACCES || code == EINVAL || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP
   }
@@ -152,13 +143,6 @@ extension SystemCall {
       }
       if code == 0 { return true }
       guard isRefusal(errno) || errno == E2BIG || errno == ERANGE else { throw .last }
-      return false
-    }
-
-    private static func removeExtended(_ name: String, of descriptor: Int32) throws(SystemError) -> Bool {
-      // Safe: the name is a C string for the length of the call.
-      if unsafe fremovexattr(descriptor, name, 0) == 0 || errno == noAttribute { return true }
-      guard isRefusal(errno) else { throw .last }
       return false
     }
 

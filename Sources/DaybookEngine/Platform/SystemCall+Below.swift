@@ -60,23 +60,30 @@ extension SystemCall {
     try openDescriptor(path, O_RDONLY | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
   }
 
+  #if canImport(Darwin)
+    private static let enters: Int32 = 0x4000_0000  // O_EXEC; with O_DIRECTORY it is O_SEARCH
+  #else
+    private static let enters: Int32 = 0o10_000_000  // O_PATH; the constant is not imported
+  #endif
+
   /// Opens a directory that may be entered but not listed: the descriptor only serves to reach names in it.
   static func enterDirectory(_ path: String, followsLink: Bool) throws(SystemError) -> Int32 {
-    #if canImport(Darwin)
-      let enters: Int32 = 0x4000_0000  // O_EXEC; with O_DIRECTORY it is O_SEARCH
-    #else
-      let enters: Int32 = 0o10_000_000  // O_PATH; the constant is not imported
-    #endif
-    return try openDescriptor(path, enters | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
+    try openDescriptor(path, enters | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
+  }
+
+  static func enterDirectory(in folder: Int32, _ name: String) throws(SystemError) -> Int32 {
+    try openDescriptor(in: folder, name, enters | O_DIRECTORY)
   }
 
   // MARK: names
 
-  static func status(in folder: Int32, _ name: String) throws(SystemError) -> FileStatus {
+  static func status(
+    in folder: Int32, _ name: String, followingLink: Bool = false
+  ) throws(SystemError) -> FileStatus {
     try checkName(name)
     var status = stat()
     // Safe: the structure outlives the call.
-    guard unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { throw .last }
+    guard unsafe fstatat(folder, name, &status, followingLink ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else { throw .last }
     return FileStatus(status)
   }
 

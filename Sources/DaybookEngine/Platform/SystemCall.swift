@@ -110,21 +110,6 @@ enum SystemCall {
     return text
   }
 
-  /// Where an open file is now; nil where the system cannot tell. For a file without a name, the answer is not a path.
-  static func path(of descriptor: Int32) throws(SystemError) -> String? {
-    #if canImport(Darwin)
-      var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-      // Safe: the array has room for the longest path that the call writes.
-      let result = unsafe bytes.withUnsafeMutableBytes { buffer in
-        guard let base = buffer.baseAddress else { return Int32(-1) }
-        return unsafe fcntl(descriptor, F_GETPATH, base)
-      }
-      return result == 0 ? try text(bytes.prefix { $0 != 0 }) : nil
-    #else
-      return try linkTarget("/proc/self/fd/\(descriptor)")
-    #endif
-  }
-
   static func status(_ path: String) throws(SystemError) -> FileStatus {
     try check(path)
     var status = stat()

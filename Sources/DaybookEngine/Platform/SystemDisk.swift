@@ -2,11 +2,40 @@
 ///
 /// Relies on a file system whose `rename` is atomic and whose directories can be synced. Every failure becomes a
 /// `DiskFailure` with the operation, the path and the errno.
+///
+/// A disk of a database keeps the directory of that database open (`keepingFolder`). Names in it are then reached from there, by
+/// no path: renaming a directory above it, or putting another in its place, leads none of them elsewhere.
 package final class SystemDisk: Disk {
-  package init() {}
+  /// The directory that is kept open, and its path.
+  private let kept: Locked<SystemFolder?>
+
+  package init() { kept = Locked(nil) }
+
+  private init(keeping folder: SystemFolder) { kept = Locked(folder) }
+
+  package func keepingFolder(holding path: String) throws(DiskFailure) -> any Disk {
+    if isMutant("walk-the-path-again") { return self }
+    do {
+      return SystemDisk(keeping: try SystemFolder.open(directory(holding: path), followsLink: true))
+    } catch {
+      // In a sandbox the right to a file need not be one to its folder.
+      guard error.kind == .permission else { throw error }
+      return self
+    }
+  }
+
+  package func letGoOfFolder() { kept.withLock { $0 = nil } }
+
+  /// The kept directory and the name in it, for a path that leads there.
+  private func place(_ path: String) -> (folder: SystemFolder, name: String)? {
+    guard let folder = kept.withLock({ $0 }), directory(holding: path) == folder.path else { return nil }
+    let name = lastName(of: path)
+    return name.isEmpty || name == "." || name == ".." ? nil : (folder, name)
+  }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
-    try open(path, mode, rights: 0o644)
+    if let place = place(path) { return try place.folder.open(place.name, mode) }
+    return try open(path, mode, rights: 0o644)
   }
 
   private func open(_ path: String, _ mode: OpenMode, rights: UInt32) throws(DiskFailure) -> any DiskFile {
@@ -42,7 +71,8 @@ package final class SystemDisk: Disk {
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile { try open(path, .createNew) }
 
   package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
-    try open(path, .createNew, rights: 0o600)
+    if let place = place(path) { return try place.folder.create(place.name, byteCount: byteCount, like: nil) }
+    return try open(path, .createNew, rights: 0o600)
   }
 
   package func exists(_ path: String) throws(DiskFailure) -> Bool {
@@ -58,7 +88,8 @@ package final class SystemDisk: Disk {
   }
 
   package func identity(of path: String) throws(DiskFailure) -> FileIdentity? {
-    do {
+    do throws(SystemError) {
+      if let place = place(path) { return try place.folder.status(followingLink: place.name).identity }
       return try SystemCall.status(path).identity
     } catch {
       let failure = DiskFailure(.status, path: path, code: error.code)
@@ -68,16 +99,21 @@ package final class SystemDisk: Disk {
   }
 
   package func rename(_ source: String, to target: String) throws(DiskFailure) {
+    if let from = place(source), let to = place(target) { return try from.folder.rename(from.name, to: to.folder, to.name) }
     try DiskFailure.calling(.rename, source) { () throws(SystemError) in try SystemCall.rename(source, to: target) }
   }
 
   package func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    if let from = place(source), let to = place(target) {
+      return try from.folder.renameWithoutReplacing(from.name, to: to.folder, to.name)
+    }
     try DiskFailure.calling(.rename, source) { () throws(SystemError) in
       try SystemCall.renameWithoutReplacing(source, to: target)
     }
   }
 
   package func remove(_ path: String) throws(DiskFailure) {
+    if let place = place(path) { return try place.folder.remove(place.name) }
     try DiskFailure.calling(.remove, path) { () throws(SystemError) in try SystemCall.unlink(path) }
   }
 
@@ -86,6 +122,7 @@ package final class SystemDisk: Disk {
   }
 
   package func link(_ source: String, to target: String) throws(DiskFailure) {
+    if let from = place(source), let to = place(target) { return try from.folder.link(from.name, to: to.folder, to.name) }
     try DiskFailure.calling(.link, source) { () throws(SystemError) in try SystemCall.link(source, to: target) }
   }
 
@@ -100,7 +137,7 @@ package final class SystemDisk: Disk {
 
   package func attributes(of path: String) throws(DiskFailure) -> FileAttributes {
     try DiskFailure.calling(.status, path) { () throws(SystemError) in
-      let descriptor = try SystemCall.open(path, .readContent)
+      let descriptor = try descriptor(path)
       defer { SystemCall.close(descriptor) }
       return try SystemCall.attributes(descriptor)
     }
@@ -108,13 +145,20 @@ package final class SystemDisk: Disk {
 
   package func setAttributes(_ attributes: FileAttributes, of path: String) throws(DiskFailure) {
     try DiskFailure.calling(.protect, path) { () throws(SystemError) in
-      let descriptor = try SystemCall.open(path, .readContent)
+      let descriptor = try descriptor(path)
       defer { SystemCall.close(descriptor) }
       try SystemCall.setAttributes(attributes, of: descriptor)
     }
   }
 
+  /// Opens a file or a directory, not through a link.
+  private func descriptor(_ path: String) throws(SystemError) -> Int32 {
+    guard let place = place(path) else { return try SystemCall.open(path, .readContent) }
+    return try place.folder.openAnything(place.name)
+  }
+
   package func removeDirectory(_ path: String) throws(DiskFailure) {
+    if let place = place(path) { return try place.folder.removeFolder(place.name) }
     try DiskFailure.calling(.remove, path) { () throws(SystemError) in try SystemCall.removeDirectory(path) }
   }
 
@@ -127,7 +171,8 @@ package final class SystemDisk: Disk {
   }
 
   private func entries(of directory: String, followingLink: Bool) throws(DiskFailure) -> [DirectoryEntry] {
-    try DiskFailure.calling(.list, directory) { () throws(SystemError) in
+    if let folder = kept.withLock({ $0 }), folder.path == directory { return try folder.entries() }
+    return try DiskFailure.calling(.list, directory) { () throws(SystemError) in
       try SystemCall.entries(of: directory, followingLink: followingLink).sorted { $0.name < $1.name }
     }
   }
@@ -137,11 +182,13 @@ package final class SystemDisk: Disk {
   }
 
   package func folder(at path: String) throws(DiskFailure) -> any DiskFolder {
-    try SystemFolder.open(path, followsLink: false)
+    if let place = place(path) { return try place.folder.folderOrEntrance(place.name) }
+    return try SystemFolder.open(path, followsLink: false)
   }
 
   package func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
-    try SystemFolder.open(directory(holding: path), followsLink: true)
+    if let place = place(path) { return place.folder }
+    return try SystemFolder.open(directory(holding: path), followsLink: true)
   }
 }
 

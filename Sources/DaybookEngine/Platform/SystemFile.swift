@@ -146,10 +146,6 @@ import Synchronization
 
   package func linkCount() throws(DiskFailure) -> Int { try status().linkCount }
 
-  package func presentPath() throws(DiskFailure) -> String? {
-    try perform(.status) { (descriptor) throws(SystemError) in try SystemCall.path(of: descriptor) }
-  }
-
   package func attributes() throws(DiskFailure) -> FileAttributes {
     try perform(.status) { (descriptor) throws(SystemError) in try SystemCall.attributes(descriptor) }
   }

@@ -86,6 +86,24 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
+  /// The same; a directory that may be entered but not listed is opened, too.
+  func folderOrEntrance(_ name: String) throws(DiskFailure) -> any DiskFolder {
+    do { return try folder(name) } catch {
+      guard error.kind == .permission else { throw error }
+      return try perform(.open, name) { () throws(SystemError) in
+        try SystemFolder.take(SystemCall.enterDirectory(in: descriptor, name), place(name), isEntered: true)
+      }
+    }
+  }
+
+  /// What a name leads to, through a link.
+  func status(followingLink name: String) throws(SystemError) -> FileStatus {
+    try SystemCall.status(in: descriptor, name, followingLink: true)
+  }
+
+  /// The descriptor of a file or a directory, for its attributes. The caller closes it.
+  func openAnything(_ name: String) throws(SystemError) -> Int32 { try SystemCall.openAnything(in: descriptor, name) }
+
   /// It is made whole under a random name, and then gets its own: what is found under that name has all its rights, or is none
   /// that we make, so what was found is never given any.
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
@@ -222,12 +240,6 @@ package final class SystemFolder: DiskFolder {
 
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
     try DiskFailure.calling(.protect, path) { () throws(SystemError) in try SystemCall.setAttributes(attributes, of: descriptor)
-    }
-  }
-
-  package func setExtended(_ name: String, _ value: [UInt8]?) throws(DiskFailure) {
-    try DiskFailure.calling(.protect, path) { () throws(SystemError) in
-      try SystemCall.setExtended(name, value, ofFolder: descriptor)
     }
   }
 

@@ -177,6 +177,13 @@ final class LogWriter: @unchecked Sendable {
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
   }
 
+  /// Appends a `closed` frame: everything before it is durable.
+  func appendClosed(through target: any DiskFile, _ hold: borrowing Turn.Hold) throws(StoreError) -> FrameHeader {
+    let frame = ByteBuffer(capacity: 256)
+    frame.append(zeros: FrameHeader.byteCount)
+    return try append(.closed, frame, sequence: tail.sequence, keepsReserve: false, through: target, hold)
+  }
+
   /// A write failed half way: what it left is zeroed before anything else is appended, or the writer ends. The zeros are
   /// synced, so that a frame of a transaction that was told of failure cannot come back after a crash. The sync uses the
   /// background description, because the commit path's description reports a write-back error only once.

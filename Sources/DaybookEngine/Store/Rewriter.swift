@@ -7,4 +7,14 @@ package protocol Rewriter {
   /// Writes a newer commit again: unchanged to the batch, or in a transaction of its own to `batch.target`, with links to older
   /// versions adapted to the new file. Returns its sequence there.
   func copy(_ commit: CommitReader, to batch: CommitBatch) throws(StoreError) -> UInt64
+  /// Another file is about to take the database's name: what is bound to the file must know it before. May throw, and then
+  /// nothing is replaced.
+  func willReplace(by file: FileIdentity) throws(DiskFailure)
+  /// That is done, or was given up.
+  func didReplace()
+}
+
+extension Rewriter {
+  package func willReplace(by file: FileIdentity) throws(DiskFailure) {}
+  package func didReplace() {}
 }

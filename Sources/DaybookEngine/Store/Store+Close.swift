@@ -4,9 +4,9 @@ import Synchronization
 extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed. Errors are
   /// thrown after the file has been released; what was acknowledged is safe either way.
-  /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable and the `closed`
-  ///   frame is written. A copy gets its name there, and only then the length of a closed file, so that what a crash leaves
-  ///   under the other name is known for a leftover (`requireLeftover`). Its header says the least length anyway.
+  /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable. A copy gets its
+  ///   name there, and only then a `closed` frame and the length of a closed file: they say that it is finished
+  ///   (`UnfinishedMark`). If they cannot be written, the copy is as whole; its header says the least length anyway.
   package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkProcess()
     closing.lock()
@@ -18,11 +18,11 @@ extension Store {
     withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?
-    var lateLength: UInt64?
     // Between transactions everything is durable, and another process may have the file lock. From here on the lock is kept: a
     // commit of another thread may end in the meantime, and would release it.
     let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
-    if mayWrite && (log.hasWritten || isDirtySinceOpen) && log.isAlive {
+    let writesClosed = mayWrite && (log.hasWritten || isDirtySinceOpen || lastly != nil) && log.isAlive
+    if writesClosed {
       do {
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
@@ -32,7 +32,13 @@ extension Store {
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
         try tellOfDamagedPage()
-        lateLength = try writeClosed(writesLength: lastly == nil)
+        if lastly == nil {
+          try writeClosed()
+        } else {
+          // Readers see all of it as soon as it has its name.
+          try writeNoteNow()
+          try syncWritten()
+        }
       } catch { failure = error }
     } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastDataNumber) {
       // At other levels, each commit that waited was told. Here none waited: this is the last chance to report that commits
@@ -42,8 +48,7 @@ extension Store {
     if let lastly {
       do {
         try lastly(failure == nil)
-        // If it fails, the file has its least length all the same.
-        if failure == nil, lateLength != nil, writeClosedLength(lateLength) == nil { try? file.sync(.full) }
+        if failure == nil, writesClosed { try? writeClosed() }
       } catch { failure = failure ?? error }
     }
     endSyncs()
@@ -61,16 +66,13 @@ extension Store {
     if let failure { throw failure }
   }
 
-  /// - Returns: the length of the log, if it is known to be durable.
-  private func writeClosed(writesLength: Bool) throws(StoreError) -> UInt64? {
+  private func writeClosed() throws(StoreError) {
     try withTurnForBackground { (hold) throws(StoreError) in
       // Then the checkpoint frame is durable, too.
       try syncWritten()
       let durableEnd = durableEnd
-      let frame = ByteBuffer(capacity: 256)
-      frame.append(zeros: FrameHeader.byteCount)
-      let closed = try log.append(.closed, frame, sequence: log.tail.sequence, keepsReserve: false, hold)
-      let failure = writesLength ? writeClosedLength(durableEnd) : nil
+      let closed = try log.appendClosed(through: file, hold)
+      let failure = writeClosedLength(durableEnd)
       try log.sync(file)
       if let failure { throw .disk(failure) }
       do throws(DiskFailure) {
@@ -81,7 +83,6 @@ extension Store {
           if try file.byteCount() > end { try file.truncate(to: end) }
         }
       } catch { throw .disk(error) }
-      return durableEnd
     }
   }
 }

@@ -45,7 +45,8 @@ extension Store {
     let temporary = Store.unfinishedPath(of: path)
     try Store.onDisk(call: try Store.removeLeftover(of: path, file, disk: disk))
     let attributes = try Store.onDisk(call: try file.attributes())
-    let made = try Store.make(temporary, disk: disk, options: options, copying: header, generations: 1, like: attributes)
+    let made = try Store.make(
+      temporary, disk: disk, options: options, copying: header, generations: 1, isUnfinished: true, like: attributes)
     defer { made.close() }
     let target: Store
     do {
@@ -73,13 +74,16 @@ extension Store {
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
+      try Store.onDisk { () throws(DiskFailure) in try rewriter.willReplace(by: target.file.identity) }
       try replace(by: target, in: stores, temporary, from: position, rewriter)
+      rewriter.didReplace()
     } catch {
       var error = error
       // Not after the rename: then the target is current, and the error has ended this store.
       if stores.store !== target {
         target.abandon()
         removeUnfinished(temporary, made)
+        rewriter.didReplace()
         // Only the unfinished file has failed, and nothing in it was acknowledged.
         if case .outcomeUnknown(let failure) = error, log.isAlive { error = .disk(failure) }
       }
@@ -223,9 +227,12 @@ extension Store {
       if !isMutant("skip-last-commits") { _ = try catchUp(target, from: position, rewriter, nil) }
       if !isMutant("skip-compaction-sync") { try target.syncWritten() }
       try target.writeLeastLength()
-      if !isMutant("skip-compaction-sync") { try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) } }
       // Readers in other processes that switch to the new file must not see less there than here.
       if !isMutant("compact-without-note") { try target.writeNoteNow() }
+      if !isMutant("skip-compaction-sync") {
+        try Store.onDisk { () throws(DiskFailure) in try target.file.sync(.full) }
+        try target.syncWritten()
+      }
       do {
         guard try disk.identity(of: path) == file.identity else {
           throw StoreError.refused(reason: "the database's name leads to another file")
@@ -253,6 +260,8 @@ extension Store {
         if !isMutant("skip-directory-sync-after-compaction") { try folder.sync(holding: lastName(of: path)) }
       }
       target.hasDurableName = true
+      // If that fails, the next commit or the next open says it.
+      try? target.tellFinished()
       target.recovery = recovery
       stores.replace(by: target)
       supersede(hold)

@@ -8,12 +8,16 @@ extension Store {
   /// - Parameters:
   ///   - original: the database that the file will be a copy of: the copy gets the same UUID and a salt of its own.
   ///   - generations: how many generations to add.
+  ///   - isUnfinished: whether the name is not the one that it will have: then the file says so from its first byte on.
   ///   - attributes: its rights and owners, set before its first byte; nil for those of any new file of this process.
   package static func create(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, like attributes: FileAttributes? = nil
+    generations: UInt64 = 0, isUnfinished: Bool = false, like attributes: FileAttributes? = nil
   ) throws(StoreError) {
-    try make(path, disk: disk, options: options, copying: original, generations: generations, like: attributes).close()
+    try make(
+      path, disk: disk, options: options, copying: original, generations: generations, isUnfinished: isUnfinished,
+      like: attributes
+    ).close()
   }
 
   /// The same, and the file stays open: as long as it does, no other file has its identity. Nothing is locked any more.
@@ -21,7 +25,7 @@ extension Store {
   ///   lock that all creators take, so it is never a database that one of them has just made.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, like given: FileAttributes? = nil, replacesEmpty: Bool = false
+    generations: UInt64 = 0, isUnfinished: Bool = false, like given: FileAttributes? = nil, replacesEmpty: Bool = false
   ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
@@ -37,7 +41,9 @@ extension Store {
     do throws(DiskFailure) {
       var generator = ClosureGenerator(draw: options.random)
       // A constant keeps the buffer alive: a view of a temporary buffer would outlive it.
-      let header = FileHeader(random: &generator, copying: original, generations: generations).encoded()
+      var first = FileHeader(random: &generator, copying: original, generations: generations)
+      if isUnfinished { first.unfinishedName = UnfinishedMark.number(of: name) }
+      let header = first.encoded()
       do throws(DiskFailure) {
         // Look again, now with the lock: another creator may have finished in the meantime.
         if !replacesEmpty, try disk.exists(path) { throw exists }
@@ -108,7 +114,11 @@ extension Store {
         {
           if !isLeftover { return file }
           defer { file.close() }
-          try requireLeftover(file, .firstPage, at: path + ".new")
+          do throws(DiskFailure) { try requireLeftover(file, .firstPage, at: path + ".new") } catch {
+            // The process that opened the database has removed its second name since.
+            if try folder.identity(of: temporary) != file.identity { continue }
+            throw error
+          }
           try folder.remove(temporary, ownedBy: .ofUser(andOf: attributes))
           continue
         }

@@ -2,21 +2,20 @@
 /// another file. Those names are removed before the next one is made.
 ///
 /// A database may have such a name, too: people call the file that is to replace NAME "NAME.new". So a file is removed only if
-/// it can be a leftover:
+/// it is known for a leftover:
 ///
-///     NAME.new                        a first page and nothing behind it: it gets its name before its first commit
-///     NAME.compacted, .unfinished     never closed: a compaction does not close the new file before it has its name, and a
-///                                     copy is given the length of a closed file only afterwards (`Store.close`)
+///     NAME.new                        a first page, or the beginning of one: it gets its name before its first commit
+///     NAME.compacted, .unfinished     says itself that it was made under this name, and not that it was finished (`UnfinishedMark`)
 extension Store {
   /// What a leftover of a kind can hold.
   package enum LeftoverContent: Sendable {
     case firstPage
-    case unclosedDatabase
+    case unfinishedDatabase
   }
 
   /// The names, beside a database's own, whose leftovers a compaction removes.
   static let compactionLeftovers: [(suffix: String, content: LeftoverContent)] = [
-    ("", .unclosedDatabase), (".new", .firstPage),
+    ("", .unfinishedDatabase), (".new", .firstPage),
   ]
 
   /// Removes the leftover of a compaction that died, unless a process is writing it right now.
@@ -72,20 +71,69 @@ extension Store {
     switch content {
     case .firstPage:
       // A creation that died between its two names leaves a second name of a database that may be in use by now.
-      let byteCount = try file.byteCount()
-      isLeftover = try file.linkCount() > 1 ? true : byteCount <= FileHeader.byteCount
-    case .unclosedDatabase:
-      isLeftover = try !wasClosed(file)
+      isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
+    case .unfinishedDatabase:
+      let page = try firstPage(of: file)
+      let isMarked = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
+      isLeftover = isMarked ? try !isFinished(file, page) : false
     }
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
   }
 
-  /// Whether a file is a database that was closed once.
-  private static func wasClosed(_ file: any DiskFile) throws(DiskFailure) -> Bool {
+  /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
+  /// written: then a crash may have left anything there, and its size is a number of sectors. A text is no such thing.
+  private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
+    let byteCount = try file.byteCount()
+    guard byteCount <= FileHeader.byteCount else { return false }
+    if isMutant("remove-small-files") { return true }
+    let page = try firstPage(of: file)
+    let begin = page.view.prefix(min(8, page.count)).array
+    let magic = ByteBuffer(capacity: 8)
+    magic.append(uint64: FileHeader.magic)
+    if begin == magic.view.prefix(begin.count).array || begin.allSatisfy({ $0 == 0 }) { return true }
+    return byteCount % sectorByteCount == 0
+      && page.view.prefix(min(sectorByteCount, page.count)).array.contains(where: isControl)
+  }
+
+  private static let sectorByteCount = 512
+
+  /// Whether a byte is none of a text: a control character other than tabs and ends of lines and pages.
+  private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && !(0x09...0x0D).contains(byte) || byte == 0x7F }
+
+  // MARK: finished
+
+  /// Says that this file, which was made under another name, is finished: it has its own name, or a user has taken what was
+  /// left for a database. Everything before this is durable.
+  func tellFinished() throws(StoreError) {
+    try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(through: backgroundFile, hold) }
+  }
+
+  /// Whether a file that was made under another name was finished: it was closed, which no unfinished file is, or a commit
+  /// follows its least length, which is written when all that it was made for is in it.
+  private static func isFinished(_ file: any DiskFile, _ page: ByteBuffer) throws(DiskFailure) -> Bool {
+    if isMutant("keep-unfinished-mark") { return false }
+    let salt = page.view.uint64(at: FileHeader.saltOffset)
+    if ClosedLength.read(page.view, salt: salt) ?? 0 > 0 { return true }
+    // A crash may have torn it while it was written; then only a `closed` frame counts, wherever it is.
+    let least = (try? FileHeader(page.view))?.leastByteCount ?? 0
+    let log = LogReader(LogWindow(file, byteCount: try file.byteCount()), salt: salt)
+    var next = log.nextHeader(from: least)
+    while let frame = next, frame.kind != .closed, least == 0 || frame.kind != .commit {
+      next = log.nextHeader(from: frame.next)
+    }
+    try log.checkRead()
+    return next != nil
+  }
+
+  /// Says it where a crash came first, or a user has taken a leftover for a database. On a full disk a commit says it later.
+  func tellFinishedIfUntold() {
+    if (try? Store.isFinished(file, try Store.firstPage(of: file))) == false { try? tellFinished() }
+  }
+
+  private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {
     let page = ByteBuffer(capacity: FileHeader.byteCount)
     // Safe: the buffer was made for this many bytes.
     page.count = try unsafe file.read(into: page.base, count: FileHeader.byteCount, at: 0)
-    guard let header = try? FileHeader(page.view) else { return false }
-    return ClosedLength.read(page.view, salt: header.salt) != nil
+    return page
   }
 }

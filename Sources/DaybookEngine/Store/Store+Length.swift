@@ -46,12 +46,22 @@ extension Store {
     }
   }
 
-  /// A crash may have torn the length of the last close; that is a remark, not a finding. The next close writes another.
+  /// A crash may have torn the length of the last close, which the next close writes again; and nothing needs the name under
+  /// which the file was made but the removal of leftovers. These are remarks, not findings.
   func checkLengths(_ result: inout StoreCheck) throws(StoreError) {
     let isDamaged: Bool
+    let isMarkDamaged: Bool
     do {
-      isDamaged = try Store.withFirstPage(of: file, options) { ClosedLength.isDamaged($0, salt: header.salt) }
+      (isDamaged, isMarkDamaged) = try Store.withFirstPage(of: file, options) {
+        (ClosedLength.isDamaged($0, salt: header.salt), UnfinishedMark.isDamaged($0))
+      }
     } catch { throw StoreError(diskOrStore: error) }
+    if isMarkDamaged {
+      result.remarks.append(
+        .init(
+          offset: UInt64(UnfinishedMark.offset),
+          message: "the name under which the file was made does not match its checksum"))
+    }
     if isDamaged {
       result.remarks.append(
         .init(offset: UInt64(ClosedLength.offset), message: "the length of the last close does not match its checksum"))

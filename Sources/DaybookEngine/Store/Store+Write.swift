@@ -70,23 +70,12 @@ extension Store {
   private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
     do throws(DiskFailure) {
-      if !isMutant("skip-directory-sync") { try syncName() }
+      if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
     } catch {
       guard error.operation == .syncDirectory else { throw .disk(error) }
       try log.orDie { () throws(DiskFailure) in throw error }
     }
     hasDurableName = true
-  }
-
-  /// Syncs the directory that holds the file, at its present path: a folder above it may have been renamed since the open.
-  func syncName() throws(DiskFailure) {
-    do { try disk.syncDirectory(holding: path) } catch {
-      guard error.operation == .open, error.kind == .notFound, !isMutant("folder-not-followed") else { throw error }
-      // The file was removed with its folder: there is no name to keep.
-      if try file.linkCount() == 0 { return }
-      guard let present = try file.presentPath(), try disk.identity(of: present) == file.identity else { throw error }
-      try disk.syncDirectory(holding: present)
-    }
   }
 
   /// Makes the result of a transaction the newest version and gives back the turn.

@@ -5,13 +5,16 @@ extension Commands {
     name: "assets", summary: "List the asset files that records refer to, or remove those that no record refers to.",
     positionals: ["FILE", "collect"], optionalCount: 1,
     options: [
-      .value("--grace", "SECONDS", "With collect: how long a file must have been unreferenced; 600 when left out."), .json,
+      .value("--grace", "SECONDS", "With collect: how long a file must have been unreferenced; 600 when left out."),
+      .flag("--take-over", "With collect: the folder of assets is this file's from now on, whosever it was."), .json,
     ],
     details: """
       A line is the SHA-256, which is also the file's name, the size, how many times records refer to it, and its state:
       stored, missing, damaged (another size), unreferenced. `daybook check --deep` looks at all bytes.
       collect removes files that no record refers to, and what crashes have left. The time counts from the first collection
       that found them so; --grace 0 takes them at once, and a reader in another process may then miss one.
+      A folder that another database has made, or that was made for another file of this one, is left alone until
+      --take-over says that no other file needs it.
       The exit status of the list is 1 when something is missing or damaged.
       """
   ) { invocation in
@@ -28,6 +31,7 @@ extension Commands {
       grace = .seconds(seconds)
     }
     return try invocation.writing(path, mayCreate: false) { database in
+      if invocation.arguments.has("--take-over") { try database.takeOverAssets() }
       try tell(try database.collectAssets(grace: grace), invocation)
       return .done
     }

@@ -76,6 +76,7 @@ private struct DatabaseFacts {
       "nameCount": .count(statistics.nameCount),
       "compactionObstacle": statistics.compactionObstacle.map { .string($0) } ?? .null,
       "checkpointObstacle": statistics.checkpointObstacle.map { .string($0) } ?? .null,
+      "collectionObstacle": statistics.collectionObstacle.map { .string($0) } ?? .null,
       "isCheckpointOverdue": .bool(isCheckpointOverdue),
       "lastSequence": .count(statistics.lastSequence),
       "assetCount": .count(statistics.assetCount),
@@ -122,6 +123,9 @@ private struct DatabaseFacts {
     }
     if let obstacle = statistics.checkpointObstacle {
       try output.line("  blocked   no checkpoint can be made, and the log grows: \(obstacle)")
+    }
+    if let obstacle = statistics.collectionObstacle {
+      try output.line("  blocked   no assets are removed: \(obstacle)")
     }
     if isCheckpointOverdue {
       try output.line(

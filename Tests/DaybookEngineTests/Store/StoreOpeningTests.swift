@@ -71,7 +71,8 @@ struct StoreOpeningTests {
   func createRace() throws {
     for seed in 0..<20 as Range<UInt64> {
       let disk = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)
-      disk.install([9, 9], at: path + ".new")
+      // What a creation leaves that was cut off while it wrote.
+      disk.install(Array("Dayb".utf8), at: path + ".new")
       disk.observe { call throws(DiskFailure) in
         if call.operation != .sync { SystemClock.sleep(nanoseconds: UInt64(call.number) &* 7919 % 300_000) }
       }

@@ -190,7 +190,7 @@ struct AssetHolderTests {
     for name in try FileManager.default.subpathsOfDirectory(atPath: path + ".assets") {
       let file = path + ".assets/" + name
       let isDirectory = try FileManager.default.attributesOfItem(atPath: file)[.type] as? FileAttributeType == .typeDirectory
-      let isNote = name == "unreferenced" || name.hasPrefix("holder-")
+      let isNote = name == "unreferenced" || name == "owner" || name.hasPrefix("holder-")
       #expect(try mode(file) == (isDirectory ? directory : isNote ? database & 0o666 : content), "\(name)")
       count += 1
     }
@@ -337,6 +337,8 @@ struct AssetHolderTests {
     let before = try FileManager.default.subpathsOfDirectory(atPath: precious).sorted()
     let leftover = folder.file("copy.unfinished.assets")
     try FileManager.default.createDirectory(atPath: leftover + "/ab", withIntermediateDirectories: true)
+    let mark = FolderMark(database: 1, folder: nil, files: [], isUnfinished: true)
+    try mark.write(in: SystemDisk().folder(at: leftover), like: nil)
     try FileManager.default.createSymbolicLink(atPath: leftover + "/ingest-2", withDestinationPath: precious)
     #expect(failure { try database.backup(to: folder.file("copy")) }?.facts.path == leftover + "/ingest-2")
     try FileManager.default.removeItem(atPath: leftover + "/ingest-2")

@@ -34,6 +34,22 @@ struct AssetNameTests {
     }
   }
 
+  @Test("a wrong file of the right size under a content's name is not taken for it: whoever saves the content has it")
+  func wrongFile() throws {
+    let folder = try TemporaryFolder()
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("first", asset: Asset(data: AssetBench.content(2)))
+    let content = AssetBench.content(1)
+    let place = database.library.store.path(of: AssetBench.digest(content))
+    try FileManager.default.createDirectory(
+      atPath: (place as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try Data(content.reversed()).write(to: URL(filePath: place))
+    try database.put("second", asset: Asset(data: content))
+    #expect(try (database.record(Record.ID("second"))?["file"] as Asset?)?.content() == content)
+    try database.expectClean()
+    try database.close()
+  }
+
   @Test("an asset is saved at the second try, after its folder could not be opened at the first")
   func secondTry() throws {
     let simulated = SimulatedDisk(seed: 3)

@@ -25,15 +25,10 @@ struct CopiedFolderTests {
     try FileManager.default.moveItem(atPath: folder.file(source), toPath: folder.file(target))
   }
 
-  private func keepsMarks() throws -> Bool {
-    try SystemDisk().attributes(of: folder.file("b.assets")).extended[AssetStore.markName] != nil
-  }
-
   @Test(
     "a backup or a salvage empties no folder of a database that has the name of an unfinished copy's, not even its source's",
     arguments: [true, false], ["a", "b"])
   func leftover(isBackup: Bool, whose: String) throws {
-    guard try keepsMarks() else { return }
     if !isBackup { try a.close() }
     try move(whose + ".assets", to: "copy.unfinished.assets")
     let error = failure {
@@ -73,7 +68,6 @@ struct CopiedFolderTests {
     try a.backup(to: folder.file("copy"))
     #expect(!FileManager.default.fileExists(atPath: folder.file("copy.unfinished.assets")))
     // A finished one is no leftover any more.
-    guard try keepsMarks() else { return }
     try move("copy.assets", to: "other.unfinished.assets")
     #expect(failure { try a.backup(to: folder.file("other")) }?.code == .ioFailed)
     try move("other.unfinished.assets", to: "copy.assets")
@@ -128,7 +122,6 @@ struct CopiedFolderTests {
 
   @Test("a copy whose contents joined those of another database collects nothing of them")
   func joined() throws {
-    guard try keepsMarks() else { return }
     try move("b.assets", to: "copy.assets")
     try a.backup(to: folder.file("copy"))
     let copy = try Database.withFiles(at: folder.file("copy"))

@@ -54,7 +54,15 @@ struct SwappedFolderTests {
     for name in ["copy.unfinished.assets", "precious"] {
       try FileManager.default.copyItem(atPath: path + ".assets", toPath: folder + "/" + name)
     }
-    try SystemDisk().folder(at: folder + "/copy.unfinished.assets").setExtended(AssetStore.unfinishedName, [1])
+    try Self.markUnfinished(folder + "/copy.unfinished.assets")
+  }
+
+  /// As the folder of a copy that died.
+  private static func markUnfinished(_ path: String) throws {
+    let folder = try SystemDisk().folder(at: path)
+    guard case .mark(var mark) = try FolderMark.read(in: folder) else { throw CocoaError(.fileReadCorruptFile) }
+    mark.isUnfinished = true
+    try mark.write(in: folder, like: nil)
   }
 
   /// Everything that a user could miss in a folder.
@@ -242,7 +250,7 @@ struct SwappedFolderTests {
     let leftover = folder.file("copy.unfinished.assets")
     let digest = AssetBench.digest(AssetBench.content(1))
     try FileManager.default.copyItem(atPath: folder.file("a.daybook.assets"), toPath: leftover)
-    try SystemDisk().folder(at: leftover).setExtended(AssetStore.unfinishedName, [1])
+    try Self.markUnfinished(leftover)
     let place =
       switch kind {
       case "file": "\(leftover)/\(digest.folder)/\(digest.name)"

@@ -437,4 +437,39 @@ private final class Event: Sendable {
     while !hasHappened.withLock({ $0 }) { monitor.wait() }
     monitor.unlock()
   }
+
+  @Test("a user who may only read and locks the file keeps a writer waiting as long as it asks for, and no longer")
+  func locksOfReaders() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.file("a")
+    var options = Database.Options()
+    options.hasBackgroundThread = false
+    options.lockTimeout = .milliseconds(20)
+    func open() throws -> Database { try Database.open(at: path, options: options) }
+    let first = try open()
+    try first.write { try $0.save(Record(type: "Note", id: Record.ID("one"))) }
+    try first.close()
+    let reader = try SystemDisk().open(path, .readOnly)
+    defer { reader.close() }
+    // The system gives a shared lock to whoever may read.
+    #expect(try reader.tryLock(.writer, .shared))
+    #expect(failure { _ = try open() }?.code == .locked)
+    options.isReadOnly = true
+    let other = try open()
+    #expect(try other.record(Record.ID("one")) != nil)
+    try other.close()
+    options.isReadOnly = false
+    reader.unlock(.writer)
+    // The readers' byte keeps nothing but zeros behind the log.
+    #expect(try reader.tryLock(.readers, .shared))
+    let writer = try open()
+    try writer.write { try $0.save(Record(type: "Note", id: Record.ID("two"))) }
+    try writer.compact()
+    try writer.write { try $0.save(Record(type: "Note", id: Record.ID("three"))) }
+    try writer.close()
+    let again = try open()
+    #expect(try again.recordCount(in: .default) == 3)
+    try again.close()
+  }
 }

@@ -210,6 +210,46 @@ struct FilePathTests {
     }
   }
 
+  @Test("work on an open database stays in its folder when that is renamed and another takes its name")
+  func folderExchangedWhileOpen() throws {
+    try withDirectory { directory in
+      let (folder, moved) = (directory + "/real", directory + "/moved")
+      var options = Database.Options()
+      options.inlineAssetByteCount = 0
+      let database = try Database.open(at: folder + "/a.daybook", options: options)
+      func save(_ name: String, _ byte: UInt8) throws {
+        var record = try Record(type: "Note", id: Record.ID(name))
+        record["file"] = Asset(data: Data([byte]))
+        try database.write { [record] in try $0.save(record) }
+      }
+      try save("one", 1)
+      try FileManager.default.copyItem(atPath: folder, toPath: directory + "/other")
+      try FileManager.default.moveItem(atPath: folder, toPath: moved)
+      try FileManager.default.moveItem(atPath: directory + "/other", toPath: folder)
+      func others() throws -> [String: Data] {
+        var result: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+          result[name] = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()
+        }
+        return result
+      }
+      let before = try others()
+      try save("two", 2)
+      try database.write { _ = try $0.delete(Record.ID("one")) }
+      #expect(try database.collectAssets(grace: .zero).removedCount == 1)
+      try database.compact()
+      try save("three", 3)
+      #expect(try database.record(Record.ID("two"))?.value(Asset.self, forKey: "file").content() == Data([2]))
+      #expect(try database.check(.deep).isClean)
+      try database.close()
+      #expect(try others() == before)
+      let found = try Database.open(at: moved + "/a.daybook", options: options)
+      #expect(try found.recordCount(in: .default) == 2 && found.check(.deep).isClean)
+      #expect(try found.collectAssets(grace: .zero).keptCount == 2)
+      try found.close()
+    }
+  }
+
   @Test("a file that is copied while it is written opens to one of its commits, or says that it is damaged")
   func copiedWhileOpen() throws {
     try withDirectory { directory in

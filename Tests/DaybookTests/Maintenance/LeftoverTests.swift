@@ -34,7 +34,13 @@ struct LeftoverTests {
     // What a creation leaves is removed as before.
     try FileManager.default.moveItem(atPath: other, toPath: folder.file("away"))
     let page = try #require(FileManager.default.contents(atPath: folder.file("away"))).prefix(4096)
-    for leftover in [Data(), page.prefix(512), page] {
+    for text in ["notes"] + [510, 512, 700, 1024, 4096].map({ String(repeating: "n", count: $0 - 2) + "\t\n" }) {
+      try Data(text.utf8).write(to: URL(filePath: other))
+      #expect(failure { _ = try Database.withFiles(at: path) }?.facts.path == other)
+      #expect(FileManager.default.contents(atPath: other) == Data(text.utf8))
+    }
+    let garbage = Data((0..<512).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 1) })
+    for leftover in [Data(), page.prefix(5), page.prefix(512), page.prefix(700), page, Data(count: 1024), garbage] {
       try leftover.write(to: URL(filePath: other))
       let database = try Database.withFiles(at: path)
       try database.close()
@@ -97,6 +103,77 @@ struct LeftoverTests {
     try Self.expectWhole(target)
   }
 
+  /// A database under another's name, as a power cut or a copy of a file in use leaves it: sound, and never closed.
+  private static func makeUnclosed(_ path: String, in folder: TemporaryFolder) throws {
+    let database = try Database.withFiles(at: folder.file("living"))
+    try database.put("precious", asset: Asset(data: AssetBench.content(7)))
+    for ending in ["", ".assets"] {
+      try FileManager.default.copyItem(atPath: folder.file("living" + ending), toPath: path + ending)
+    }
+    try database.close()
+    for ending in ["", ".assets"] { try FileManager.default.removeItem(atPath: folder.file("living" + ending)) }
+  }
+
+  @Test(
+    "a database that was never closed and is called NAME.compacted is removed by no open, compaction, backup or salvage",
+    arguments: [".compacted", ".unfinished"], [false, true])
+  func unclosed(ending: String, padding: Bool) throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let (source, path, other) = (folder.file("source"), folder.file("films"), folder.file("films" + ending))
+    try Self.make(source)
+    try Self.makeUnclosed(other, in: folder)
+    if ending == ".compacted" {
+      try Self.make(path)
+      let database = try Database.withFiles(at: path) { $0.padding = padding }
+      let error = failure { try database.compact() }
+      #expect(error?.code == .ioFailed && error?.facts.path == other, "\(String(describing: error))")
+      #expect(try database.statistics().compactionObstacle?.contains(other) == true)
+      try database.close()
+    } else {
+      let database = try Database.withFiles(at: source)
+      #expect(failure { try database.backup(to: path) }?.facts.path == other)
+      try database.close()
+      #expect(failure { try Database.salvage(from: source, to: path) }?.facts.path == other)
+    }
+    try Self.expectWhole(other)
+  }
+
+  @Test("what a compaction has left and somebody has opened as a database is no leftover any more")
+  func openedLeftover() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let (path, other) = (folder.file("films"), folder.file("films.compacted"))
+    try Self.make(path)
+    let disk = HookedDisk()
+    let database = try Database.open(at: path, options: .init(), disk: disk)
+    disk.before { operation, path throws(DiskFailure) in
+      // As if the process had died there: nothing is cleared away.
+      if operation == .rename && !path.hasSuffix(".new") || operation == .remove {
+        throw DiskFailure(operation, path: path, code: ErrorNumber.inputOutput)
+      }
+    }
+    #expect(failure { try database.compact() } != nil)
+    disk.before(nil)
+    try? database.close()
+    #expect(FileManager.default.fileExists(atPath: other))
+    try FileManager.default.copyItem(atPath: other, toPath: folder.file("again"))
+    let found = try Database.open(at: other)
+    try found.put("mine")
+    try found.close()
+    try Self.expectWhole(path)
+    #expect(FileManager.default.fileExists(atPath: other))
+    try FileManager.default.removeItem(atPath: other)
+    // As it was left, it goes with the next open; under another name it is nobody's leftover.
+    try FileManager.default.copyItem(atPath: folder.file("again"), toPath: other)
+    try FileManager.default.moveItem(atPath: folder.file("again"), toPath: folder.file("again.compacted"))
+    try Self.expectWhole(path)
+    #expect(!FileManager.default.fileExists(atPath: other))
+    try Self.make(folder.file("again"))
+    try Self.expectWhole(folder.file("again"))
+    #expect(FileManager.default.fileExists(atPath: folder.file("again.compacted")))
+  }
+
   @Test("what a backup leaves that dies at any of its calls is removed by the next to the same name")
   func leftovers() throws {
     var isDone = false
@@ -116,6 +193,62 @@ struct LeftoverTests {
         try again.close()
       }
       call += 1
+    }
+  }
+
+  @Test("what is left when the removal of a leftover dies, too, is removed by the next backup to the same name")
+  func leftoversOfRemoval() throws {
+    // A backup dies with all contents copied, and before it has its name.
+    let disk = SimulatedDisk(seed: 6)
+    let database = try Database.open(on: disk) { $0.inlineAssetByteCount = 0 }
+    for number in 0..<3 {
+      try database.put("precious\(number)", ["picture": .asset(Asset(data: AssetBench.content(number)))])
+    }
+    var call = 0
+    var left = disk.afterKill()
+    while true {
+      let trial = disk.afterKill()
+      let opened = try Database.open(on: trial) { $0.inlineAssetByteCount = 0 }
+      trial.stop(atCall: trial.callCount + call)
+      if (try? opened.backup(to: "copy", disk: trial)) != nil { break }
+      let found = trial.afterKill()
+      if try found.exists("copy") { break }
+      if try found.exists("copy.unfinished.assets") { left = found }
+      call += 1
+    }
+    #expect(try left.exists("copy.unfinished.assets"))
+    for stop in 0..<60 {
+      for seed in 0..<6 as Range<UInt64> {
+        let trial = left.afterKill()
+        let opened = try Database.open(on: trial) { $0.inlineAssetByteCount = 0 }
+        trial.stop(atCall: trial.callCount + stop)
+        if (try? opened.backup(to: "copy", disk: trial)) != nil { continue }
+        let found = trial.afterPowerLoss(seed: seed)
+        if try found.exists("copy") { continue }
+        let again = try Database.open(on: found) { $0.inlineAssetByteCount = 0 }
+        do { try again.backup(to: "copy", disk: found) } catch { Issue.record("stop \(stop), seed \(seed): \(error)") }
+        try again.close()
+      }
+    }
+  }
+
+  @Test("a damaged name under which a file was made is told, and costs nothing")
+  func damagedMark() throws {
+    for place in [2560, 2600, 3064, 3071] {
+      let folder = try TemporaryFolder()
+      defer { withExtendedLifetime(folder) {} }
+      let path = folder.file("films")
+      try Self.make(path)
+      var bytes = try #require(FileManager.default.contents(atPath: path))
+      bytes[place] ^= 0x40
+      try bytes.write(to: URL(filePath: path))
+      let database = try Database.withFiles(at: path)
+      let pin = try database.store.beginRead()
+      #expect(try database.store.check(pin).remarks.contains { $0.message.contains("under which the file was made") })
+      database.store.endRead(pin)
+      try database.put("more")
+      try database.close()
+      try Self.expectWhole(path)
     }
   }
 

@@ -69,7 +69,7 @@ struct OwnNameTests {
     try again.close()
   }
 
-  @Test("a database that a salvage saved, and that has its old name again, collects assets")
+  @Test("a database that a salvage saved, and that has its old name again, collects assets once it has taken over their folder")
   func salvagedCollects() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
@@ -83,6 +83,10 @@ struct OwnNameTests {
     try FileManager.default.moveItem(atPath: folder.file("new"), toPath: path)
     let saved = try Database.withFiles(at: path)
     try saved.write { transaction in _ = try transaction.delete(Record.ID("dropped")) }
+    #expect(failure { try saved.collectAssets(grace: .zero) }?.code == .badDatabase)
+    #expect(try saved.statistics().collectionObstacle?.contains("take-over") == true)
+    try saved.takeOverAssets()
+    #expect(try saved.statistics().collectionObstacle == nil)
     let collected = try saved.collectAssets(grace: .zero)
     #expect(collected.removedCount == 1)
     #expect(try saved.check(.deep).isClean)

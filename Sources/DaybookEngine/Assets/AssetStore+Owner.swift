@@ -1,0 +1,123 @@
+/// Whose directory has the name of the contents': decided by its mark (`FolderMark`), before anything is removed there.
+extension AssetStore {
+  /// Why nothing is removed from a directory.
+  package enum NotOurs: Sendable, Equatable {
+    /// It has contents and no mark that can be read.
+    case unmarked
+    /// It is marked as another database's.
+    case ofAnother
+    /// It is marked with our number, and for another file: one of the two is a copy.
+    case ofAnotherFile
+  }
+
+  /// Nil when the directory is this database's.
+  func notOurs(_ root: any DiskFolder) throws(DiskFailure) -> NotOurs? {
+    guard let folderNumber, !isMutant("collect-anywhere") else { return nil }
+    // The file of an early build, which had no number.
+    if folderNumber == 0 { return .unmarked }
+    switch try FolderMark.read(in: root) {
+    case .nothing:
+      if isMutant("collect-unmarked") { return nil }
+      return try AssetStore.isEmpty(root) ? nil : .unmarked
+    case .unreadable: return .unmarked
+    case .mark(let mark):
+      guard mark.database == folderNumber else { return .ofAnother }
+      guard let inode = root.identity?.inode, mark.folder == inode, !isMutant("collect-for-copies") else { return nil }
+      guard let file = try fileInode() else { return .ofAnotherFile }
+      return mark.files.contains(file) ? nil : .ofAnotherFile
+    }
+  }
+
+  /// Why nothing would be removed from the directory as it is now, and where it is; nil when something would, or nothing is there.
+  package func collectionObstacle() -> (reason: NotOurs, path: String)? {
+    guard let root = try? root(), let reason = try? notOurs(root) else { return nil }
+    return (reason, root.path)
+  }
+
+  /// Marks a directory that is this database's, unless its mark says all that there is to say. Called with the file lock.
+  package func renewMark(of inventory: Inventory) throws(DiskFailure) {
+    guard let root = inventory.root, let mark = try newMark(of: root), try FolderMark.read(in: root) != .mark(mark) else {
+      return
+    }
+    try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+  }
+
+  /// Makes a directory this database's, whosever it was.
+  package func takeOver(_ root: any DiskFolder) throws(DiskFailure) {
+    try requireTrustedOwner(root)
+    try newMark(of: root)?.write(in: root, like: try attributes()?.ofBookkeeping)
+  }
+
+  /// Marks a directory in which nothing is: it has just been made, or its maker died.
+  func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) {
+    var tryCount = 0
+    while let mark = try newMark(of: root, byName: true), try FolderMark.read(in: root) == .nothing,
+      try AssetStore.isEmpty(root)
+    {
+      do throws(DiskFailure) {
+        try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
+        return try followFile(mark, in: root)
+      } catch {
+        // A collection without a grace time may have removed what is made here.
+        tryCount += 1
+        guard error.kind == .notFound, tryCount < 8 else { throw error }
+      }
+    }
+  }
+
+  /// A compaction of another process may have exchanged the file between the look at it and the mark. It found no mark to renew.
+  private func followFile(_ first: FolderMark, in root: any DiskFolder) throws(DiskFailure) {
+    for _ in 0..<8 {
+      guard let mark = try newMark(of: root, byName: true), mark.files != first.files,
+        try FolderMark.read(in: root) == .mark(first)
+      else { return }
+      try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+    }
+  }
+
+  /// The mark of this database for a directory; nil where contents have no database.
+  /// - Parameter byName: names the file that has the database's name, and not the one that is open here. Without the file lock
+  ///   another process may have compacted since, and the system gives the number of the old file to the next one that is made.
+  private func newMark(of root: any DiskFolder, byName: Bool = false) throws(DiskFailure) -> FolderMark? {
+    guard let folderNumber, folderNumber != 0 else { return nil }
+    var files: [UInt64] = []
+    var file = byName && !isMutant("mark-open-file") ? try disk.identity(of: database)?.inode : nil
+    if file == nil { file = try fileInode() }
+    if root.identity != nil, let file {
+      files = [file]
+      if let next = state.withLock({ $0.nextFile?.inode }), next != file { files.append(next) }
+    }
+    return FolderMark(database: folderNumber, folder: root.identity?.inode, files: files, isUnfinished: isCopy)
+  }
+
+  private func fileInode() throws(DiskFailure) -> UInt64? {
+    if let file = state.withLock({ $0.file }), let identity = file() { return identity.inode }
+    return try disk.identity(of: database)?.inode
+  }
+
+  static func isEmpty(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
+    try root.entries().allSatisfy { FolderMark.isOwnName($0.name) || UnfinishedFolder.isName($0.name) }
+  }
+
+  // MARK: another file takes the database's place
+
+  /// A compaction is about to give another file the database's name: the directory belongs to both until that is done.
+  package func fileWillBeReplaced(by next: FileIdentity) throws(DiskFailure) {
+    state.withLock { $0.nextFile = next }
+    try renewMarkIfOurs()
+  }
+
+  /// The exchange is done, or was given up. If the mark cannot be written now, the next collection does it.
+  package func fileWasReplaced() {
+    state.withLock { $0.nextFile = nil }
+    try? renewMarkIfOurs()
+  }
+
+  private func renewMarkIfOurs() throws(DiskFailure) {
+    if isMutant("compact-without-mark") { return }
+    guard let root = try? root(), try notOurs(root) == nil, case .mark(let found) = try FolderMark.read(in: root),
+      let mark = try newMark(of: root), mark != found
+    else { return }
+    try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+  }
+}
