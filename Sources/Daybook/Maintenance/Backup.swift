@@ -105,13 +105,13 @@ extension Database {
     do throws(StoreError) {
       do throws(DiskFailure) {
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
-        try Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { .ofUser(andOf: attributes) }
+        try removeLeftover(of: target, temporary, ownedBy: .ofUser(andOf: attributes), on: disk)
       } catch { throw .disk(error) }
       // Whoever makes it has to write it, also when nobody may write to the original.
       var writable = attributes
       writable?.mode |= 0o600
       made = try Store.make(
-        temporary, disk: disk, options: options.storeOptions, copying: original, isUnfinished: true, like: writable)
+        temporary, disk: disk, options: options.storeOptions, copying: original, by: .copy, like: writable)
     } catch { throw DatabaseError(opening: target, error, on: disk) }
     defer { made.close() }
     let copy: Database
@@ -153,6 +153,17 @@ extension Database {
     if let failure { throw failure }
   }
 
+  /// Removes what a copy has left that died: its folder of assets first, if that has its last name already. Then nothing tells
+  /// whose that is but the file, which has not.
+  private static func removeLeftover(
+    of target: String, _ temporary: String, ownedBy owners: FileOwners, on disk: any Disk
+  ) throws(DiskFailure) {
+    try Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { owners } first: { (number, file) throws(DiskFailure) in
+      let folder = try disk.folder(holding: target)
+      try AssetStore.removeMoved(lastName(of: target) + ".assets", in: folder, of: number, file, ownedBy: owners)
+    }
+  }
+
   /// Between its creation and its lock another copy to the same target may have removed the file, and made one of its own.
   private static func requireOwn(_ copy: Database, of original: FileHeader?) throws(DatabaseError) {
     let header = copy.store.header
@@ -173,6 +184,8 @@ private struct CopyName {
   private let folder: any DiskFolder
   /// The file of the copy.
   private let identity: FileIdentity
+  /// What its folder of assets is marked with.
+  private let folderNumber: UInt64
   /// The rights and owners that it will have; nil for those that it has.
   private let attributes: FileAttributes?
   private let disk: any Disk
@@ -186,6 +199,7 @@ private struct CopyName {
     self.target = lastName(of: target)
     temporary = lastName(of: copy.path)
     identity = copy.store.identity
+    folderNumber = copy.store.header.folderNumber
     self.attributes = attributes
     self.disk = disk
     assets = copy.library.store
@@ -209,14 +223,14 @@ private struct CopyName {
 
   /// Gives the copy its name, durably; after an error it has none, and nothing is left of it.
   func give() throws(DiskFailure) {
-    var moved: (any DiskFolder)?
     var hasName = false
     do throws(DiskFailure) {
       if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
       // Before the database has its name, durably: it is never without its assets.
       if let made = assets.madeRoot {
-        moved = try AssetStore.move(
-          made, temporary + ".assets", to: target + ".assets", in: folder, trusted: .trusted(with: attributes))
+        let moved = try AssetStore.move(
+          made, temporary + ".assets", to: target + ".assets", in: folder, trusted: .trusted(with: attributes),
+          number: assets.newNumber())
         if let moved {
           try folder.sync(holding: target + ".assets")
           // Not before its name is durable: else a crash could leave an unfinished one that is not marked as such.
@@ -234,27 +248,30 @@ private struct CopyName {
       hasName = true
       try folder.sync(holding: target)
     } catch {
-      if !hasName { withdraw() }
-      // A crash may keep the name until its removal is durable, and then finds it with all its assets.
-      let isNameless = !hasName || (try? removeTarget()) != nil
-      if let moved, isNameless {
-        // Not those of another database that has them by now.
-        try? AssetStore.removeAll(target + ".assets", in: folder, ownedBy: owners, ifStill: moved)
-      }
+      // A crash may keep the name until it is durably gone, and then finds it with all its assets. From then on it is a leftover
+      // that says whose they are.
+      if hasName, (try? takeBack()) == nil { throw error }
+      withdraw()
       throw error
     }
   }
 
-  /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away.
+  /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away, and
+  /// what the next copy knows its folder by.
   func withdraw() {
+    do throws(DiskFailure) {
+      try AssetStore.removeMoved(target + ".assets", in: folder, of: folderNumber, identity, ownedBy: owners)
+    } catch { return }
     if let made = assets.madeRoot {
       try? AssetStore.removeAll(temporary + ".assets", in: folder, ownedBy: owners, ifStill: made)
     }
     try? remove(temporary)
   }
 
-  private func removeTarget() throws(DiskFailure) {
-    try remove(target)
+  /// Gives the file the name of an unfinished one again, durably.
+  private func takeBack() throws(DiskFailure) {
+    guard try folder.identity(of: target) == identity else { return }
+    try folder.renameWithoutReplacing(target, to: folder, temporary)
     try folder.sync(holding: target)
   }
 

@@ -83,7 +83,7 @@ final class AssetHolder: Sendable {
 
   /// Ends the holder: names that are still there become leftovers.
   func remove() {
-    try? folder.remove(name)
+    if (try? folder.identity(of: name)) == file.identity { try? folder.remove(name) }
     file.close()
   }
 
@@ -141,6 +141,7 @@ final class AssetHolder: Sendable {
 
   /// The number of the holder whose file has this name.
   static func id(ofFile name: String) -> String? {
+    guard name.hasPrefix(prefix) else { return nil }
     let id = name.dropFirst(prefix.count)
     return isNumber(id) ? String(id) : nil
   }

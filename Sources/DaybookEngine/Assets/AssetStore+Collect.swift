@@ -47,19 +47,17 @@ extension AssetStore {
         // Being made at this moment, or a leftover.
         if UnfinishedFolder.isName(entry.name) { continue }
         try takeFolder(entry.name, of: root, &holders, into: &result)
-      } else if entry.name.hasPrefix(AssetStore.temporaryPrefix) {
+      } else if AssetStore.isTemporaryName(entry.name) {
         if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
-      } else if FolderMark.isFirstName(entry.name) {
+      } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryNote(entry.name) {
         result.leftovers.append(entry.name)
-      } else if entry.name.hasPrefix(AssetHolder.prefix), let id = AssetHolder.id(ofFile: entry.name) {
+      } else if let id = AssetHolder.id(ofFile: entry.name) {
         switch holders.isAlive(id) {
         case true: break
         case false: result.deadHolders.append(id)
         case nil: result.strangers.append(entry.name)
         }
-      } else if entry.name != AssetStore.noteName && entry.name != AssetStore.noteName + ".new"
-        && !FolderMark.isOwnName(entry.name)
-      {
+      } else if entry.name != AssetStore.noteName && entry.name != FolderMark.name {
         result.strangers.append(entry.name)
       }
     }
@@ -105,7 +103,11 @@ extension AssetStore {
     }
     for entry in try AssetStore.entriesIfAny(folder) {
       if name == AssetStore.stagingName {
-        if !holders.isHeld(entry.name) { result.leftovers.append("\(name)/\(entry.name)") }
+        if entry.isDirectory || !AssetStore.isStagedName(entry.name) {
+          result.strangers.append("\(name)/\(entry.name)")
+        } else if !holders.isHeld(entry.name) {
+          result.leftovers.append("\(name)/\(entry.name)")
+        }
       } else if !entry.isDirectory, let digest = AssetDigest(name: entry.name), digest.folder == name {
         result.digests.append(digest)
       } else {
@@ -200,9 +202,12 @@ extension AssetStore {
 
   // MARK: the note
 
-  /// When names were first seen without a reference: seconds, as the database's clock counts them.
+  /// When names were first seen without a reference: seconds, as the database's clock counts them. What another user has put
+  /// there says nothing.
   package func readFirstSeen(of inventory: Inventory) -> [String: Double] {
-    guard let file = try? inventory.root?.open(AssetStore.noteName, .readContent) else { return [:] }
+    guard let root = inventory.root, (try? root.checkRemovable(AssetStore.noteName, ownedBy: inventory.owners)) != nil,
+      let file = try? root.open(AssetStore.noteName, .readContent)
+    else { return [:] }
     defer { file.close() }
     // A forged file costs no more memory than this; without the file, the grace time starts again.
     guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return [:] }
@@ -218,20 +223,25 @@ extension AssetStore {
     return note
   }
 
-  /// Writes the file. It is not synced: it may be lost.
+  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: that is the failure.
   package func writeFirstSeen(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
-    let (name, temporary) = (AssetStore.noteName, AssetStore.noteName + ".new")
-    if note.isEmpty {
-      if try root.identity(of: name) != nil { try root.remove(name) }
-      return
+    let (name, temporary) = (AssetStore.noteName, AssetStore.temporaryNotePrefix + hexDigits(random()))
+    if try root.identity(of: name) != nil {
+      if note.isEmpty { return try root.remove(name, ownedBy: inventory.owners) }
+      try root.checkRemovable(name, ownedBy: inventory.owners)
     }
+    if note.isEmpty { return }
     let buffer = ByteBuffer(capacity: 4096)
     for (name, seconds) in note.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
-    if try root.identity(of: temporary) != nil { try root.remove(temporary) }
     let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
-    try file.write(buffer.view, at: 0)
-    try root.rename(temporary, to: root, name)
+    do throws(DiskFailure) {
+      try file.write(buffer.view, at: 0)
+      try root.rename(temporary, to: root, name)
+    } catch {
+      try? root.remove(temporary)
+      throw error
+    }
   }
 }

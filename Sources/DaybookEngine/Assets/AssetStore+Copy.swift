@@ -65,9 +65,11 @@ extension AssetStore {
   /// - Parameters:
   ///   - made: the directory that has the name `source`; if another one has it by now, nothing is done, `.notRegular`.
   ///   - owners: the users whose directory is accepted; it loses the rights that ours does not give.
+  ///   - number: random, for the name of a mark that is being made.
   /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user.
   package static func move(
-    _ made: any DiskFolder, _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners
+    _ made: any DiskFolder, _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners,
+    number: UInt64
   ) throws(DiskFailure) -> (any DiskFolder)? {
     let folder = try holder.folder(source)
     guard folder.identity == made.identity || isMutant("give-swapped-folder") else {
@@ -84,11 +86,11 @@ extension AssetStore {
         mark.isUnfinished = false
         var rights = try there.attributes()
         rights.mode = rights.mode & 0o666 | 0o600
-        try mark.write(in: there, like: rights)
+        try mark.write(in: there, like: rights, number: number)
       }
       try merge(folder, into: there, owners)
       // The mark last: what is left of a copy that dies here is known for that.
-      try removeMark(of: folder)
+      try removeMark(of: folder, ownedBy: owners)
       try holder.removeFolder(source)
       try holder.sync(holding: target)
       return nil
@@ -130,13 +132,33 @@ extension AssetStore {
   package func markFinished(_ folder: any DiskFolder) {
     guard case .mark(var mark)? = try? FolderMark.read(in: folder) else { return }
     mark.isUnfinished = false
-    try? mark.write(in: folder, like: try? attributes()?.ofBookkeeping)
+    try? mark.write(in: folder, like: try? attributes()?.ofBookkeeping, number: random())
   }
 
-  private static func removeMark(of folder: any DiskFolder) throws(DiskFailure) {
-    for name in [FolderMark.temporaryName, FolderMark.name] where try folder.identity(of: name) != nil {
-      try folder.remove(name)
+  /// A random number, for a name.
+  package func newNumber() -> UInt64 { random() }
+
+  private static func removeMark(of folder: any DiskFolder, ownedBy owners: FileOwners) throws(DiskFailure) {
+    for entry in try folder.entries() where !entry.isDirectory && FolderMark.isOwnName(entry.name) {
+      try folder.remove(entry.name, ownedBy: owners)
     }
+  }
+
+  /// Removes, durably, the directory that a copy had given its last name when it died, or failed, before its file had its own.
+  /// Nobody else uses it: its mark says that it is of that file and no other.
+  /// - Parameters:
+  ///   - number: the file's number for its directory.
+  ///   - file: the file, which is a leftover, and goes after this.
+  package static func removeMoved(
+    _ name: String, in holder: any DiskFolder, of number: UInt64, _ file: FileIdentity, ownedBy owners: FileOwners
+  ) throws(DiskFailure) {
+    guard number != 0, !isMutant("leave-moved-folders"), let root = try holder.folderIfAny(name),
+      case .mark(let mark) = try FolderMark.read(in: root), mark.database == number, mark.folder == root.identity?.inode,
+      root.identity == nil || mark.files == [file.inode]
+    else { return }
+    try removeAll(name, in: holder, ownedBy: owners, ifStill: root)
+    // Before the file: that alone can tell whose directory this was.
+    try holder.sync(holding: name)
   }
 
   /// Removes the directory of a copy that died. One that is not marked as unfinished is no leftover whatever its name is,
@@ -228,12 +250,29 @@ extension AssetStore {
   }
 
   private static func isOwnFile(_ name: String) -> Bool {
-    name.hasPrefix(temporaryPrefix) || name.hasPrefix(AssetHolder.prefix) || name == noteName || name == noteName + ".new"
+    isTemporaryName(name) || AssetHolder.id(ofFile: name) != nil || name == noteName || isTemporaryNote(name)
       || FolderMark.isOwnName(name)
   }
 
   private static func isOwnFile(_ name: String, in folder: String) -> Bool {
-    if folder != stagingName { return AssetDigest(name: name)?.folder == folder }
-    return AssetDigest(name: String(name.prefix(64))) != nil && name.dropFirst(64).hasPrefix("-")
+    folder == stagingName ? isStagedName(name) : AssetDigest(name: name)?.folder == folder
+  }
+
+  /// Whether a name has exactly the form of those that ingests are given.
+  static func isTemporaryName(_ name: String) -> Bool {
+    isMutant("remove-similar-names")
+      ? name.hasPrefix(temporaryPrefix) : name.hasPrefix(temporaryPrefix) && AssetHolder.holder(ofTemporary: name) != nil
+  }
+
+  /// The same for copies that are handed out.
+  static func isStagedName(_ name: String) -> Bool {
+    isMutant("remove-similar-names")
+      || AssetDigest(name: String(name.prefix(64))) != nil && name.dropFirst(64).hasPrefix("-")
+        && AssetHolder.holder(ofTemporary: name) != nil
+  }
+
+  /// The same for a note that is being written.
+  static func isTemporaryNote(_ name: String) -> Bool {
+    name.hasPrefix(temporaryNotePrefix) && AssetHolder.isNumber(name.dropFirst(temporaryNotePrefix.count))
   }
 }

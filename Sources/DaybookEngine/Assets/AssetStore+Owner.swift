@@ -39,30 +39,33 @@ extension AssetStore {
     guard let root = inventory.root, let mark = try newMark(of: root), try FolderMark.read(in: root) != .mark(mark) else {
       return
     }
-    try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+    try mark.write(in: root, like: try attributes()?.ofBookkeeping, number: random())
   }
 
   /// Makes a directory this database's, whosever it was.
   package func takeOver(_ root: any DiskFolder) throws(DiskFailure) {
     try requireTrustedOwner(root)
-    try newMark(of: root)?.write(in: root, like: try attributes()?.ofBookkeeping)
+    try newMark(of: root)?.write(in: root, like: try attributes()?.ofBookkeeping, number: random())
   }
 
   /// Marks a directory in which nothing is: it has just been made, or its maker died.
-  func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) {
+  /// - Returns: false when there was something, or a mark.
+  func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
     var tryCount = 0
     while let mark = try newMark(of: root, byName: true), try FolderMark.read(in: root) == .nothing,
       try AssetStore.isEmpty(root)
     {
       do throws(DiskFailure) {
         try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
-        return try followFile(mark, in: root)
+        try followFile(mark, in: root)
+        return true
       } catch {
         // A collection without a grace time may have removed what is made here.
         tryCount += 1
         guard error.kind == .notFound, tryCount < 8 else { throw error }
       }
     }
+    return false
   }
 
   /// A compaction of another process may have exchanged the file between the look at it and the mark. It found no mark to renew.
@@ -71,7 +74,7 @@ extension AssetStore {
       guard let mark = try newMark(of: root, byName: true), mark.files != first.files,
         try FolderMark.read(in: root) == .mark(first)
       else { return }
-      try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+      try mark.write(in: root, like: try attributes()?.ofBookkeeping, number: random())
     }
   }
 
@@ -96,7 +99,7 @@ extension AssetStore {
   }
 
   static func isEmpty(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
-    try root.entries().allSatisfy { FolderMark.isOwnName($0.name) || UnfinishedFolder.isName($0.name) }
+    try root.entries().allSatisfy { $0.isDirectory ? UnfinishedFolder.isName($0.name) : FolderMark.isOwnName($0.name) }
   }
 
   // MARK: another file takes the database's place
@@ -118,6 +121,6 @@ extension AssetStore {
     guard let root = try? root(), try notOurs(root) == nil, case .mark(let found) = try FolderMark.read(in: root),
       let mark = try newMark(of: root), mark != found
     else { return }
-    try mark.write(in: root, like: try attributes()?.ofBookkeeping)
+    try mark.write(in: root, like: try attributes()?.ofBookkeeping, number: random())
   }
 }

@@ -82,6 +82,7 @@ package final class AssetStore: Sendable {
   static let temporaryPrefix = "ingest-"
   package static let stagingName = "staged"
   static let noteName = "unreferenced"
+  static let temporaryNotePrefix = noteName + ".new-"
   static let pieceByteCount = 1 << 20
 
   /// - Parameters:
@@ -402,10 +403,18 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Marks a directory of contents that is new, once for each open.
+  /// Marks a directory of contents that is new, and syncs the mark of any other: once for each open. Where a mark stays whose
+  /// sync has failed, no content is taken in until the database is opened again.
   private func markOnce(_ folder: any DiskFolder) throws(DiskFailure) {
     if state.withLock({ $0.knownDirectories[folder.path]?.isMarked }) == true { return }
-    try markIfEmpty(folder)
+    do throws(DiskFailure) {
+      if try !markIfEmpty(folder), folderNumber != nil { try FolderMark.makeDurable(in: folder) }
+    } catch {
+      var isThere = true
+      do { isThere = try folder.identity(of: FolderMark.name) != nil } catch {}
+      if isThere, [.sync, .syncDirectory, .remove, .rename].contains(error.operation) { remember(error) }
+      throw error
+    }
     state.withLock { state in
       if state.knownDirectories[folder.path]?.identity == folder.identity {
         state.knownDirectories[folder.path]?.isMarked = true

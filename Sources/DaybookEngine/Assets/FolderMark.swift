@@ -16,11 +16,13 @@
 ///     our number, another directory          this one was copied, with its file: ours, and marked again
 ///     our number, this directory, not our file    the file was copied: the original may still use it
 ///
-/// Always true: a mark is durable before anything else is put into its directory, and it is the last to go. A file of its own
-/// survives what archives, copies and simple volumes do to extended attributes.
+/// Always true: a mark is durable before anything else is put into its directory, and it is the last to go. One that was found is
+/// synced before it is relied on, because its maker's sync may have failed, or never have come. It is made under a name that
+/// nobody can foresee, `owner.new-` and 16 digits, and replaces nothing there. A file of its own survives what archives, copies
+/// and simple volumes do to extended attributes.
 package struct FolderMark: Equatable, Sendable {
   package static let name = "owner"
-  static let temporaryName = name + ".new"
+  private static let temporaryPrefix = name + ".new-"
   /// A longer file is no mark.
   private static let limit = 1024
 
@@ -44,10 +46,12 @@ package struct FolderMark: Equatable, Sendable {
     case unreadable
   }
 
-  static func isOwnName(_ name: String) -> Bool { name == FolderMark.name || name == temporaryName || isFirstName(name) }
+  static func isOwnName(_ name: String) -> Bool { name == FolderMark.name || isTemporaryName(name) }
 
-  /// Whether a name is one under which a directory's first mark is made: several may be making it.
-  static func isFirstName(_ name: String) -> Bool { name.hasPrefix(temporaryName + "-") }
+  /// Whether a name is one under which a mark is made: several may be making one.
+  static func isTemporaryName(_ name: String) -> Bool {
+    name.hasPrefix(temporaryPrefix) && AssetHolder.isNumber(name.dropFirst(temporaryPrefix.count))
+  }
 
   package var text: String {
     var text = "database \(hexDigits(database))\n"
@@ -101,16 +105,49 @@ package struct FolderMark: Equatable, Sendable {
 
   /// Gives a directory its first mark, durably, unless it has one. Threads and processes may do so at once, each under a
   /// temporary name of its own.
+  ///
+  /// If the sync of the name fails, the mark goes again: whoever found it could not know that it may be lost. If that fails, too,
+  /// the failure is the one of the removal.
   func writeFirst(in folder: any DiskFolder, like attributes: FileAttributes?, number: UInt64) throws(DiskFailure) {
-    let temporary = "\(FolderMark.temporaryName)-\(hexDigits(number))"
+    let temporary = FolderMark.temporaryPrefix + hexDigits(number)
     let file = try write(as: temporary, in: folder, like: attributes)
     defer { file.close() }
     do throws(DiskFailure) { try folder.renameWithoutReplacing(temporary, to: folder, FolderMark.name) } catch {
       try? folder.remove(temporary)
-      // Another one was faster, and has synced its bytes; a collection takes such names for leftovers.
+      // Another one was faster; a collection takes such names for leftovers.
       if try folder.identity(of: FolderMark.name) == nil { throw error }
+      return try FolderMark.makeDurable(in: folder)
     }
-    if !isMutant("skip-mark-sync") { try folder.sync(holding: FolderMark.name) }
+    if isMutant("skip-mark-sync") { return }
+    do throws(DiskFailure) { try folder.sync(holding: FolderMark.name) } catch {
+      if !isMutant("keep-unsynced-mark"), try folder.identity(of: FolderMark.name) == file.identity {
+        try FolderMark.takeBack(as: temporary, in: folder)
+      }
+      throw error
+    }
+  }
+
+  /// Removes a mark that was not synced. Another process may have synced it, and put contents beside it: then it stays.
+  private static func takeBack(as temporary: String, in folder: any DiskFolder) throws(DiskFailure) {
+    try folder.renameWithoutReplacing(name, to: folder, temporary)
+    if try AssetStore.isEmpty(folder) { try folder.remove(temporary) } else {
+      try folder.renameWithoutReplacing(temporary, to: folder, name)
+    }
+  }
+
+  /// Syncs a mark that was found, if there is one, and its name.
+  static func makeDurable(in folder: any DiskFolder) throws(DiskFailure) {
+    if isMutant("trust-found-mark") { return }
+    do throws(DiskFailure) {
+      let file = try folder.open(name, .readContent)
+      defer { file.close() }
+      try file.sync(.full)
+    } catch {
+      // No mark: then there are contents, and a collection says so.
+      guard [.notFound, .notRegular].contains(error.kind) else { throw error }
+      return
+    }
+    try folder.sync(holding: name)
   }
 
   private func write(
@@ -124,18 +161,22 @@ package struct FolderMark: Equatable, Sendable {
       if !isMutant("skip-mark-sync") { try file.sync(.full) }
     } catch {
       file.close()
+      try? folder.remove(temporary)
       throw error
     }
     return file
   }
 
   /// Marks a directory, durably; at every moment it has the mark of before or this one.
-  package func write(in folder: any DiskFolder, like attributes: FileAttributes?) throws(DiskFailure) {
-    let temporary = FolderMark.temporaryName
-    if try folder.identity(of: temporary) != nil { try folder.remove(temporary) }
+  /// - Parameter number: random, for a name that nobody can foresee.
+  package func write(in folder: any DiskFolder, like attributes: FileAttributes?, number: UInt64) throws(DiskFailure) {
+    let temporary = FolderMark.temporaryPrefix + hexDigits(number)
     let file = try write(as: temporary, in: folder, like: attributes)
     defer { file.close() }
-    try folder.rename(temporary, to: folder, FolderMark.name)
+    do throws(DiskFailure) { try folder.rename(temporary, to: folder, FolderMark.name) } catch {
+      try? folder.remove(temporary)
+      throw error
+    }
     if !isMutant("skip-mark-sync") { try folder.sync(holding: FolderMark.name) }
   }
 }

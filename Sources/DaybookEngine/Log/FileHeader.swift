@@ -36,6 +36,8 @@ package struct FileHeader: Sendable, Equatable {
   package var folderNumber: UInt64 = 0
   /// The number of the name under which the file was made; 0 for one that was made under its own.
   package var unfinishedName: UInt64 = 0
+  /// What it was made for, where it has such a number.
+  package var maker = UnfinishedMark.Maker.compaction
 
   /// Why the first bytes of a file are not a header.
   package enum Fault: Error, Sendable, Equatable {
@@ -86,6 +88,13 @@ package struct FileHeader: Sendable, Equatable {
     }
     folderNumber = bytes.uint64(at: FileHeader.folderNumberOffset)
     unfinishedName = UnfinishedMark.read(bytes)
+    if unfinishedName != 0 { maker = UnfinishedMark.maker(bytes) }
+  }
+
+  /// The least length that a first page was given before its file had a name, whatever closes have written since; nil where the
+  /// page does not match its checksum.
+  static func firstLeastByteCount(_ page: ByteView) -> UInt64? {
+    (try? FileHeader(page)) == nil ? nil : page.uint64(at: meaningfulByteCount)
   }
 
   /// The checksum of a first page. The two sectors that are written by themselves have their own checksums, and count as zeros
@@ -130,7 +139,7 @@ package struct FileHeader: Sendable, Equatable {
     buffer.append(uint64: folderNumber)
     buffer.append(zeros: UnfinishedMark.offset - buffer.count)
     // A constant keeps it alive: a view of a temporary buffer would outlive it.
-    let mark = UnfinishedMark.encoded(unfinishedName, salt: salt)
+    let mark = UnfinishedMark.encoded(unfinishedName, maker, salt: salt)
     buffer.append(mark.view)
     buffer.append(zeros: FileHeader.byteCount - 8 - buffer.count)
     buffer.append(uint64: FileHeader.checksum(of: buffer.view))

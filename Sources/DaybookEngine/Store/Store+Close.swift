@@ -4,9 +4,9 @@ import Synchronization
 extension Store {
   /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed. Errors are
   /// thrown after the file has been released; what was acknowledged is safe either way.
-  /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable. A copy gets its
-  ///   name there, and only then a `closed` frame and the length of a closed file: they say that it is finished
-  ///   (`UnfinishedMark`). If they cannot be written, the copy is as whole; its header says the least length anyway.
+  /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable, the `closed` frame,
+  ///   too. A copy gets its name there. After that no byte of it is written: that it is finished is said by its size
+  ///   (`UnfinishedMark`). If that cannot be said, the copy is as whole, and its next writer says it.
   package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkProcess()
     closing.lock()
@@ -18,6 +18,8 @@ extension Store {
     withTurnForBackground { _ in }
     waitForCheckpoint()
     var failure: StoreError?
+    /// The end of a copy.
+    var closedEnd: Int?
     // Between transactions everything is durable, and another process may have the file lock. From here on the lock is kept: a
     // commit of another thread may end in the meantime, and would release it.
     let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
@@ -33,11 +35,13 @@ extension Store {
         }
         try tellOfDamagedPage()
         if lastly == nil {
-          try writeClosed()
+          let end = try writeClosed()
+          try trim(to: end + (log.hasMetFullDisk ? options.reserveByteCount : 0))
+        } else if isMutant("close-copy-late") {
+          closedEnd = .max
         } else {
-          // Readers see all of it as soon as it has its name.
-          try writeNoteNow()
-          try syncWritten()
+          try writeZerosOfUnfinished()
+          closedEnd = try writeClosed()
         }
       } catch { failure = error }
     } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastDataNumber) {
@@ -47,8 +51,11 @@ extension Store {
     }
     if let lastly {
       do {
-        try lastly(failure == nil)
-        if failure == nil, writesClosed { try? writeClosed() }
+        if isMutant("cut-zeros-before-name"), let closedEnd { tellNamed(closedEnd) }
+        // Without its `closed` frame it gets no name, whatever the reason.
+        try lastly(closedEnd != nil)
+        if isMutant("close-copy-late") { closedEnd = try? writeClosed() }
+        if let closedEnd { tellNamed(closedEnd) }
       } catch { failure = failure ?? error }
     }
     endSyncs()
@@ -66,7 +73,8 @@ extension Store {
     if let failure { throw failure }
   }
 
-  private func writeClosed() throws(StoreError) {
+  /// - Returns: where the log ends now.
+  private func writeClosed() throws(StoreError) -> Int {
     try withTurnForBackground { (hold) throws(StoreError) in
       // Then the checkpoint frame is durable, too.
       try syncWritten()
@@ -75,14 +83,38 @@ extension Store {
       let failure = writeClosedLength(durableEnd)
       try log.sync(file)
       if let failure { throw .disk(failure) }
+      return Int(closed.next)
+    }
+  }
+
+  /// Cuts off zeros behind the log. Nobody maps them, unless there is a reader: then they stay.
+  private func trim(to end: Int) throws(StoreError) {
+    try withTurnForBackground { (_) throws(StoreError) in
       do throws(DiskFailure) {
-        // Nobody maps the zeros that are cut off, unless there is a reader.
-        if try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") {
-          defer { file.unlock(.readers) }
-          let end = Int(closed.next) + (log.hasMetFullDisk ? options.reserveByteCount : 0)
-          if try file.byteCount() > end { try file.truncate(to: end) }
-        }
+        guard try file.tryLock(.readers, .exclusive) || isMutant("trim-under-readers") else { return }
+        defer { file.unlock(.readers) }
+        if try file.byteCount() > end { try file.truncate(to: end) }
       } catch { throw .disk(error) }
     }
+  }
+
+  // MARK: a copy
+
+  /// Makes room for the `closed` frame of a copy, and zeros behind it, durably: as long as they are there, the copy is
+  /// unfinished (`Store+Leftover`). They are a hole, so a full disk has them, too.
+  private func writeZerosOfUnfinished() throws(StoreError) {
+    try withTurnForBackground { (_) throws(StoreError) in
+      do throws(DiskFailure) {
+        let end = Int(log.tail.offset) + 4 * FileHeader.byteCount
+        if try file.byteCount() < end { try file.truncate(to: end) }
+      } catch { throw .disk(error) }
+      // Before the frame: a crash must not keep that without the zeros behind it.
+      try log.sync(file)
+    }
+  }
+
+  /// Says that a copy has its name: there is nothing behind its `closed` frame. Only the size of the file changes.
+  private func tellNamed(_ end: Int) {
+    if (try? trim(to: end)) != nil { try? file.sync(.full) }
   }
 }

@@ -46,7 +46,7 @@ extension Store {
     try Store.onDisk(call: try Store.removeLeftover(of: path, file, disk: disk))
     let attributes = try Store.onDisk(call: try file.attributes())
     let made = try Store.make(
-      temporary, disk: disk, options: options, copying: header, generations: 1, isUnfinished: true, like: attributes)
+      temporary, disk: disk, options: options, copying: header, generations: 1, by: .compaction, like: attributes)
     defer { made.close() }
     let target: Store
     do {

@@ -8,15 +8,14 @@ extension Store {
   /// - Parameters:
   ///   - original: the database that the file will be a copy of: the copy gets the same UUID and a salt of its own.
   ///   - generations: how many generations to add.
-  ///   - isUnfinished: whether the name is not the one that it will have: then the file says so from its first byte on.
+  ///   - maker: what it is made for where the name is not the one that it will have: then the file says so from its first byte on.
   ///   - attributes: its rights and owners, set before its first byte; nil for those of any new file of this process.
   package static func create(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, isUnfinished: Bool = false, like attributes: FileAttributes? = nil
+    generations: UInt64 = 0, by maker: UnfinishedMark.Maker? = nil, like attributes: FileAttributes? = nil
   ) throws(StoreError) {
     try make(
-      path, disk: disk, options: options, copying: original, generations: generations, isUnfinished: isUnfinished,
-      like: attributes
+      path, disk: disk, options: options, copying: original, generations: generations, by: maker, like: attributes
     ).close()
   }
 
@@ -25,7 +24,7 @@ extension Store {
   ///   lock that all creators take, so it is never a database that one of them has just made.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, isUnfinished: Bool = false, like given: FileAttributes? = nil, replacesEmpty: Bool = false
+    generations: UInt64 = 0, by maker: UnfinishedMark.Maker? = nil, like given: FileAttributes? = nil, replacesEmpty: Bool = false
   ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
@@ -42,7 +41,7 @@ extension Store {
       var generator = ClosureGenerator(draw: options.random)
       // A constant keeps the buffer alive: a view of a temporary buffer would outlive it.
       var first = FileHeader(random: &generator, copying: original, generations: generations)
-      if isUnfinished { first.unfinishedName = UnfinishedMark.number(of: name) }
+      if let maker { (first.unfinishedName, first.maker) = (UnfinishedMark.number(of: name), maker) }
       let header = first.encoded()
       do throws(DiskFailure) {
         // Look again, now with the lock: another creator may have finished in the meantime.

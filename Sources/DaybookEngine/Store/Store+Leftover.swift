@@ -46,9 +46,13 @@ extension Store {
 
   /// Removes a leftover of ours that nobody has locked. A file that is locked, or that can be no leftover, is `.exists`; one of
   /// somebody else is `.foreign`.
-  /// - Parameter owners: asked when there is a file.
+  /// - Parameters:
+  ///   - owners: asked when there is a file.
+  ///   - first: what is done before it goes, while it is locked, with the number of its folder of assets (0 where the first
+  ///     page cannot be read); if that fails, it stays.
   package static func removeUnlocked(
-    _ path: String, _ content: LeftoverContent, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners
+    _ path: String, _ content: LeftoverContent, disk: any Disk, ownedBy owners: () throws(DiskFailure) -> FileOwners,
+    first: (_ folderNumber: UInt64, _ file: FileIdentity) throws(DiskFailure) -> Void = { (_, _) throws(DiskFailure) in }
   ) throws(DiskFailure) {
     let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
     let file: any DiskFile
@@ -61,7 +65,12 @@ extension Store {
       throw DiskFailure(.create, path: path, kind: .exists, code: 17)
     }
     try requireLeftover(file, content, at: path)
-    try folder.remove(name, ownedBy: owners())
+    let found = try owners()
+    try folder.checkRemovable(name, ownedBy: found)
+    if content == .unfinishedDatabase {
+      try first((try? FileHeader(firstPage(of: file).view))?.folderNumber ?? 0, file.identity)
+    }
+    try folder.remove(name, ownedBy: found)
   }
 
   /// Throws `.exists`, of the operation `.remove`, when a file is more than a leftover can be.
@@ -108,25 +117,31 @@ extension Store {
     try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(through: backgroundFile, hold) }
   }
 
-  /// Whether a file that was made under another name was finished: it was closed, which no unfinished file is, or a commit
-  /// follows its least length, which is written when all that it was made for is in it.
+  /// Whether a file that was made under another name was finished: all that it was made for is in it when its least length is
+  /// written, so a commit follows only then. Else it was closed, and, if a copy, has its name since: the zeros behind the first
+  /// `closed` frame were cut off, or another frame took their place.
   private static func isFinished(_ file: any DiskFile, _ page: ByteBuffer) throws(DiskFailure) -> Bool {
     if isMutant("keep-unfinished-mark") { return false }
     let salt = page.view.uint64(at: FileHeader.saltOffset)
-    if ClosedLength.read(page.view, salt: salt) ?? 0 > 0 { return true }
+    let isCopy = UnfinishedMark.maker(page.view) == .copy
+    if !isCopy, ClosedLength.read(page.view, salt: salt) ?? 0 > 0 { return true }
     // A crash may have torn it while it was written; then only a `closed` frame counts, wherever it is.
-    let least = (try? FileHeader(page.view))?.leastByteCount ?? 0
-    let log = LogReader(LogWindow(file, byteCount: try file.byteCount()), salt: salt)
+    let least = FileHeader.firstLeastByteCount(page.view) ?? 0
+    let byteCount = try file.byteCount()
+    let log = LogReader(LogWindow(file, byteCount: byteCount), salt: salt)
     var next = log.nextHeader(from: least)
     while let frame = next, frame.kind != .closed, least == 0 || frame.kind != .commit {
       next = log.nextHeader(from: frame.next)
     }
+    if isCopy, let closed = next, closed.kind == .closed, UInt64(byteCount) > closed.next { next = log.nextHeader(from: closed.next) }
     try log.checkRead()
     return next != nil
   }
 
   /// Says it where a crash came first, or a user has taken a leftover for a database. On a full disk a commit says it later.
-  func tellFinishedIfUntold() {
+  /// - Parameter isClosed: whether the log ends with a `closed` frame: of a compaction only a finished one has that.
+  func tellFinishedIfUntold(isClosed: Bool) {
+    if isClosed, header.maker == .compaction || ((try? file.byteCount()) ?? 0) <= Int(log.tail.offset) { return }
     if (try? Store.isFinished(file, try Store.firstPage(of: file))) == false { try? tellFinished() }
   }
 

@@ -87,7 +87,7 @@ extension Store {
       try store.repair(used, log: log)
       store.startWriting(used)
       store.fileLock.hand(over: claim)
-      if made == nil, header.unfinishedName != 0, !used.isClosed { store.tellFinishedIfUntold() }
+      if made == nil, header.unfinishedName != 0 { store.tellFinishedIfUntold(isClosed: used.isClosed) }
       // A file that does not have its final name yet stays locked until it does.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.retain(hold) } }
       try? removeLeftover(of: name, file, disk: disk)

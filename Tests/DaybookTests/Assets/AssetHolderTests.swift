@@ -338,7 +338,7 @@ struct AssetHolderTests {
     let leftover = folder.file("copy.unfinished.assets")
     try FileManager.default.createDirectory(atPath: leftover + "/ab", withIntermediateDirectories: true)
     let mark = FolderMark(database: 1, folder: nil, files: [], isUnfinished: true)
-    try mark.write(in: SystemDisk().folder(at: leftover), like: nil)
+    try mark.write(in: SystemDisk().folder(at: leftover), like: nil, number: 7)
     try FileManager.default.createSymbolicLink(atPath: leftover + "/ingest-2", withDestinationPath: precious)
     #expect(failure { try database.backup(to: folder.file("copy")) }?.facts.path == leftover + "/ingest-2")
     try FileManager.default.removeItem(atPath: leftover + "/ingest-2")

@@ -164,7 +164,7 @@ struct SharedAssetTests {
       let leftover = folder.file("copy.unfinished.assets")
       try FileManager.default.createDirectory(atPath: leftover, withIntermediateDirectories: false)
       let mark = FolderMark(database: 1, folder: nil, files: [], isUnfinished: true)
-      try mark.write(in: SystemDisk().folder(at: leftover), like: nil)
+      try mark.write(in: SystemDisk().folder(at: leftover), like: nil, number: 7)
       for digest in digests {
         let place = folder.file("copy.unfinished.assets/\(digest.folder)")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)

@@ -62,7 +62,7 @@ struct SwappedFolderTests {
     let folder = try SystemDisk().folder(at: path)
     guard case .mark(var mark) = try FolderMark.read(in: folder) else { throw CocoaError(.fileReadCorruptFile) }
     mark.isUnfinished = true
-    try mark.write(in: folder, like: nil)
+    try mark.write(in: folder, like: nil, number: 7)
   }
 
   /// Everything that a user could miss in a folder.

@@ -133,6 +133,41 @@ struct LeftoverPowerLossTests {
     }
   }
 
+  @Test(
+    "a backup or salvage that has returned is a closed file with everything, whatever of its last calls fails, and the power then",
+    arguments: [Work.backup, .salvage], [false, true])
+  func closedBeforeItsName(work: Work, padding: Bool) throws {
+    let source = try Self.source(padding, isEmpty: false)
+    let whole = source.afterKill()
+    try Self.carryOut(work, on: whole, padding)
+    let callCount = whole.callCount
+    var returnedCount = 0
+    for call in (callCount - 16)...callCount {
+      for syncLoss in [SimulatedFault.SyncLoss.dropsPages, .keepsPages] {
+        let disk = source.afterKill()
+        disk.inject(
+          SimulatedFault(call: call - disk.callCount, code: ErrorNumber.noSpace, repeats: true, syncLoss: syncLoss))
+        let hasReturned = (try? Self.carryOut(work, on: disk, padding)) != nil
+        disk.removeFaults()
+        for found in Self.states(disk, UInt64(call)) {
+          guard try found.exists("made") else {
+            #expect(!hasReturned, "call \(call)")
+            continue
+          }
+          if hasReturned { returnedCount += 1 }
+          var options = Database.Options()
+          options.isReadOnly = true
+          let made = try Database.open(at: "made", on: found, options: options)
+          #expect(made.lastRecovery.wasClosed, "call \(call): \(made.lastRecovery)")
+          #expect(try made.recordCount(in: .default) == 2, "call \(call)")
+          try made.expectClean()
+          try made.close()
+        }
+      }
+    }
+    #expect(returnedCount > 0)
+  }
+
   @Test("of a copy whose power fails before it says that it is finished, the next open says it", arguments: [false, true])
   func saidByOpen(padding: Bool) throws {
     let source = try Self.source(padding, isEmpty: false)

@@ -196,6 +196,51 @@ struct LeftoverTests {
     }
   }
 
+  @Test(
+    "a backup that dies at any of its calls, also between the names of its folder and its file, leaves the next one a folder to collect in"
+  )
+  func leftoversOfBothNames() throws {
+    func expectOwn(_ disk: SimulatedDisk, _ what: String) throws {
+      let copy = try Database.open(at: "copy", on: disk)
+      try copy.write { try $0.delete(Record.ID("precious")) }
+      do {
+        #expect(try copy.collectAssets(grace: .zero).removedCount == 1, "\(what)")
+      } catch { Issue.record("\(what): \(error)") }
+      try copy.expectClean()
+      try copy.close()
+    }
+    var isDone = false
+    var call = 0
+    var betweenCount = 0
+    while !isDone {
+      for failsOnly in [false, true] {
+        let disk = SimulatedDisk(seed: 5)
+        let database = try Database.open(on: disk) { $0.inlineAssetByteCount = 0 }
+        try database.put("precious", ["picture": .asset(Asset(data: AssetBench.content(7)))])
+        if failsOnly {
+          disk.inject(SimulatedFault(call: call + 1))
+        } else {
+          disk.stop(atCall: disk.callCount + call + 1)
+        }
+        isDone = (try? database.backup(to: "copy", disk: disk)) != nil
+        disk.removeFaults()
+        let states = failsOnly ? [disk] : [disk.afterKill()]
+        for found in states + (0..<3).map({ disk.afterPowerLoss(seed: UInt64(call) &* 3 &+ $0) }) {
+          if try found.exists("copy") { continue }
+          if try found.exists("copy.assets") { betweenCount += 1 }
+          // The contents have changed since.
+          let again = try Database.open(on: found === disk ? disk.afterKill() : found) { $0.inlineAssetByteCount = 0 }
+          let place = again.store.disk
+          do { try again.backup(to: "copy", disk: place) } catch { Issue.record("call \(call): \(error)") }
+          try again.close()
+          if let place = place as? SimulatedDisk { try expectOwn(place, "call \(call), fails only \(failsOnly)") }
+        }
+      }
+      call += 1
+    }
+    #expect(betweenCount > 0)
+  }
+
   @Test("what is left when the removal of a leftover dies, too, is removed by the next backup to the same name")
   func leftoversOfRemoval() throws {
     // A backup dies with all contents copied, and before it has its name.

@@ -1,0 +1,192 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+/// The mark in a folder of assets: it is durable before it is relied on, and names beside it that are not exactly ours stay.
+@Suite("marks of folders")
+struct FolderMarkTests {
+  private static func open(_ disk: SimulatedDisk) throws -> Database {
+    try Database.open(on: disk) { $0.inlineAssetByteCount = 0 }
+  }
+
+  private static func put(_ name: String, _ database: Database) throws {
+    try database.put(name, ["picture": .asset(Asset(data: AssetBench.content(name.utf8.count)))])
+  }
+
+  private static func expectCollects(_ disk: SimulatedDisk, _ what: String) throws {
+    let database = try open(disk)
+    do { _ = try database.collectAssets(grace: .zero) } catch { Issue.record("\(what): \(error)") }
+    try database.expectClean()
+    try database.close()
+  }
+
+  @Test(
+    "a folder whose mark could not be synced is not left with contents and no mark by a power loss after the next save",
+    arguments: [false, true])
+  func failedSync(repeats: Bool) throws {
+    for call in 1...12 {
+      let disk = SimulatedDisk(seed: UInt64(call))
+      let database = try Self.open(disk)
+      disk.inject(SimulatedFault([.sync, .syncDirectory], call: call, code: ErrorNumber.noSpace, syncLoss: .dropsPages))
+      if repeats {
+        // Then nothing of it can be taken away again, either.
+        disk.inject(SimulatedFault([.rename, .remove], call: 2, code: ErrorNumber.noSpace, repeats: true))
+      }
+      for name in ["a", "aa", "aaa"] { try? Self.put(name, database) }
+      disk.removeFaults()
+      for name in ["aaaa", "aaaaa"] { try? Self.put(name, database) }
+      for found in [disk.afterPowerLoss(keeping: .nothing), disk.afterPowerLoss(seed: 1), disk.afterPowerLoss(seed: 2)] {
+        try Self.expectCollects(found, "call \(call)")
+      }
+    }
+  }
+
+  @Test("a mark that a killed process has not synced is durable before the contents of the next one are")
+  func killedBeforeSync() throws {
+    var isDone = false
+    var call = 0
+    while !isDone {
+      let disk = SimulatedDisk(seed: 3)
+      let database = try Self.open(disk)
+      try database.put("first")
+      disk.stop(atCall: disk.callCount + call)
+      isDone = (try? Self.put("a", database)) != nil
+      let killed = disk.afterKill()
+      let next = try Self.open(killed)
+      try Self.put("aa", next)
+      for found in [killed.afterPowerLoss(keeping: .nothing), killed.afterPowerLoss(seed: 1), killed.afterPowerLoss(seed: 2)] {
+        try Self.expectCollects(found, "call \(call)")
+      }
+      call += 1
+    }
+    #expect(call > 10)
+  }
+
+  // MARK: names beside it
+
+  private func entries(_ folder: String) throws -> Set<String> {
+    Set(try FileManager.default.subpathsOfDirectory(atPath: folder))
+  }
+
+  private static let number = "0123456789abcdef"
+
+  @Test("files whose names only look like ours stay in a folder of assets, and are counted; exactly ours go")
+  func similarNames() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.put("r", asset: Asset(data: AssetBench.content(1)))
+    let assets = path + ".assets/"
+    let digest = AssetBench.digest(AssetBench.content(1)).name
+    try FileManager.default.createDirectory(atPath: assets + "staged", withIntermediateDirectories: true)
+    let strangers = [
+      "ingest-plans.txt", "ingest-\(Self.number)", "ingest-\(Self.number)-1", "ingest-\(Self.number)-\(Self.number)-x", "owner.new",
+      "owner.new-", "owner.new-mine", "unreferenced.new", "unreferenced.new-mine", "holder-mine", "staged/notes.txt",
+      "staged/\(digest)-mine", "staged/\(digest)",
+    ]
+    let ours = [
+      "ingest-\(Self.number)-\(Self.number)", "owner.new-\(Self.number)", "unreferenced.new-\(Self.number)",
+      "staged/\(digest)-\(Self.number)-\(Self.number)",
+    ]
+    for name in strangers + ours { try Data("x".utf8).write(to: URL(filePath: assets + name)) }
+    let report = try database.collectAssets(grace: .zero)
+    #expect(report.removedLeftoverCount == ours.count && report.strangerCount == strangers.count, "\(report)")
+    let left = try entries(assets)
+    #expect(left.isSuperset(of: strangers) && left.isDisjoint(with: ours))
+    // No folder of a copy is cleared that holds one of them.
+    for name in strangers {
+      let other = folder.file("other")
+      try FileManager.default.createDirectory(atPath: other + "/staged", withIntermediateDirectories: true)
+      try Data("x".utf8).write(to: URL(filePath: other + "/" + name))
+      #expect(throws: DiskFailure.self, "\(name)") { try AssetStore.removeAll(other, on: SystemDisk()) }
+      #expect(FileManager.default.fileExists(atPath: other + "/" + name), "\(name)")
+      try FileManager.default.removeItem(atPath: other)
+    }
+    try database.close()
+  }
+
+  @Test("what has the name of a mark that is being made blocks no mark and is not followed, written to or removed")
+  func plantedName() throws {
+    for kind in ["folder", "link", "file"] {
+      let folder = try TemporaryFolder()
+      let path = folder.file("a")
+      let database = try Database.withFiles(at: path)
+      try database.put("r", asset: Asset(data: AssetBench.content(1)))
+      let planted = path + ".assets/owner.new"
+      let victim = folder.file("victim")
+      try Data("precious".utf8).write(to: URL(filePath: victim))
+      switch kind {
+      case "folder": try FileManager.default.createDirectory(atPath: planted + "/in", withIntermediateDirectories: true)
+      case "link": try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: victim)
+      default: try Data("mine".utf8).write(to: URL(filePath: planted))
+      }
+      // The mark follows the file.
+      try database.compact()
+      try database.write { try $0.delete(Record.ID("r")) }
+      #expect(try database.collectAssets(grace: .zero).removedCount == 1, "\(kind)")
+      try database.takeOverAssets()
+      try database.close()
+      #expect(try SystemDisk().folder(at: path + ".assets").identity(of: "owner.new") != nil, "\(kind)")
+      #expect(FileManager.default.contents(atPath: victim) == Data("precious".utf8), "\(kind)")
+    }
+  }
+
+  @Test("of another user nothing that has one of our names goes, and what it says about times counts for nothing")
+  func strangersNames() throws {
+    guard geteuid() == 0 else { return }
+    let folder = try TemporaryFolder()
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.put("r", asset: Asset(data: AssetBench.content(1)))
+    try database.write { try $0.delete(Record.ID("r")) }
+    let assets = path + ".assets/"
+    let digest = AssetBench.digest(AssetBench.content(1))
+    try FileManager.default.createDirectory(atPath: assets + "staged", withIntermediateDirectories: true)
+    let names = [
+      "ingest-\(Self.number)-\(Self.number)", "owner.new-\(Self.number)", "unreferenced.new-\(Self.number)",
+      "staged/\(digest.name)-\(Self.number)-\(Self.number)", "unreferenced",
+    ]
+    for name in names {
+      // The note claims that the content has waited for years.
+      try Data("\(digest.name) 1\n".utf8).write(to: URL(filePath: assets + name))
+      #expect(unsafe lchown(assets + name, 65_534, 65_534) == 0)
+    }
+    let error = failure { try database.collectAssets(grace: .seconds(3600)) }
+    #expect(error?.code == .ioFailed && error?.facts.path == assets + "unreferenced", "\(String(describing: error))")
+    #expect(try entries(assets).isSuperset(of: names))
+    #expect(FileManager.default.fileExists(atPath: database.library.store.path(of: digest)))
+    try FileManager.default.removeItem(atPath: assets + "unreferenced")
+    let report = try database.collectAssets(grace: .zero)
+    #expect(report.removedCount == 1 && report.removedLeftoverCount == 0 && report.strangerCount == 4, "\(report)")
+    #expect(try entries(assets).isSuperset(of: names.dropLast()))
+    try database.close()
+  }
+
+  // MARK: clocks
+
+  @Test("a clock that was set back, or was ahead when a content was first seen, removes nothing and lets it wait from now on")
+  func clockSetBack() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let seconds = Locked(1_000_000.0)
+    var options = Database.Options()
+    options.now = { Date(timeIntervalSinceReferenceDate: seconds.withLock { $0 }) }
+    options.inlineAssetByteCount = 0
+    let database = try Database.open(at: "a", on: disk, options: options)
+    try Self.put("a", database)
+    try database.write { try $0.delete(Record.ID("a")) }
+    func collect(at time: Double) throws -> Int {
+      seconds.withLock { $0 = time }
+      return try database.collectAssets(grace: .seconds(100)).removedCount
+    }
+    #expect(try collect(at: 1_000_000) == 0)
+    #expect(try collect(at: 500_000) == 0)
+    #expect(try collect(at: 500_099) == 0)
+    #expect(try collect(at: .infinity) == 0)
+    #expect(try collect(at: 500_000) == 0)
+    #expect(try collect(at: 500_101) == 1)
+    try database.close()
+  }
+}
