@@ -80,6 +80,7 @@ extension WriteContext {
         }
       }
       if isMissing { try write(declaration) }
+      try declareShape(ofType: type.name, type.fields)
     }
   }
 

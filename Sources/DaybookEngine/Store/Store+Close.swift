@@ -31,6 +31,12 @@ extension Store {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
+        // A checkpoint is followed by one. If there is no room for the copy, the commits still have them.
+        do {
+          try withTurnForBackground { (hold) throws(StoreError) in
+            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
+          }
+        } catch .disk {}
         try tellOfDamagedPage()
         lateLength = try writeClosed(writesLength: lastly == nil)
       } catch { failure = error }
