@@ -142,7 +142,8 @@ struct LogWalk {
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
     case .pages, .closed, .superseded, .declarations:
-      // What declarations say was said by commits before them. A `superseded` frame in a file that still has its name means nothing: the rename did not happen.
+      // What declarations say was said by commits before them. A `superseded` frame in a file that still has its name means
+      // nothing: the rename did not happen.
       break
     }
     plan.last = header

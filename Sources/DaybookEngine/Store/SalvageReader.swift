@@ -200,9 +200,9 @@
     let rest = min(offset, log.end)..<log.end
     let hasRest = log.hasContent(in: rest)
     if hasRest { losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound }
-    // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended.
+    // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended. One may be all.
     if let last, last.offset < leastEnd, last.next >= leastEnd, last.end <= log.end, !log.isPayloadValid(last),
-      !log.hasContent(in: last.end - min(last.payloadByteCount, 128)..<last.end)
+      !log.hasContent(in: last.end - min(last.payloadByteCount, 1)..<last.end)
     {
       offset = last.payloadOffset
     }
