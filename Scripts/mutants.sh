@@ -44,6 +44,13 @@ ignore-salt                      RecoveryTests          frames of another file p
 ignore-parts-checksum            RecoveryTests          a commit takes any parts that stand before it
 replay-unnamed-parts             CrashTests             replay takes parts that no commit names
 call-corruption-torn                 RecoveryTests          damaged acknowledged commits are thrown away
+forget-a-shape                   ShapeTests             a declaration does not get into its tree
+keep-shapes-of-savepoint         ShapeTests             what was rolled back stays in the dictionary
+number-for-two                   ShapeDictionaryTests   two declarations have one number
+never-repeat-declarations        ShapeTests             no copy of the declarations is written
+copy-in-same-block               ShapeDamageTests       a copy of a declaration counts that a damaged block takes with the first
+declare-after-bodies             ShapeTests             a compacted file declares what its bodies name after them
+join-former-life                 ShapeTests             a body joins a zone that was made again
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
 anybody-in-the-group             MadeFolder             a file that its group may write is taken for one that anybody may

@@ -14,6 +14,8 @@ struct FormatDump {
   private let bytes: [UInt8]
   private var offset = 0
   private(set) var lines: [String] = []
+  /// The marks of the shape that was declared last.
+  private var shape: [UInt64] = []
 
   /// The annotated lines of a whole file.
   static func lines(of bytes: [UInt8]) throws -> [String] {
@@ -76,7 +78,7 @@ struct FormatDump {
 
   private mutating func frame() throws {
     let start = offset
-    let kinds = ["", "commit", "part", "pages", "checkpoint", "closed", "note"]
+    let kinds = ["", "commit", "part", "pages", "checkpoint", "closed", "note", "superseded", "declarations"]
     let kind = Int(try peek(1, at: start + 4))
     guard kinds.indices.contains(kind), kind > 0 else { throw Surprise(offset: start + 4, description: "no kind") }
     title("a \(kinds[kind]) frame, §3")
@@ -98,7 +100,7 @@ struct FormatDump {
     try number(8, "header checksum", radix: 16)
     let end = offset + byteCount
     switch kind {
-    case 1, 2:
+    case 1, 2, 8:
       if hasParts { try partList() }
       while offset < end { try operation() }
     case 3:
@@ -133,7 +135,7 @@ struct FormatDump {
     try number(8, "pages of all trees")
     try number(8, "bytes that they name")
     let count = Int(try number(8, "roots"))
-    let names = ["catalog", "zones by sequence", "metadata", "lineages", "settings", "schema"]
+    let names = ["catalog", "zones by sequence", "metadata", "lineages", "settings", "schema", "declarations"]
     for index in 0..<count {
       try number(8, "root \(index)" + (index < names.count ? ", \(names[index])" : "") + ", page")
       try number(8, "  records")
@@ -146,7 +148,8 @@ struct FormatDump {
   private mutating func operation() throws {
     let kinds = [
       1: "commit info", 2: "lineage", 3: "save zone", 4: "delete zone", 5: "save record", 6: "delete record",
-      7: "set metadata", 8: "delete metadata", 9: "raise horizon", 14: "declare fields", 255: "forget",
+      7: "set metadata", 8: "delete metadata", 9: "raise horizon", 14: "declare fields", 15: "declare",
+      255: "forget",
     ]
     try number(8, "an operation, §4: checksum", radix: 16)
     let byteCount = Int(try number(4, "payload length"))
@@ -169,6 +172,7 @@ struct FormatDump {
       try number(1, "reason")
       try date("date")
       try text(end - offset, "zone key")
+    case 5 where try peek(1, at: offset) == 2: try packedBody(end)
     case 5: try body(end)
     case 6: try tombstone(end)
     case 7:
@@ -182,9 +186,82 @@ struct FormatDump {
         try text(Int(try number(1, "key length")), "key")
         try number(4, "kinds", radix: 16)
       }
+    case 15: try declaration(end)
     default: try number(4, "from operation on")
     }
     guard offset == end else { throw Surprise(offset: end, description: "the operation ends elsewhere") }
+  }
+
+  private mutating func declaration(_ end: Int) throws {
+    let kind = try peek(1, at: offset)
+    let kinds = ["", "shape", "zone", "user", "device"]
+    guard kinds.indices.contains(Int(kind)) else { throw Surprise(offset: offset, description: "no kind of declaration") }
+    try raw(1, "declares: a \(kinds[Int(kind)])")
+    switch kind {
+    case 1:
+      try text(Int(try number(1, "type length")), "type")
+      shape = []
+      var keys: [Int] = []
+      for index in 0..<Int(try number(2, "fields")) {
+        shape.append(try number(1, "field \(index): kind and flags", radix: 16))
+        keys.append(Int(try number(1, "  key length")))
+      }
+      for byteCount in keys { try text(byteCount, "key") }
+    case 2:
+      try number(8, "epoch", radix: 16)
+      try text(end - offset, "zone key")
+    default: try text(end - offset, "name")
+    }
+  }
+
+  /// A body that names its shape, which is the last that was declared.
+  private mutating func packedBody(_ end: Int) throws {
+    try number(1, "version")
+    let flags = try number(1, "flags")
+    let form = try number(1, "form", radix: 16)
+    try number(4, "shape", radix: 16)
+    try number(8, "change tag", radix: 16)
+    try date("modified")
+    switch form & 3 {
+    case 1: try number(4, "zone", radix: 16)
+    case 2: try text(Int(try number(2, "zone key length")), "zone key")
+    default: break
+    }
+    if form & 4 != 0 { try date("created") }
+    if form & 8 != 0 { try packedValue(Int(1 + peek(1, at: offset) & 7 + 1 + peek(1, at: offset) >> 3 & 3 + 1)) }
+    if form & 48 != 0 { try raw(16, "name, a UUID") } else { try text(Int(try number(1, "name length")), "name") }
+    if flags & 32 != 0 { try text(Int(try number(2, "tag length")), "tag") }
+    for (flag, meaning) in [(2, "creator"), (4, "modifier"), (16, "device")] as [(UInt64, String)] where flags & flag != 0 {
+      if form & 64 != 0 {
+        try number(4, meaning, radix: 16)
+      } else {
+        try text(Int(try number(2, "\(meaning) length")), meaning)
+      }
+    }
+    if flags & 1 != 0 { try text(Int(try number(1, "parent length")), "parent") }
+    guard form & 128 == 0 else { throw Surprise(offset: offset, description: "fields may be missing") }
+    let isFixed = shape.map { $0 & 0x7F == 3 || $0 & 0x7F == 5 }
+    let last = isFixed.lastIndex(of: false)
+    var byteCounts: [Int?] = []
+    for (index, isFixed) in isFixed.enumerated() {
+      byteCounts.append(isFixed ? 8 : index == last ? nil : Int(try number(1, "length of value \(index)")))
+    }
+    let known = byteCounts.reduce(0) { $0 + ($1 ?? 0) }
+    let rest = end - offset - known
+    for (mark, byteCount) in zip(shape, byteCounts) { try fieldValue(mark, byteCount ?? rest) }
+  }
+
+  private mutating func fieldValue(_ mark: UInt64, _ byteCount: Int) throws {
+    let kind = mark & 0x3F
+    switch kind {
+    case 1: try text(byteCount, "value, string")
+    case 2: try number(byteCount, "value, int, zigzag")
+    case 6 where byteCount == 17:
+      try number(1, "value, location: optional parts")
+      try double("  latitude")
+      try double("  longitude")
+    default: try raw(byteCount, "value of kind \(kind)")
+    }
   }
 
   /// Version to name: what bodies and tombstones have in common, but for the fixed numbers between.
@@ -224,17 +301,7 @@ struct FormatDump {
     for row in rows { try text(row.keyByteCount, "key") }
     let start = offset
     for row in rows {
-      let kind = row.mark & 0x3F
-      let byteCount = start + row.end - offset
-      switch kind {
-      case 1: try text(byteCount, "value, string")
-      case 2: try number(byteCount, "value, int, zigzag")
-      case 6 where byteCount == 17:
-        try number(1, "value, location: optional parts")
-        try double("  latitude")
-        try double("  longitude")
-      default: try raw(byteCount, "value of kind \(kind)")
-      }
+      try fieldValue(row.mark, start + row.end - offset)
     }
   }
 
@@ -268,7 +335,7 @@ struct FormatDump {
     try number(8, "  records below")
     let slots = try slots(count)
     try zeros(through: start + heap)
-    try cells(slots, kind: kind) { start + $0 }
+    try cells(slots, kind: kind, prefix: prefix) { start + $0 }
     try text(prefix, "prefix")
   }
 
@@ -284,7 +351,7 @@ struct FormatDump {
 
   /// In slot order from the end of the heap downwards, so the last cell comes first.
   private mutating func cells(
-    _ slots: [(cell: Int, suffix: Int)], kind: Int, of tree: String = "", place: (Int) -> Int
+    _ slots: [(cell: Int, suffix: Int)], kind: Int, prefix: Int = 0, of tree: String = "", place: (Int) -> Int
   ) throws {
     for slot in slots.reversed() {
       guard place(slot.cell) == offset else { throw Surprise(offset: offset, description: "a hole between cells") }
@@ -298,6 +365,8 @@ struct FormatDump {
         switch (kind, tree) {
         case (3, _): try catalogValue(byteCount)
         case (_, "by name"), (_, "change journal"): try packedValue(byteCount)
+        // Of the trees with pages of their own, only that of declarations has keys of three bytes.
+        case _ where slot.suffix + prefix == 3 && tree.isEmpty: try declaration(offset + byteCount)
         default: try value(byteCount)
         }
       }

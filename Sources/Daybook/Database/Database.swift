@@ -109,14 +109,20 @@ public final class Database: Sendable {
       do throws(StoreError) {
         store =
           if let made {
-            try Store.open(path, made: made, disk: disk, options: storeOptions, applier: RecordApplier())
+            try Store.open(
+              path, made: made, disk: disk, options: storeOptions,
+              applier: RecordApplier(shapeMask: options.declarationMask))
           } else {
-            try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
+            try Store.openProven(path, born: born, disk: disk, options: storeOptions) {
+              RecordApplier(shapeMask: options.declarationMask)
+            }
           }
       } catch {
         guard case .header(.tooShort(byteCount: 0)) = error, !options.isReadOnly, made == nil else { throw error }
         born = try createOverEmpty(path, disk: disk, options: storeOptions)
-        store = try Store.openProven(path, born: born, disk: disk, options: storeOptions) { RecordApplier() }
+        store = try Store.openProven(path, born: born, disk: disk, options: storeOptions) {
+          RecordApplier(shapeMask: options.declarationMask)
+        }
       }
       writerState.openSequence = store.lastSequence
       return Database(
@@ -162,7 +168,7 @@ public final class Database: Sendable {
       stagesBeside: !options.isReadOnly && disk is SystemDisk)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
-    stores = StoreSwitch(store) { RecordApplier() }
+    stores = StoreSwitch(store) { [mask = options.declarationMask] in RecordApplier(shapeMask: mask) }
     self.writerState = writerState
     // Released by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
     library.store.takeRights { [stores] () throws(DiskFailure) in

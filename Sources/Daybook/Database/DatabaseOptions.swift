@@ -149,6 +149,8 @@ extension Database {
     var watchLimits = ChangeRecorder.Limits()
     /// Bytes of operations that go out as one part of a large transaction.
     package var partByteCount = 8 << 20
+    /// Bits of the numbers of declarations that count; fewer in tests, so that two have one number.
+    package var declarationMask = UInt32.max
     package var poisonsFreedMemory = TestSetting.poisonsFreedMemory
     /// How many bytes of replaced pages gather before they are looked through for pages that no reader needs any more.
     package var reclaimByteCount = 1 << 20

@@ -26,10 +26,15 @@ extension ReadView {
       if error.code == .ioFailed { throw error }
       return nil
     }
-    let payload = Operation.payload(operation)
+    var payload = Operation.payload(operation)
     let identity: BodyIdentity?
     let linkOffset: Int
+    let buffer = ByteBuffer(capacity: 256)
+    // The views below lie in it.
+    defer { withExtendedLifetime(buffer) {} }
     if Operation.isOf(.saveRecord, operation) {
+      guard let spelled = try? store.records.shapes.spelled(payload, in: buffer) else { return nil }
+      payload = spelled
       (identity, linkOffset) = (.body(payload), RecordBody.previousOffset)
     } else if Operation.isOf(.deleteRecord, operation) {
       (identity, linkOffset) = (.tombstone(payload), Tombstone.previousOffset)

@@ -131,10 +131,12 @@ extension Database {
     let names = [
       Roots.catalog: "the catalog", Roots.zonesBySequence: "the zones by sequence", Roots.metadata: "the metadata",
       Roots.lineages: "the lineages", Roots.settings: "the settings", Roots.schema: "the schema",
+      Roots.declarations: "the declarations",
     ]
     var differences: [String] = []
     do throws(StoreError) {
-      try store.rebuiltRoots(for: pin, applier: RecordApplier(treeCounts: treeCounts)) { (roots, reader) throws(StoreError) in
+      let applier = RecordApplier(treeCounts: treeCounts, shapeMask: store.records.shapes.mask)
+      try store.rebuiltRoots(for: pin, applier: applier) { (roots, reader) throws(StoreError) in
         for (index, name) in names.sorted(by: { $0.key < $1.key }) {
           do throws(PageFault) {
             let difference = try Store.firstDifference(pin.root(index), pin.reader, roots[index], reader)
@@ -159,6 +161,7 @@ private struct RecordChecker {
   private(set) var treeCounts: [[UInt8]: Int] = [:]
   private let shapes = Locked(KnownShapes())
   private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
+  private let spelledBody = ByteBuffer(capacity: 4096)
 
   init(view: ReadView, depth: Database.CheckDepth) {
     self.view = view
@@ -245,8 +248,10 @@ private struct RecordChecker {
       try report.add(error, as: "zone \(name): a record's body is damaged", at: entry.place.offset)
       return
     }
-    let payload = Operation.payload(operation)
-    guard Operation.isOf(.saveRecord, operation), let identity = BodyIdentity.body(payload) else {
+    guard Operation.isOf(.saveRecord, operation),
+      let payload = try? view.store.records.shapes.spelled(Operation.payload(operation), in: spelledBody),
+      let identity = BodyIdentity.body(payload)
+    else {
       report.add("zone \(name): a record's place holds something else", at: entry.place.offset)
       return
     }

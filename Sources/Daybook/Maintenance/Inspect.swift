@@ -71,7 +71,7 @@ extension Database {
           case .deleteRecord: info.deletedCount += 1
           case .saveZone, .deleteZone: info.zoneOperationCount += 1
           case .setMetadata, .deleteMetadata: info.metadataOperationCount += 1
-          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields: break
+          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields, .declare: break
           }
         }
         return try body(info)
@@ -107,6 +107,7 @@ extension Database {
       try add("lineages", nil, view.root(Roots.lineages))
       try add("settings", nil, view.root(Roots.settings))
       try add("schema", nil, view.root(Roots.schema))
+      try add("declarations", nil, view.root(Roots.declarations))
       for zone in try view.zones() {
         guard let trees = try view.zone(zone.id) else { continue }
         for tree in ZoneTree.allCases { try add(tree.name, zone.id, trees[tree]) }

@@ -20,12 +20,18 @@ struct LogCopier {
   private let nameKey = ByteBuffer(capacity: 32)
   private var hasLineage = false
   private var shapes = KnownShapes()
+  /// What the bodies of a damaged log mean: everything that its declarations say, wherever they are.
+  private let gathered: ShapeDictionary?
+  private let packer = BodyPacker()
+  private let spelledBody = ByteBuffer(capacity: 4096)
+  private let nameText = ByteBuffer(capacity: 64)
   var report = Database.SalvageReport()
   /// The same as in the report, as a set: a crafted file may have as many as it has bytes for.
   private var remadeZones: Set<Zone.ID> = []
 
-  init(_ store: Store, options: Database.Options, _ purpose: Purpose) {
+  init(_ store: Store, options: Database.Options, _ purpose: Purpose, gathered: ShapeDictionary? = nil) {
     self.store = store
+    self.gathered = gathered
     self.options = options
     self.purpose = purpose
   }
@@ -82,7 +88,14 @@ struct LogCopier {
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
         if commit.isImage, kind == .deleteRecord { continue }
         let isCopied = try copy(Operation.payload(operation), kind, transaction)
-        if !isCopied { report.skippedOperationCount += 1 }
+        if isCopied { continue }
+        report.skippedOperationCount += 1
+        // What is needed of it is asked for again: copying may have used the memory of the reader.
+        if kind == .saveRecord, let operation = commit.operation(index), let gathered,
+          let unreadable = Database.UnreadableRecord(Operation.payload(operation), at: commit.place(index), gathered)
+        {
+          report.unreadableRecords.append(unreadable)
+        }
       }
     } catch {
       store.abort(transaction)
@@ -107,6 +120,10 @@ struct LogCopier {
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
     case .declareFields: return try copyDeclaration(bytes, transaction)
+    case .declare:
+      // A salvage packs its bodies again, and declares what they need.
+      if purpose == .backup { try append(bytes, kind, transaction) }
+      return true
     case .imageStamps: return purpose == .salvage
     case .imageZone: return purpose == .salvage ? try copyImageZone(bytes, transaction) : false
     }
@@ -162,7 +179,9 @@ struct LogCopier {
   }
 
   private mutating func copyRecord(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
-    guard let identity = BodyIdentity.body(bytes), let body = try? RecordBody(copying: bytes) else { return false }
+    guard let spelled = try? (gathered ?? store.records.shapes).spelled(bytes, in: spelledBody),
+      let identity = BodyIdentity.body(spelled), let body = try? RecordBody(copying: spelled)
+    else { return false }
     var trees = try zone(identity.zoneKey, transaction)
     if trees == nil, purpose == .salvage {
       try makeZone(identity.zoneKey, body.zoneID, transaction)
@@ -177,7 +196,37 @@ struct LogCopier {
     }
     if previous == nil { previous = try tombstonePlace(of: identity.name, in: trees, transaction) }
     if purpose == .salvage { try declareMissing(body, transaction) }
-    try append(bytes, linkedTo: previous, at: RecordBody.previousOffset, .saveRecord, transaction)
+    payload.truncate(to: 0)
+    if purpose == .backup, PackedBody.isPacked(bytes) {
+      guard PackedBody.append(bytes, linkedTo: previous, to: payload) else { return false }
+    } else {
+      payload.append(spelled)
+      link(to: previous, at: RecordBody.previousOffset)
+    }
+    if purpose == .salvage { return try appendPacked(body.layout, epoch: trees.epoch, transaction) }
+    try append(payload.view, .saveRecord, transaction)
+    return true
+  }
+
+  /// Packs the body that is in `payload`, and writes it.
+  private func appendPacked(
+    _ layout: RecordBody.Layout, epoch: UInt64, _ transaction: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    let target = store.records.shapes
+    let shape = KnownShapes.shape(of: payload.view, layout)
+    var packing = packer.packing(of: payload.view, layout, shape: shape, epoch: epoch, in: target)
+    if packing.isUndeclared {
+      try packer.declare(
+        for: payload.view, layout, shape: shape, epoch: epoch, in: target
+      ) { (declaration) throws(StoreError) in try append(declaration, .declare, transaction) }
+      packing = packer.packing(of: payload.view, layout, shape: shape, epoch: epoch, in: target)
+    }
+    transaction.addsData = true
+    let start = transaction.beginOperation()
+    var isPacked = false
+    if case .packed(let packing) = packing { isPacked = packing.append(payload.view, layout, to: transaction.payload) }
+    if !isPacked { transaction.payload.append(payload.view) }
+    try transaction.endOperation(start, kind: .saveRecord)
     return true
   }
 
@@ -263,7 +312,7 @@ struct LogCopier {
     _ body: RecordBody, previous: Place, _ transaction: StoreTransaction
   ) throws(StoreError) {
     let operation = try transaction.operation(at: previous)
-    guard let old = try? RecordBody(copying: Operation.payload(operation)) else { return }
+    guard let old = try? RecordBody(stored: Operation.payload(operation), store.records.shapes) else { return }
     let tombstone = Tombstone(
       id: body.id, type: old.type, tag: old.tag, date: options.now(), previousOffset: previous.offset,
       previousByteCount: previous.byteCount)
@@ -276,7 +325,7 @@ struct LogCopier {
     _ type: ByteView, at place: Place, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {
     let operation = try transaction.operation(at: place)
-    guard let identity = BodyIdentity.body(Operation.payload(operation)) else { return false }
+    guard let identity = BodyIdentity.stored(Operation.payload(operation), store.records.shapes, nameText) else { return false }
     return UTF8Order.equal(identity.type, type)
   }
 

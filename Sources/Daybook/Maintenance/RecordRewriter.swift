@@ -17,7 +17,7 @@ struct RecordRewriter: Rewriter {
   /// Operations that share one operation of stamps.
   private static let groupCount = 128
 
-  func makeApplier() -> any Applier { RecordApplier() }
+  func makeApplier() -> any Applier { RecordApplier(shapeMask: options.declarationMask) }
 
   func willReplace(by file: FileIdentity) throws(DiskFailure) { try assets.fileWillBeReplaced(by: file) }
   func didReplace() { assets.fileWasReplaced() }
@@ -34,9 +34,11 @@ struct RecordRewriter: Rewriter {
     try image.writeSettings()
     try image.writeLineages()
     try image.writeSchema()
+    if !isMutant("declare-after-bodies") { try image.writeDeclarations() }
     let zones = try image.zones()
     image.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
     for zone in zones { try image.write(zone.trees, key: zone.key) }
+    if isMutant("declare-after-bodies") { try image.writeDeclarations() }
   }
 
   /// One image being written.
@@ -57,6 +59,9 @@ struct RecordRewriter: Rewriter {
     private let names = ByteBuffer(capacity: 4096)
     private var nameEnds: [Int] = []
     private let name = ByteBuffer(capacity: 512)
+    /// The name of a packed body, and a body with another link.
+    private let nameText = ByteBuffer(capacity: 64)
+    private let relinked = ByteBuffer(capacity: 4096)
     /// Bytes of operations that may still be copied. Those of one file do not overlap; in a forged one they may lie in one
     /// another, and all of them together would be as long as the square of it.
     private var remaining: UInt64
@@ -145,6 +150,18 @@ struct RecordRewriter: Rewriter {
         }
         try writer.append(payload.view, kind: .declareFields)
       }
+    }
+
+    /// All of them, in the order in which they were made, before the first body: none is dropped, and none gets another number.
+    func writeDeclarations() throws(StoreError) {
+      var failure: StoreError?
+      do throws(PageFault) {
+        try DeclarationTree.forEach(in: pin.root(Roots.declarations), pin.reader) { declaration in
+          if failure != nil { return }
+          do throws(StoreError) { try writer.append(declaration, kind: .declare) } catch { failure = error }
+        }
+      } catch { throw StoreError(error) }
+      if let failure { throw failure }
     }
 
     func zones() throws(StoreError) -> [(key: [UInt8], trees: ZoneTrees)] {
@@ -237,11 +254,18 @@ struct RecordRewriter: Rewriter {
         let payload = Operation.payload(bytes)
         // Long enough for the link, too, which is before the identity.
         guard Operation.isOf(kind, bytes),
-          let identity = isRecord ? BodyIdentity.body(payload) : BodyIdentity.tombstone(payload),
+          let identity = isRecord
+            ? BodyIdentity.stored(payload, source.records.shapes, nameText) : BodyIdentity.tombstone(payload),
           identity.isOf(key: names.view.slice(nameStart..<nameEnd), zone: zoneKey)
         else { throw .operation(offset: place.offset) }
         nameStart = nameEnd
         // The older version stays in the old file.
+        if isRecord, PackedBody.isPacked(payload) {
+          relinked.truncate(to: 0)
+          guard PackedBody.append(payload, linkedTo: nil, to: relinked) else { throw .operation(offset: place.offset) }
+          try writer.append(relinked.view, kind: kind)
+          continue
+        }
         operation.set(uint64: 0, at: Operation.headerByteCount + linkOffset)
         operation.set(uint32: 0, at: Operation.headerByteCount + linkOffset + 8)
         try writer.append(Operation.payload(operation.view), kind: kind)

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DaybookEngine
 
 /// Copying what still holds of a damaged file into a new one.
@@ -18,6 +23,9 @@ extension Database {
     public var remadeZones: [Zone.ID] = []
     /// Operations that could not be applied: deletions of what is not there, bodies that cannot be read.
     public var skippedOperationCount = 0
+    /// Those of them that are bodies of which nothing intact says what their values are called: every copy of their type's
+    /// declaration is damaged. They are counted in `skippedOperationCount`, too, and stay in the damaged file.
+    public var unreadableRecords: [UnreadableRecord] = []
     /// Bytes of the damaged file that belong to nothing that holds.
     public var damagedByteCount = 0
     /// Bytes that the disk did not give, in blocks of 4096.
@@ -36,6 +44,20 @@ extension Database {
     public var isComplete: Bool {
       lostSequences.isEmpty && skippedOperationCount == 0 && missingAssets.isEmpty && missingByteCount == 0
     }
+  }
+
+  /// A version of a record in a damaged file that is whole, while what it is made of is not to be found.
+  public struct UnreadableRecord: Sendable, Equatable {
+    /// The record's name.
+    public let name: String
+    /// When this version was saved.
+    public let modificationDate: Date
+    /// When the record was made.
+    public let creationDate: Date
+    /// Where it is in the damaged file, in bytes from its start.
+    public let offset: Int
+    /// How long it is there, in bytes.
+    public let byteCount: Int
   }
 
   /// Copies everything that still holds of a damaged database into a new file; the damaged one stays as it is.
@@ -74,7 +96,9 @@ extension Database {
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
     try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: givenDisk) { database in
-      var copier = LogCopier(database.store, options: database.options, .salvage)
+      // First what the bodies mean: that may be after them, where the place in front of them is damaged.
+      let declarations = SalvagedDeclarations(reader, mask: database.options.declarationMask)
+      var copier = LogCopier(database.store, options: database.options, .salvage, gathered: declarations.dictionary)
       do throws(StoreError) {
         try reader.forEachCommit { done in
           progress?(Int(clamping: done), Int(clamping: reader.byteCount)) ?? true

@@ -20,4 +20,6 @@ package enum BodyFault: Error, Hashable, Sendable {
   case notUTF8
   /// A value whose bytes are not of its kind.
   case badValue
+  /// The number of a declaration that the file does not have.
+  case unknownDeclaration
 }

@@ -92,7 +92,20 @@ import DaybookEngine
     string.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
   }
 
+  /// The low bytes of a number.
+  @inline(__always)
+  mutating func append(number: UInt64, byteCount: Int) {
+    append(uint64: number)
+    offset &-= 8 &- byteCount
+  }
+
+  @inline(__always)
   mutating func append(varint value: UInt64) {
+    if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { append(longVarint: value) }
+  }
+
+  @inline(never)
+  private mutating func append(longVarint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
       append(UInt8(truncatingIfNeeded: rest) | 0x80)

@@ -51,6 +51,46 @@ package enum NameKey {
     key(of: left).lexicographicallyPrecedes(key(of: right))
   }
 
+  /// Whether the key of a name is that of a UUID.
+  @inline(__always)
+  static func isUUID(_ key: ByteView, of name: ByteView) -> Bool {
+    key.count == uuidByteCount && name.count == textByteCount
+  }
+
+  /// Writes the 36 bytes of a UUID's text.
+  /// - Parameter target: room for them.
+  @inline(__always)
+  static func writeUUID(_ bytes: ByteView, inSmallLetters: Bool, to target: UnsafeMutableRawPointer) {
+    precondition(bytes.count == 16, "a UUID has 16 bytes")
+    // Safe: the caller has room; text is put where it is between the dashes.
+    let small: UInt64 = inSmallLetters ? 0x20 : 0
+    let dash = UInt8(ascii: "-")
+    unsafe target.storeBytes(of: text(of: bytes.uint32(at: 0), small), as: UInt64.self)
+    let second = text(of: bytes.uint32(at: 4), small)
+    let third = text(of: bytes.uint32(at: 8), small)
+    unsafe target.storeBytes(of: dash, toByteOffset: 8, as: UInt8.self)
+    unsafe target.storeBytes(of: UInt32(truncatingIfNeeded: second), toByteOffset: 9, as: UInt32.self)
+    unsafe target.storeBytes(of: dash, toByteOffset: 13, as: UInt8.self)
+    unsafe target.storeBytes(of: UInt32(truncatingIfNeeded: second &>> 32), toByteOffset: 14, as: UInt32.self)
+    unsafe target.storeBytes(of: dash, toByteOffset: 18, as: UInt8.self)
+    unsafe target.storeBytes(of: UInt32(truncatingIfNeeded: third), toByteOffset: 19, as: UInt32.self)
+    unsafe target.storeBytes(of: dash, toByteOffset: 23, as: UInt8.self)
+    unsafe target.storeBytes(of: UInt32(truncatingIfNeeded: third &>> 32), toByteOffset: 24, as: UInt32.self)
+    unsafe target.storeBytes(of: text(of: bytes.uint32(at: 12), small), toByteOffset: 28, as: UInt64.self)
+  }
+
+  /// Four bytes as eight hexadecimal digits, the first in the lowest byte.
+  @inline(__always)
+  private static func text(of bytes: UInt32, _ small: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var spread = UInt64(bytes)
+    spread = (spread | spread &<< 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread &<< 8) & 0x00FF_00FF_00FF_00FF
+    let digits = ((spread &>> 4) & 0x000F_000F_000F_000F) | ((spread & 0x000F_000F_000F_000F) &<< 8)
+    let letters = ((digits &+ ones &* 6) &>> 4) & ones
+    return (digits &+ ones &* 0x30 &+ letters &* 7 &+ letters &* small).littleEndian
+  }
+
   /// The name that a key stands for.
   package static func name(of key: ByteView) -> [UInt8] {
     guard key.count == uuidByteCount, key[0] == capitals || key[0] == smallLetters else { return key.array }

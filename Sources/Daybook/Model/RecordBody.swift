@@ -165,6 +165,33 @@ import DaybookEngine
     self.init(copying: view, layout: try Self.layout(of: view), services: services)
   }
 
+  /// A body from an operation of the log, packed or spelled out, whose checksum was verified.
+  init(
+    stored view: ByteView, _ shapes: ShapeDictionary, services: RecordServices? = nil
+  ) throws(BodyFault) {
+    // The table is valid as long as the dictionary.
+    defer { withExtendedLifetime(shapes) {} }
+    try self.init(stored: view, shapes.table, services: services)
+  }
+
+  init(stored view: ByteView, _ shapes: ShapeTable, services: RecordServices?) throws(BodyFault) {
+    guard PackedBody.isPacked(view) else {
+      try self.init(trusted: view, services: services)
+      return
+    }
+    let packed = try PackedBody(view, in: shapes)
+    let plan = try packed.plan(in: shapes)
+    let storage = Self.makeStorage(byteCount: Layout.byteCount + plan.byteCount, services: services)
+    // Safe: the storage was made for layout and bytes.
+    let base = unsafe storage.withUnsafeMutablePointerToElements { elements in
+      let target = UnsafeMutableRawPointer(elements)
+      unsafe target.storeBytes(of: plan.layout, as: Layout.self)
+      unsafe packed.spell(plan, to: target + Layout.byteCount)
+      return UnsafeRawPointer(target)
+    }
+    unsafe self.init(storage: storage, base: base)
+  }
+
   /// Bytes that this module has just encoded from checked parts.
   init(encoded view: ByteView, services: RecordServices?) throws(BodyFault) {
     var layout = try Self.layout(of: view)

@@ -28,7 +28,7 @@ struct QueryScan {
   private var start: (sequence: UInt64, ordinal: UInt32)
   private var isDefault = false
   private var walk: ChangeWalk?
-  private var batch: RecordBodyBatch?
+  private var batch: RecordBodyBatch
   /// No more bytes than the log has can be read as records of one walk; in a forged file they may.
   private var remaining: UInt64
   private var steps = 0
@@ -40,6 +40,7 @@ struct QueryScan {
     stop: QueryStop?
   ) {
     self.view = view
+    batch = RecordBodyBatch(count: nil, view.store.records.shapes.table, services: view.services)
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
@@ -76,13 +77,13 @@ struct QueryScan {
         continue
       }
       if filter.accepts(body) { return Found(body: body, place: entry.place, zone: zone) }
-      batch?.takeBack(entry.place)
+      batch.takeBack()
     }
     return nil
   }
 
   /// A record that was found and is not kept.
-  mutating func drop(_ found: consuming Found) { batch?.takeBack(found.place) }
+  mutating func drop(_ found: consuming Found) { batch.takeBack() }
 
   /// Where the next record would be looked for; nil at the end.
   mutating func place() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
@@ -118,15 +119,7 @@ struct QueryScan {
   private mutating func read(_ place: Place) throws(DatabaseError) -> RecordBody {
     guard case .pin(let pin) = view.source else { return try view.body(at: place) }
     do throws(StoreError) {
-      try Store.checkPlace(place, end: pin.end)
-      if batch?.hasRoom(for: place) != true {
-        batch = RecordBodyBatch(
-          byteCount: max(RecordBodyBatch.room(for: place), RecordBodyBatch.usualByteCount), services: view.services)
-      }
-      guard let body = try batch?.read(place, from: view.store, end: pin.end) else {
-        preconditionFailure("a batch was made above")
-      }
-      return body
+      return try batch.read(place, from: view.store, end: pin.end)
     } catch { throw view.failure(error) }
   }
 }

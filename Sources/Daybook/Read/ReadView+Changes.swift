@@ -225,8 +225,7 @@ extension ReadView {
       return nil
     }
     do throws(StoreError) {
-      for place in places { try Store.checkPlace(place, end: pin.end) }
-      var batch = RecordBodyBatch(byteCount: byteCount, services: services)
+      var batch = RecordBodyBatch(count: places.count, store.records.shapes.table, services: services)
       let end = pin.end
       guard desiredKeys == nil else {
         for place in places {

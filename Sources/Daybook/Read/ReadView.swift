@@ -18,7 +18,7 @@ import DaybookEngine
   /// A tree beside those of the zones, which a transaction changes with each operation. The catalog is none of them: see
   /// `catalog`.
   enum Tree: Int {
-    case zonesBySequence = 1, metadata, lineages, settings, schema
+    case zonesBySequence = 1, metadata, lineages, settings, schema, declarations
   }
 
   let database: Database
@@ -192,14 +192,12 @@ import DaybookEngine
     switch source {
     case .pin(let pin):
       do throws(StoreError) {
-        try Store.checkPlace(place, end: pin.end)
-        var batch = RecordBodyBatch(byteCount: RecordBodyBatch.room(for: place), services: services)
+        var batch = RecordBodyBatch(count: 1, store.records.shapes.table, services: services)
         return try batch.read(place, from: store, end: pin.end)
       } catch { throw failure(error) }
     case .transaction(let transaction, _):
       do throws(StoreError) {
-        try transaction.checkPlace(place)
-        var batch = RecordBodyBatch(byteCount: RecordBodyBatch.room(for: place), services: services)
+        var batch = RecordBodyBatch(count: 1, store.records.shapes.table, services: services)
         return try batch.read(place, from: transaction)
       } catch { throw failure(error) }
     }

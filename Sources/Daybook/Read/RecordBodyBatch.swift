@@ -1,81 +1,133 @@
 import DaybookEngine
 
-/// Bodies that are read out of the log into one allocation, one after the other.
+/// Bodies that are read out of the log into few allocations, one after the other.
 ///
 ///     ┌────────────┬──────────────┬─────┬────────────┬──────────────┬─────┐
 ///     │ 16  layout │ bytes        │ pad │ 16  layout │ bytes        │ pad │
 ///     └────────────┴──────────────┴─────┴────────────┴──────────────┴─────┘
 ///
-/// An operation is copied as it lies in the log and verified in the copy; then the body's layout takes the place of the
-/// operation's header, which has as many bytes. So a record costs one copy, and no allocation of its own where many are
-/// read at once (row: record-changes-since-1000). A record keeps the whole allocation alive; that is why batches are
-/// small.
+/// An operation is copied as it lies in the log and verified in the copy, which is the thread's own; then its body is spelled out
+/// here. A long one is copied here at once: the body's layout takes the place of the operation's header, which is not shorter. So a
+/// record costs no allocation of its own where many are read at once (row: record-changes-since-1000). A record keeps its
+/// allocation alive; that is why they are small.
 ///
-/// Always true: a body that was handed out lies within the storage, and its bytes never change again; a scan that looks at a
+/// Always true: a body that was handed out lies within its storage, and its bytes never change again; a scan that looks at a
 /// body and drops it takes its room back.
 @safe struct RecordBodyBatch {
-  /// How many bytes of operations share an allocation, unless one alone is longer.
+  /// How many bytes of bodies share an allocation, unless one alone is longer.
   static let usualByteCount = 8192
+  /// Longer operations are not copied twice.
+  private static let largestCopy = 128 << 10
 
-  private let storage: RecordBody.Storage
+  private let shapes: ShapeTable
+  private let services: RecordServices?
+  private var storage: RecordBody.Storage?
   private var offset = 0
-  private let byteCount: Int
+  private var byteCount = 0
+  /// Of the body that was read last, where it may be taken back.
+  private var lastByteCount = 0
+  /// How many are still to be read, as far as room is made for them.
+  private var rest: Int
 
   /// What an operation takes; the next one begins at a whole word.
   @inline(__always)
   static func room(for place: Place) -> Int { (Int(place.byteCount) &+ 7) & ~7 }
 
+  /// - Parameters:
+  ///   - count: how many bodies will be read; nil when that is unknown.
+  ///   - shapes: of the store that is read.
   @inline(__always)
-  init(byteCount: Int, services: RecordServices?) {
-    self.byteCount = byteCount
-    storage = RecordBody.makeStorage(byteCount: byteCount, services: services)
+  init(count: Int?, _ shapes: ShapeTable, services: RecordServices?) {
+    rest = min(count ?? Self.usualByteCount, Self.usualByteCount)
+    self.shapes = shapes
+    self.services = services
   }
 
-  /// The body at a place of the log, which is not longer than the room that is left.
+  /// The body at a place of the log.
   @inline(__always)
   mutating func read(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
-    let target = unsafe target(for: place)
-    unsafe try store.copyOperation(at: place, end: end, to: target)
-    return unsafe try body(at: place, target)
+    if Int(place.byteCount) > RecordBodyBatch.largestCopy { return try readLong(place, from: store, end: end) }
+    return try body(in: try store.verifiedOperation(at: place, end: end), at: place)
   }
 
-  /// The body at a place of a transaction, which may not be in the file yet; not longer than the room that is left.
-  @inline(__always)
+  /// The body at a place of a transaction, which may not be in the file yet.
   mutating func read(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody {
-    let target = unsafe target(for: place)
-    unsafe try transaction.copyOperation(at: place, to: target)
-    return unsafe try body(at: place, target)
+    try body(in: try transaction.operation(at: place), at: place)
   }
 
+  /// The body of a verified operation in memory of this thread.
   @inline(__always)
-  private func target(for place: Place) -> UnsafeMutableRawPointer {
-    precondition(Self.room(for: place) <= byteCount &- offset, "a batch is made for what is read into it")
-    // Safe: the line above; the address lives as long as the storage, which the body keeps.
+  private mutating func body(in operation: ByteView, at place: Place) throws(StoreError) -> RecordBody {
+    guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
+    let stored = Operation.payload(operation)
+    do throws(BodyFault) {
+      if PackedBody.isPacked(stored) {
+        let packed = try PackedBody(stored, in: shapes)
+        let plan = try packed.plan(in: shapes)
+        let target = unsafe room(for: plan.layout)
+        // Safe: there is room for as many bytes as the plan says.
+        unsafe packed.spell(plan, to: target + RecordBody.Layout.byteCount)
+        return unsafe taken(plan.layout, target)
+      }
+      let layout = try RecordBody.layout(of: stored)
+      let target = unsafe room(for: layout)
+      // Safe: the layout has the count of these bytes.
+      unsafe (target + RecordBody.Layout.byteCount).copyMemory(from: stored.base, byteCount: stored.count)
+      return unsafe taken(layout, target)
+    } catch { throw .operation(offset: place.offset) }
+  }
+
+  /// Where the next body goes.
+  @inline(__always)
+  private mutating func room(for layout: RecordBody.Layout) -> UnsafeMutableRawPointer {
+    let needed = (RecordBody.Layout.byteCount &+ layout.byteCount &+ 7) & ~7
+    if needed > byteCount &- offset {
+      byteCount = max(needed, min(needed &* rest, RecordBodyBatch.usualByteCount))
+      storage = RecordBody.makeStorage(byteCount: byteCount, services: services)
+      offset = 0
+    }
+    guard let storage else { preconditionFailure("no body is as short as nothing") }
+    lastByteCount = needed
+    // Safe: the room is there; the address lives as long as the storage, which the body keeps.
     return unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } + offset
   }
 
-  /// The body in the operation that was copied to `target`.
+  /// The body that was written at `target`, after its layout.
   @inline(__always)
-  private mutating func body(at place: Place, _ target: UnsafeMutableRawPointer) throws(StoreError) -> RecordBody {
-    let operation = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
-    guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
-    let layout: RecordBody.Layout
-    do { layout = try RecordBody.layout(of: Operation.payload(operation)) } catch {
-      throw .operation(offset: place.offset)
-    }
-    // Safe: an operation has a header, and a layout is not longer.
+  private mutating func taken(_ layout: RecordBody.Layout, _ target: UnsafeMutableRawPointer) -> RecordBody {
+    guard let storage else { preconditionFailure("room was made") }
+    // Safe: the room begins with that of a layout.
     unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
-    offset &+= Self.room(for: place)
+    offset &+= lastByteCount
+    rest &-= 1
     return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
   }
-  /// Whether another operation fits.
-  @inline(__always)
-  func hasRoom(for place: Place) -> Bool { Self.room(for: place) <= byteCount &- offset }
+
+  /// A long body into an allocation of its own, with one copy.
+  @inline(never)
+  private mutating func readLong(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
+    try Store.checkPlace(place, end: end)
+    let storage = RecordBody.makeStorage(byteCount: RecordBodyBatch.room(for: place), services: services)
+    // Safe: made for the operation.
+    let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
+    unsafe try store.copyOperation(at: place, end: end, to: target)
+    let operation = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
+    guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
+    let stored = Operation.payload(operation)
+    lastByteCount = 0
+    do throws(BodyFault) {
+      if PackedBody.isPacked(stored) { return try RecordBody(stored: stored, shapes, services: services) }
+      let layout = try RecordBody.layout(of: stored)
+      // Safe: an operation has a header, and a layout is not longer.
+      unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
+      return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
+    } catch { throw .operation(offset: place.offset) }
+  }
 
   /// Takes back the room of the body that was read last. It must not have been handed out: the next one is read there.
   @inline(__always)
-  mutating func takeBack(_ place: Place) {
-    precondition(Self.room(for: place) <= offset, "only what was read is taken back")
-    offset &-= Self.room(for: place)
+  mutating func takeBack() {
+    offset &-= lastByteCount
+    lastByteCount = 0
   }
 }

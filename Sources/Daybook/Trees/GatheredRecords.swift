@@ -33,6 +33,8 @@ final class GatheredRecords {
   static let coming: UInt8 = 1
   static let going: UInt8 = 0
   @safe @exclusivity(unchecked) private(set) var zoneKeys: [[UInt8]] = []
+  /// The life that packed bodies of each zone belong to; nil while there is none.
+  @safe @exclusivity(unchecked) private(set) var epochs: [UInt64?] = []
   @safe @exclusivity(unchecked) private var numbers: [[UInt8]: UInt32] = [:]
   @safe @exclusivity(unchecked) private var lastZone: UInt32 = 0
   @safe @exclusivity(unchecked) private var contents: [Contents] = []
@@ -58,6 +60,7 @@ final class GatheredRecords {
     contributions.removeAll(keepingCapacity: keepingCapacity)
     if zoneKeys.isEmpty { return }
     zoneKeys = []
+    epochs = []
     numbers = [:]
     lastZone = 0
     contents = []
@@ -67,23 +70,33 @@ final class GatheredRecords {
   }
 
   /// False when it is nothing to gather: `apply` says what is wrong with it, if anything is.
-  func append(_ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32) -> Bool {
+  /// - Parameter applier: knows what packed bodies mean; what was declared before them has been applied.
+  func append(
+    _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, _ applier: RecordApplier
+  ) -> Bool {
     let body = Operation.payload(operation)
     let isSave = Operation.isOf(.saveRecord, operation)
-    guard let identity = isSave ? BodyIdentity.body(body) : BodyIdentity.tombstone(body),
+    guard let identity = isSave ? applier.identity(of: body) : BodyIdentity.tombstone(body),
       ordinal < RecordEntry.ordinalLimit, ChangeKey.isType(identity.type), NameKey.isName(identity.name)
     else { return false }
+    let group = number(of: identity.zoneKey)
+    if let epoch = identity.epoch {
+      // Of two lives at once one is wrong; `apply` finds out which.
+      guard epochs[Int(group)] == nil || epochs[Int(group)] == epoch else { return false }
+      epochs[Int(group)] = epoch
+    }
     var mark: Int32 = -1
     if isSave {
       let trees = ZoneTree.contributed(by: body)
       if !trees.isEmpty {
+        guard let spelled = try? applier.spelled(body) else { return false }
         let entry = RecordEntry(place: place, sequence: sequence, ordinal: ordinal)
-        mark = appendContents(RecordVersion(body, identity, entry), trees)
+        mark = appendContents(RecordVersion(spelled, identity, entry), trees)
       }
     }
     run.append(
       kind: Operation.kind(operation), key: NameKey.view(of: identity.name, in: nameKey), rest: identity.type,
-      group: number(of: identity.zoneKey), mark: mark,
+      group: group, mark: mark,
       place: place,
       sequence: sequence, ordinal: ordinal, noting: GatheredRecords.byteCountPerRecord)
     return true
@@ -105,6 +118,7 @@ final class GatheredRecords {
     }
     lastZone = UInt32(zoneKeys.count)
     zoneKeys.append(key)
+    epochs.append(nil)
     numbers[key] = lastZone
     run.charge(byteCount: key.count + 128)
     return lastZone

@@ -30,6 +30,8 @@ enum OperationKind: UInt8, CaseIterable {
   case imageZone = 11
   /// {u8 type length, type, then {u8 key length, key, u32 kinds} each}: kinds of fields that are new.
   case declareFields = 14
+  /// A `Declaration`: what bodies after it name by its number.
+  case declare = 15
 
   /// What a replay in the order of names does with it.
   enum Replay {
@@ -57,7 +59,7 @@ enum OperationKind: UInt8, CaseIterable {
   @inline(__always)
   var addsData: Bool {
     switch self {
-    case .saveZone, .saveRecord, .setMetadata, .declareFields: true
+    case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare: true
     case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone: false
     }
   }
@@ -66,7 +68,7 @@ enum OperationKind: UInt8, CaseIterable {
   var replay: Replay {
     switch self {
     case .saveRecord, .deleteRecord: .gathered
-    case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields: .atOnce
+    case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields, .declare: .atOnce
     case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone: .barrier
     }
   }

@@ -32,7 +32,11 @@ extension RecordApplier {
   ) throws(LogFault) -> Range<Int> {
     if !entry.contributes || !zone.holdsContributions { return 0..<0 }
     do throws(StoreError) {
-      let body = Operation.payload(try changes.operation(at: entry.place))
+      let stored = Operation.payload(try changes.operation(at: entry.place))
+      let body: ByteView
+      do throws(BodyFault) { body = try shapes.spelled(stored, in: spelledBody) } catch {
+        throw StoreError.operation(offset: entry.place.offset)
+      }
       guard let identity = BodyIdentity.body(body), identity.isOf(key: name, zone: openKey.view) else {
         throw .operation(offset: entry.place.offset)
       }

@@ -258,27 +258,29 @@ extension RecordApplier {
     case .deleteRecord: try deleteRecord(image: payload, entry, changes)
     case .lineage: try saveLineage(payload, stamp.sequence, changes)
     case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
-      .declareFields:
+      .declareFields, .declare:
       throw .inconsistent
     }
   }
 
   /// A record that no tree holds yet.
   private func saveRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
+    guard let identity = identity(of: body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
       throw .operation
     }
     let name = NameKey.view(of: identity.name, in: nameKey)
     if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted, entry.ordinal < RecordEntry.ordinalLimit else { throw .inconsistent }
+    guard var zone = openZone, !zone.isDeleted, identity.isOfLife(zone.epoch), entry.ordinal < RecordEntry.ordinalLimit else {
+      throw .inconsistent
+    }
     var entry = entry
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
     value.truncate(to: 0)
     entry.append(to: value)
     guard try changes.put(name, value.view, in: &zone.byName) else { throw .inconsistent }
     if entry.contributes {
-      try changeContributions(of: name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+      try changeContributions(of: name, from: nil, to: RecordVersion(try spelled(body), identity, entry), &zone, changes)
     }
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     if !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {

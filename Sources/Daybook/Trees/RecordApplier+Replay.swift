@@ -22,11 +22,12 @@ extension RecordApplier {
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
     let kind = try OperationKind(of: operation)
+    try alignShapes(changes)
     switch kind.replay {
     case .gathered:
       // What an image holds stands in the order of names as it is.
       if !image.hasStamps, sequence != gathered.stampedSequence,
-        gathered.append(operation, place: place, sequence: sequence, ordinal: ordinal)
+        gathered.append(operation, place: place, sequence: sequence, ordinal: ordinal, self)
       {
         if gathered.run.byteCount >= changes.replayByteCount { try applyGathered(changes) }
         return
@@ -48,7 +49,7 @@ extension RecordApplier {
     gathered.prepare()
     for zone in zoneKeys.indices.sorted(by: { zoneKeys[$0].lexicographicallyPrecedes(zoneKeys[$1]) }) {
       try zoneKeys[zone].withView { (key) throws(LogFault) in
-        try applyGathered(gathered.run.ranks(of: zone), ofZone: key, changes)
+        try applyGathered(gathered.run.ranks(of: zone), ofZone: key, epoch: gathered.epochs[zone], changes)
       }
     }
     gathered.removeAll(keepingCapacity: true)
@@ -56,10 +57,10 @@ extension RecordApplier {
   }
 
   private func applyGathered(
-    _ ranks: Range<Int>, ofZone zoneKey: ByteView, _ changes: StoreTransaction
+    _ ranks: Range<Int>, ofZone zoneKey: ByteView, epoch: UInt64?, _ changes: StoreTransaction
   ) throws(LogFault) {
     try open(zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard var zone = openZone, !zone.isDeleted, epoch == nil || epoch == zone.epoch else { throw .inconsistent }
     let run = gathered.run
     formerSearch.begin(ranks)
     var rank = ranks.lowerBound

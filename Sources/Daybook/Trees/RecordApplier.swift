@@ -29,11 +29,24 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let coming = ContributionList()
   let former = ContributionList()
   let formerSearch = FormerSearch()
+  /// What bodies name by numbers.
+  let shapes: ShapeDictionary
+  /// The dictionary has what the tree of the present transaction has.
+  @safe @exclusivity(unchecked) var areShapesAligned = false
+  /// Nothing of it is known after an open, and need not be.
+  @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
+  /// The name of a packed body, and a body that was spelled out.
+  let nameText = ByteBuffer(capacity: 64)
+  let spelledBody = ByteBuffer(capacity: 1024)
 
   /// How many trees zones have that have fewer than the list, by their keys, where zones are made as another file has them.
   private let treeCounts: [[UInt8]: Int]
 
-  init(treeCounts: [[UInt8]: Int] = [:]) { self.treeCounts = treeCounts }
+  /// - Parameter shapeMask: bits of the numbers of declarations that count.
+  init(treeCounts: [[UInt8]: Int] = [:], shapeMask: UInt32 = .max) {
+    self.treeCounts = treeCounts
+    shapes = ShapeDictionary(mask: shapeMask)
+  }
 
   // MARK: zones
 
@@ -77,6 +90,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   func flush(_ changes: StoreTransaction) throws(LogFault) {
+    try alignShapes(changes)
     if gathered.run.count > 0 { try applyGathered(changes) }
     gathered.removeAll()
     try image.putJournal(changes, self)
@@ -108,6 +122,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     image.reset()
     gathered.removeAll()
     formerSearch.reset()
+    areShapesAligned = false
   }
 
   /// Moves the zone to `sequence` in the order of last changes.
@@ -137,6 +152,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   ) throws(LogFault) {
     let payload = Operation.payload(operation)
     let kind = try OperationKind(of: operation)
+    try alignShapes(changes)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
     // The image is over: what comes next expects its change journal.
     if image.hasJournal, kind != .imageStamps { try image.putJournal(changes, self) }
@@ -177,6 +193,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
       try raiseHorizon(payload, changes)
     case .declareFields:
       try SchemaTree.apply(payload, key, changes)
+    case .declare:
+      try declare(payload, changes)
     }
   }
 
@@ -200,12 +218,12 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.body(body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
+    guard let identity = identity(of: body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
       throw .operation
     }
     let name = NameKey.view(of: identity.name, in: nameKey)
     try open(identity.zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    guard var zone = openZone, !zone.isDeleted, identity.isOfLife(zone.epoch) else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
     var entry = entry
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
@@ -217,13 +235,14 @@ final class RecordApplier: Applier, @unchecked Sendable {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       addLiveBytes(-Int(oldEntry.place.byteCount), to: &zone, changes)
       if entry.contributes || oldEntry.contributes {
-        try changeContributions(of: name, from: oldEntry, to: RecordVersion(body, identity, entry), &zone, changes)
+        let version = RecordVersion(try spelled(body), identity, entry)
+        try changeContributions(of: name, from: oldEntry, to: version, &zone, changes)
       }
       try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     } else {
       if zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
       if entry.contributes {
-        try changeContributions(of: name, from: nil, to: RecordVersion(body, identity, entry), &zone, changes)
+        try changeContributions(of: name, from: nil, to: RecordVersion(try spelled(body), identity, entry), &zone, changes)
       }
     }
     try changeJournal(entry, ofType: identity.type, &zone, changes)

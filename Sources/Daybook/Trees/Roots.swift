@@ -6,6 +6,7 @@
 ///     root 3  lineages           u64 first sequence            → u64 lineage
 ///     root 4  settings           "horizon"                     → u64 sequence
 ///     root 5  schema             type, 0, key                  → u32 kinds
+///     root 6  declarations       u16 number, u8 piece          → a piece of a declaration
 ///
 ///     zone 0  by name            record name                   → place, ordinal, sequence
 ///     zone 1  change journal     type, 0, u64 sequence, u32 ordinal → place, whether deleted
@@ -24,4 +25,5 @@ enum Roots {
   static let lineages = 3
   static let settings = 4
   static let schema = 5
+  static let declarations = 6
 }

@@ -100,8 +100,15 @@ extension Database {
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
     if context.mayDropAssets { scheduleAssetCollection() }
     guard context.hasChanges else { return store.abort(context.changes) }
+    let repeated: CopiedDeclarations?
+    do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
+      context.resetShapes()
+      store.abort(context.changes)
+      throw error
+    }
     do {
       return try store.commit(context.changes) {
+        if let repeated { store.records.copiedDeclarations = repeated }
         // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
         // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)

@@ -58,18 +58,22 @@ extension WriteContext {
         throw error
       }
     }
-    if isKnownShape(saved.body) {
-      try finish(operation, saved, of: record, over: server, in: zone)
+    let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
+    var packing = try packing(of: saved.body, shape, in: zone)
+    if database.writerState.shapes.contains(shape), !packing.isUndeclared {
+      try finish(operation, saved, packing, of: record, over: server, in: zone)
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
       // after all, nothing has been learned from it.
       changes.cancelOperation(operation)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
+        try declarePacking(of: saved.body, shape, in: zone)
+        packing = try self.packing(of: saved.body, shape, in: zone)
         (operation, saved) =
           try policy == .replace
           ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
-        try finish(operation, saved, of: record, over: server, in: try view.existingZone(record.id.zone))
+        try finish(operation, saved, packing, of: record, over: server, in: try view.existingZone(record.id.zone))
       }
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
@@ -79,7 +83,8 @@ extension WriteContext {
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
   /// - Parameter record: what was asked to be saved; its assets may lie in another database.
   private func finish(
-    _ operation: Int, _ saved: Record, of record: Record, over server: RecordBody?, in zone: ZoneTrees
+    _ operation: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
+    in zone: ZoneTrees
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
       do throws(DatabaseError) { try queueReferenceChecks(of: saved, over: server, in: zone) } catch {
@@ -99,7 +104,7 @@ extension WriteContext {
         throw error.adding(saved.id)
       }
     }
-    try end(operation, .saveRecord)
+    try endSave(operation, saved.body, packing)
   }
 
   /// Appends the merged body to what is written; the operation has no checksum yet. After an error nothing of it is left.

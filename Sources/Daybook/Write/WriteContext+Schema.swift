@@ -79,7 +79,10 @@ extension WriteContext {
           }
         }
       }
-      if isMissing { try write(declaration) }
+      // What is known makes no commit, so the shape comes with the fields, or with the first record.
+      if !isMissing { continue }
+      try write(declaration)
+      try declareShape(ofType: type.name, type.fields)
     }
   }
 

@@ -31,6 +31,8 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var pending = PendingReferences()
   /// The schema has grown: shapes that are remembered may be rolled back with the transaction.
   @safe @exclusivity(unchecked) var hasDeclared = false
+  /// The first of the declarations that this transaction brought, and where the newest one ends; some may have been rolled back.
+  @safe @exclusivity(unchecked) var ownDeclarations: (first: Int, end: UInt64)?
   /// Zones may be made and deleted where the application may not.
   @safe @exclusivity(unchecked) var mayShapeZones = false
   /// Off where records arrive in any order and many commits, and the caller checks all of them afterwards.
@@ -126,5 +128,5 @@ extension WriteContext {
   }
 
   /// The transaction is rolled back, or a part of it.
-  func resetShapes() { if hasDeclared { database.writerState.shapes.removeAll() } }
+  func resetShapes() { if hasDeclared { database.writerState.forgetShapes() } }
 }

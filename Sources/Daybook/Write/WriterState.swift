@@ -15,6 +15,8 @@ final class WriterState: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
   @safe @exclusivity(unchecked) var shapes = KnownShapes()
+  /// Finds the declarations that bodies are packed with.
+  let packer = BodyPacker()
   let userID: [UInt8]?
   let deviceID: [UInt8]?
   let scratch = ByteBuffer(capacity: 512)
@@ -23,6 +25,12 @@ final class WriterState: @unchecked Sendable {
     tags = ChangeTagSource(random: options.random)
     userID = options.userID.map { Array($0.utf8) }
     deviceID = options.deviceID.map { Array($0.utf8) }
+  }
+
+  /// What the schema and the dictionary are known to have may have been rolled back.
+  func forgetShapes() {
+    shapes.removeAll()
+    packer.removeAll()
   }
 
   private enum Others {
@@ -50,7 +58,7 @@ final class WriterState: @unchecked Sendable {
   /// next commit would have the number and the lineage of a commit that was lost.
   func chooseLineage(_ transaction: StoreTransaction) throws(LogFault) {
     // What stood in the schema may have gone with a commit that a recovery threw away.
-    shapes.removeAll()
+    forgetShapes()
     if others == .reopened {
       lineage = (0, .max)
     } else {

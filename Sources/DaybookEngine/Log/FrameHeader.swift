@@ -2,7 +2,8 @@
 ///
 ///     offset  size  field
 ///          0     4  magic "DBf1"
-///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note, 7 superseded
+///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note, 7 superseded,
+///                    8 declarations
 ///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts;
 ///                    2 = the next frame starts at a multiple of 4096;
 ///                    4 = an image: the first commit of a compacted file, with the sequence of the commit that it shows
@@ -29,7 +30,7 @@ package struct FrameHeader: Sendable, Equatable {
   /// new kind raises `FileHeader.formatVersion`, which older builds refuse.
   package enum Kind: UInt8, Sendable {
     case commit = 1
-    case part, pages, checkpoint, closed, note, superseded
+    case part, pages, checkpoint, closed, note, superseded, declarations
 
     package var name: String {
       switch self {
@@ -40,6 +41,7 @@ package struct FrameHeader: Sendable, Equatable {
       case .closed: "closed"
       case .note: "note"
       case .superseded: "superseded"
+      case .declarations: "declarations"
       }
     }
     /// Whether losing the frame loses data.

@@ -109,7 +109,7 @@ struct LogWalk {
     switch header.kind {
     case .pages:
       return header.sequence == sequence && header.end <= log.end
-    case .part, .checkpoint, .closed, .note, .superseded:
+    case .part, .checkpoint, .closed, .note, .superseded, .declarations:
       return header.sequence == sequence && log.isPayloadValid(header)
     case .commit:
       guard follows(header), log.isPayloadValid(header) else { return false }
@@ -141,8 +141,9 @@ struct LogWalk {
     case .note:
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
-    case .pages, .closed, .superseded:
-      // A `superseded` frame in a file that still has its name means nothing: the rename did not happen.
+    case .pages, .closed, .superseded, .declarations:
+      // What declarations say was said by commits before them. A `superseded` frame in a file that still has its name means
+      // nothing: the rename did not happen.
       break
     }
     plan.last = header

@@ -20,6 +20,14 @@ package enum Operation {
   @inlinable @inline(__always)
   package static func payload(_ bytes: ByteView) -> ByteView { bytes.dropFirst(headerByteCount) }
 
+  /// Completes an operation whose payload is in a buffer, with room for the header before it.
+  static func seal(_ buffer: ByteBuffer, from start: Int, kind: UInt8, salt: UInt64, offset: UInt64) {
+    buffer.set(uint32: UInt32(buffer.count - start - headerByteCount), at: start + 8)
+    buffer.set(uint32: UInt32(kind), at: start + 12)
+    let sum = checksum(buffer.view.slice(start..<buffer.count), salt: salt, offset: offset)
+    buffer.set(uint64: sum, at: start)
+  }
+
   static func checksum(_ bytes: ByteView, salt: UInt64, offset: UInt64) -> UInt64 {
     XXH3.hash(bytes.dropFirst(8), seed: FrameHeader.seed(salt: salt, offset: offset))
   }

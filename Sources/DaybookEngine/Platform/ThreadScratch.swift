@@ -15,9 +15,10 @@
   static let operationCount = 4
 
   private let pages: UnsafeMutableRawPointer
-  private var nextPageIndex = 0
-  private var operations: [ByteBuffer] = []
-  private var nextOperationIndex = 0
+  // Without the run-time check of exclusive access: only the own thread comes here (row: record-changes-since-1000).
+  @safe @exclusivity(unchecked) private var nextPageIndex = 0
+  @safe @exclusivity(unchecked) private var operations: [ByteBuffer] = []
+  @safe @exclusivity(unchecked) private var nextOperationIndex = 0
   /// Holds a few blocks that are read together.
   let blocks = ByteBuffer(capacity: 16 << 10)
 

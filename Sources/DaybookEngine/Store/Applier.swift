@@ -18,6 +18,17 @@ package protocol Applier: AnyObject, Sendable {
   /// Puts roots that `apply` keeps open into the trees and drops them, because pages of this transaction are about to move into
   /// the file. It keeps what else it has gathered.
   func letGo(_ changes: StoreTransaction) throws(LogFault)
+  /// How many operations `forEachDeclaration` gives.
+  func declarationCount(in roots: RootSet) -> Int
+  /// Operations without which others cannot be understood: kind and payload. The store repeats them in the log, so that one damaged
+  /// place does not matter. Called with the turn.
+  /// - Parameter roots: the newest trees; what they do not have is left out.
+  func forEachDeclaration(in roots: RootSet, _ body: (_ kind: UInt8, _ payload: ByteView) -> Void)
   /// Drops everything that `apply` has kept back: the transaction was rolled back.
   func reset()
+}
+
+extension Applier {
+  package func declarationCount(in roots: RootSet) -> Int { 0 }
+  package func forEachDeclaration(in roots: RootSet, _ body: (_ kind: UInt8, _ payload: ByteView) -> Void) {}
 }

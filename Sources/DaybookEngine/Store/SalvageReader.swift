@@ -54,6 +54,9 @@
 
     package var count: Int { operations.count }
 
+    /// Where an operation is in the damaged file.
+    package func place(_ index: Int) -> Place { operations.places[index] }
+
     /// An operation, valid during the visit until the next call. Nil when it cannot be read a second time.
     package func operation(_ index: Int) -> ByteView? {
       try? operations.bytes(index)
@@ -190,16 +193,16 @@
         walk.parts.removeAll()
         walk.imagePieces.removeAll()
         walk.missesParts = false
-      case .pages, .checkpoint, .closed, .note, .superseded:
+      case .pages, .checkpoint, .closed, .note, .superseded, .declarations:
         noteLost(through: header.sequence, &walk)
       }
     }
     let rest = min(offset, log.end)..<log.end
     let hasRest = log.hasContent(in: rest)
     if hasRest { losses.damagedByteCount += log.contentEnd(from: rest.lowerBound) - rest.lowerBound }
-    // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended.
+    // A copy that broke off may have the header of its last frame, whatever its kind, and zeros where the payload ended. One may be all.
     if let last, last.offset < leastEnd, last.next >= leastEnd, last.end <= log.end, !log.isPayloadValid(last),
-      !log.hasContent(in: last.end - min(last.payloadByteCount, 128)..<last.end)
+      !log.hasContent(in: last.end - min(last.payloadByteCount, 1)..<last.end)
     {
       offset = last.payloadOffset
     }
@@ -280,7 +283,7 @@
   }
 
   /// The parts that a commit names, if all of them are valid.
-  private func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
+  func named(by commit: FrameHeader, _ parts: [FrameHeader]) -> ArraySlice<FrameHeader>? {
     guard let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload),
       let first = parts.firstIndex(where: { $0.number == list.firstNumber && $0.offset == list.firstOffset }),
       parts.count - first == Int(clamping: list.count), parts[first...].allSatisfy({ log.isPayloadValid($0) }),
@@ -355,7 +358,7 @@
 
   /// The operations that match their checksums, wherever they begin. A checksum includes the place, so only an operation of
   /// this file at this offset passes.
-  func operationsThatHold(in range: Range<Int>) -> (places: [Place], takeBack: Bool) {
+  func operationsThatHold(in range: Range<Int>, keepsRolledBack: Bool = false) -> (places: [Place], takeBack: Bool) {
     var result: [Place] = []
     var takeBack = false
     var position = range.lowerBound
@@ -379,7 +382,7 @@
       }
       if candidate.kind == Operation.rollbackKind {
         // If operations are missing, it is unknown which ones a rollback took back: keep none of them.
-        result.removeAll()
+        if !keepsRolledBack { result.removeAll() }
         takeBack = true
       } else {
         result.append(Place(offset: UInt64(position), byteCount: UInt32(candidate.byteCount)))

@@ -33,6 +33,12 @@ extension Store {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
+        // A checkpoint is followed by one. If there is no room for the copy, the commits still have them.
+        do {
+          try withTurnForBackground { (hold) throws(StoreError) in
+            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
+          }
+        } catch .disk {}
         try tellOfDamagedPage()
         if lastly == nil {
           let end = try writeClosed()

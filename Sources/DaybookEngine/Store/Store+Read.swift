@@ -139,8 +139,8 @@ extension Store {
 
   /// A copy of an operation, verified, in memory of this thread: for work that reads it once, right away. After the thread has
   /// asked for a few more, it is overwritten.
+  @inline(__always)
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
-    try Store.checkPlace(place, end: end)
     return try copyOperation(at: place, end: end, into: ThreadScratch.current.nextOperation())
   }
 }

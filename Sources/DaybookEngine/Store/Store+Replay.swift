@@ -69,6 +69,10 @@ extension Store {
     let transaction = reusableTransaction
     transaction.prepareReplay(plan)
     do throws(LogFault) {
+      // What the checkpoint's trees have was repeated after it.
+      try applier.flush(transaction)
+      checkpointedDeclarationCount = applier.declarationCount(in: transaction.roots)
+      repeated = (checkpointedDeclarationCount, plan.start.offset)
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }

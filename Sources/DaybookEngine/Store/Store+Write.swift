@@ -88,6 +88,7 @@ extension Store {
         version: head.version + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
         pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
+    repeatDeclarationsIfDue(hold)
     commitCount.add(1, ordering: .releasing)
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }

@@ -46,6 +46,11 @@ import Synchronization
   /// Page frames were written since the last sync of background work; no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
+  /// How many declarations the last copy in the log has, and where it ends; of what an open finds, those of its checkpoint.
+  @safe @exclusivity(unchecked) var repeated: (count: Int, offset: UInt64) = (0, 0)
+  /// How many declarations the trees of the newest checkpoint have: so many are on pages, in blocks of their own. Frames of declarations
+  /// do not count, since one may be in the block of what it repeats. Belongs to the holder of the turn.
+  @safe @exclusivity(unchecked) package internal(set) var checkpointedDeclarationCount = 0
   /// When a commit at `.relaxed` was last asked to sync because there is no background thread.
   @safe @exclusivity(unchecked) var lastOwnSync: UInt64 = 0
   /// The file's name is known to survive power loss: see `makeNameDurable`.

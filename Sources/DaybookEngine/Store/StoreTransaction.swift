@@ -244,11 +244,7 @@
   private func seal(_ start: Int, kind: UInt8) -> Place {
     let offset = frameStart + UInt64(start)
     let byteCount = buffer.count - start
-    buffer.set(uint32: UInt32(byteCount - Operation.headerByteCount), at: start + 8)
-    buffer.set(uint32: UInt32(kind), at: start + 12)
-    let sum = Operation.checksum(
-      buffer.view.slice(start..<buffer.count), salt: salt, offset: offset)
-    buffer.set(uint64: sum, at: start)
+    Operation.seal(buffer, from: start, kind: kind, salt: salt, offset: offset)
     return Place(offset: offset, byteCount: UInt32(byteCount))
   }
 

@@ -35,6 +35,11 @@ extension Commands {
         try invocation.output.line(
           "\(Wording.count(report.skippedOperationCount, "operation")) could not be applied, and was left out")
       }
+      for record in report.unreadableRecords {
+        try invocation.output.line(
+          "record \(record.name), saved \(RecordText.moment(record.modificationDate)): what its fields are called is lost; it is at byte "
+            + "\(record.offset), \(Wording.bytes(record.byteCount))")
+      }
       for name in report.missingAssets { try invocation.output.line("the content of asset \(name) is missing or damaged") }
       if report.unreadableByteCount > 0 {
         try invocation.output.line("the disk could not read \(Wording.bytes(report.unreadableByteCount))")
@@ -58,6 +63,10 @@ extension Commands {
       "partialSequences": .array(report.partialSequences.map { .count($0) }),
       "remadeZones": .array(report.remadeZones.map { .string($0.name) }),
       "skippedOperationCount": .count(report.skippedOperationCount),
+      "unreadableRecords": .array(
+        report.unreadableRecords.map {
+          ["name": .string($0.name), "offset": .count($0.offset), "byteCount": .count($0.byteCount)]
+        }),
       "damagedByteCount": .count(report.damagedByteCount), "unreadableByteCount": .count(report.unreadableByteCount),
       "missingByteCount": .count(report.missingByteCount),
       "usedHeaderCopy": .bool(report.usedHeaderCopy),

@@ -122,6 +122,7 @@ struct CutFileTests {
   /// counts by itself, because everything before the length of the file was durable.
   private static func recordsBefore(_ length: Int, _ specimen: Specimen) throws -> Contents {
     var found: Contents = [:]
+    let shapes = ShapeDictionary()
     try specimen.bytes.withView { (view: ByteView) throws -> Void in
       let log = LogReader(view, salt: try FileHeader(view).salt)
       var offset = UInt64(FileHeader.byteCount)
@@ -131,7 +132,8 @@ struct CutFileTests {
         try log.forEachOperation(of: header) { (place, kind) throws(LogFault) in
           guard Int(place.offset) + Int(place.byteCount) <= length else { return false }
           let payload = Operation.payload(try log.operation(at: place))
-          if kind == OperationKind.saveRecord.rawValue, let body = try? RecordBody(copying: payload) {
+          if kind == OperationKind.declare.rawValue { _ = shapes.add(payload) }
+          if kind == OperationKind.saveRecord.rawValue, let body = try? RecordBody(stored: payload, shapes) {
             let record = Record(body: body)
             found[record.id] = record.values
           } else if kind == OperationKind.deleteRecord.rawValue, let tombstone = try? Tombstone(payload) {

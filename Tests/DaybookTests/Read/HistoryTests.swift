@@ -62,9 +62,15 @@ struct HistoryTests {
     let (mine, yours) = (try place("mine"), try place("yours"))
     try database.close()
     var bytes = try #require(disk.bytes(of: "a"))
-    let link = Int(mine.offset) + Operation.headerByteCount + RecordBody.previousOffset
-    let target = Int(yours.offset) + Operation.headerByteCount + RecordBody.previousOffset
-    bytes.replaceSubrange(link..<link + 12, with: bytes[target..<target + 12])
+    // In a packed body the link is after the date of creation.
+    func link(_ place: Place) throws -> Range<Int> {
+      let start = Int(place.offset) + Operation.headerByteCount
+      #expect(bytes[start + 2] & 15 == PackedBody.Form.creation | PackedBody.Form.link)
+      let link = start + PackedBody.fixedByteCount + 8
+      let packed = try #require(Array(bytes[link...].prefix(16)).withView { PackedPlace($0) })
+      return link..<link + packed.byteCount
+    }
+    bytes.replaceSubrange(try link(mine), with: Array(bytes[try link(yours)]))
     let forged = SimulatedDisk(seed: 2)
     forged.install(Forgery.sealed(bytes), at: "a")
     let again = try Database.open(at: "a", options: options, disk: forged)

@@ -1,0 +1,36 @@
+/// Copies of declarations in the log: a `declarations` frame has all of them, as operations.
+///
+/// A declaration is in its commit, and in a tree. A copy of all follows each checkpoint, precedes the `closed` frame if they have
+/// grown since the last one, and comes again when the log has become longer by 64 MB. No open needs one; a salvage takes
+/// what is valid of them all.
+extension Store {
+  /// How far from the last copy another one is due.
+  private static let declarationDistance: UInt64 = 64 << 20
+
+  /// Appends a copy of all declarations. The caller syncs.
+  func repeatDeclarations(_ hold: borrowing Turn.Hold) throws(StoreError) {
+    let count = applier.declarationCount(in: head.roots)
+    if count == 0 || isMutant("never-repeat-declarations") { return }
+    let tail = log.tail
+    let frame = ByteBuffer(capacity: 4096)
+    frame.append(zeros: FrameHeader.byteCount)
+    applier.forEachDeclaration(in: head.roots) { kind, payload in
+      let start = frame.count
+      frame.append(zeros: Operation.headerByteCount)
+      frame.append(payload)
+      Operation.seal(frame, from: start, kind: kind, salt: header.salt, offset: tail.offset + UInt64(start))
+    }
+    guard UInt64(frame.count - FrameHeader.byteCount) <= FrameHeader.Kind.declarations.payloadLimit else { return }
+    _ = try log.append(.declarations, frame, sequence: tail.sequence, through: backgroundFile, hold)
+    repeated = (count, log.tail.offset)
+  }
+
+  /// Whether there are declarations of which no copy is in the log.
+  func haveDeclarationsGrown(_: borrowing Turn.Hold) -> Bool { applier.declarationCount(in: head.roots) > repeated.count }
+
+  /// Appends a copy when the last one is far away. What has no room waits: the commit before it counts without.
+  func repeatDeclarationsIfDue(_ hold: borrowing Turn.Hold) {
+    let last = max(repeated.offset, log.tail.newestCheckpoint)
+    if log.tail.offset - min(last, log.tail.offset) > Store.declarationDistance { try? repeatDeclarations(hold) }
+  }
+}
