@@ -62,7 +62,7 @@ grow-with-first-page             Leftover               a first page that a full
 cut-zeros-before-name            Leftover               a copy says that it is finished before it has its name
 keep-unsynced-mark               FolderMark             a mark stays whose sync has failed
 trust-found-mark                 FolderMark             a mark that was found is taken for durable
-leave-moved-folders              Leftover               what a copy leaves that died between its two names is nobody's
+leave-moved-folders              Leftover               a copy that died between its two names leaves a folder for ever
 remove-similar-names             FolderMark             files with names like ours are removed from a folder of assets
 trust-the-date                   FolderMark             a date that is set forward ends grace times
 remove-mark-first                CopiedFolder|Leftover  a crash while a copy's folder is removed leaves what nobody removes
