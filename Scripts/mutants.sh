@@ -64,6 +64,14 @@ remove-whole-databases           Leftover               a database with the name
 collect-unmarked                 FolderOwner            a collection empties a folder that does not say whose it is
 collect-for-copies               FolderOwner            a copy of a file empties the original's folder
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
+close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name
+grow-with-first-page             Leftover               a first page that a full disk cuts leaves a file of any size
+cut-zeros-before-name            Leftover               a copy says that it is finished before it has its name
+keep-unsynced-mark               FolderMark             a mark stays whose sync has failed
+trust-found-mark                 FolderMark             a mark that was found is taken for durable
+leave-moved-folders              Leftover               a copy that died between its two names leaves a folder for ever
+remove-similar-names             FolderMark             files with names like ours are removed from a folder of assets
+trust-the-date                   FolderMark             a date that is set forward ends grace times
 remove-mark-first                CopiedFolder|Leftover  a crash while a copy's folder is removed leaves what nobody removes
 skip-mark-sync                   FolderOwner            a folder's mark is not durable before its contents
 mark-open-file                   FolderOwner            a folder is marked for the file that was open before another process compacted

@@ -399,9 +399,14 @@ extension SimulatedDisk.State {
   func reachable(
     _ names: [String: SimulatedContent], _ made: Set<String>
   ) -> (names: [String: SimulatedContent], directories: Set<String>) {
+    // Also one that was made and is gone, both of which are pending: what was in it must not come back without it.
+    let known = pendingChanges.reduce(into: directories.union(durableDirectories)) {
+      $0.formUnion($1.made)
+      $0.formUnion($1.gone)
+    }
     func isThere(_ path: String) -> Bool {
       let parent = directory(holding: path)
-      guard directories.contains(parent) || durableDirectories.contains(parent) else { return true }
+      guard known.contains(parent) else { return true }
       return made.contains(parent) && isThere(parent)
     }
     return (names.filter { isThere($0.key) }, made.filter { isThere($0) })

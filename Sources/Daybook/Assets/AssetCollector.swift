@@ -132,15 +132,18 @@ extension Database {
     let store = library.store
     let now = options.now().timeIntervalSinceReferenceDate
     let graceSeconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
-    let formerlySeen = store.readFirstSeen(of: inventory)
-    var note: [String: Double] = [:]
+    let uptime = options.uptime?()
+    let former = store.readFirstSeen(of: inventory)
+    let formerlySeen = former.seconds(at: now, uptime: uptime)
+    var note = AssetStore.FirstSeen()
+    note.clocks = uptime.map { (now, $0) }
     /// Whether a name has been without a reference long enough.
     func isOver(_ name: String) -> Bool {
       var first = formerlySeen[name] ?? now
       // A clock that was set back would make it wait for ever.
       if !(first <= now) { first = now }
       if now - first >= graceSeconds { return true }
-      note[name] = first
+      note.seconds[name] = first
       return false
     }
     var report = AssetCollection()
@@ -169,7 +172,7 @@ extension Database {
     store.removeUnfinishedFolders(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
-    if note != formerlySeen, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }
+    if note.seconds != former.seconds, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }
     return report
   }
 

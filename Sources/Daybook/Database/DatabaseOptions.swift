@@ -116,7 +116,7 @@ extension Database {
     /// alone what is stored.
     public var inlineAssetByteCount = 64 << 10
     /// How long the file of an asset stays after a collection has first found it unreferenced: readers in other processes may
-    /// still look at a version that refers to it.
+    /// still look at a version that refers to it. Only time in which the system runs counts.
     public var assetGrace = Duration.seconds(600)
     /// The user that saves are attributed to; nil leaves it out.
     public var userID: String?
@@ -136,7 +136,11 @@ extension Database {
     /// includes what programs without the cipher save, like `daybook import`. No effect without a cipher.
     public var acceptsUnsealedValues = false
     /// The clock. Dates decorate records; nothing is ordered by them.
-    public var now: @Sendable () -> Date = { Date() }
+    public var now: @Sendable () -> Date = { Date() } {
+      didSet { uptime = nil }
+    }
+    /// For how many seconds the system has been up; nil beside a clock that is not the system's, which it would contradict.
+    package var uptime: (@Sendable () -> Double)? = { Double(SystemClock.monotonicNanoseconds()) / 1_000_000_000 }
     /// Where random numbers come from: file identity, lineages, epochs. For tests that repeat.
     package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     /// Of a database that belongs to a container.

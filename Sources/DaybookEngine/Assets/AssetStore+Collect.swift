@@ -57,7 +57,9 @@ extension AssetStore {
         case false: result.deadHolders.append(id)
         case nil: result.strangers.append(entry.name)
         }
-      } else if entry.name != AssetStore.noteName && entry.name != FolderMark.name {
+      } else if entry.name == AssetStore.noteName
+        ? (try? root.checkRemovable(entry.name, ownedBy: result.owners)) == nil : entry.name != FolderMark.name
+      {
         result.strangers.append(entry.name)
       }
     }
@@ -202,38 +204,60 @@ extension AssetStore {
 
   // MARK: the note
 
-  /// When names were first seen without a reference: seconds, as the database's clock counts them. What another user has put
-  /// there says nothing.
-  package func readFirstSeen(of inventory: Inventory) -> [String: Double] {
-    guard let root = inventory.root, (try? root.checkRemovable(AssetStore.noteName, ownedBy: inventory.owners)) != nil,
-      let file = try? root.open(AssetStore.noteName, .readContent)
-    else { return [:] }
+  /// When names were first seen without a reference: seconds, as the database's clock counts them.
+  package struct FirstSeen: Sendable {
+    package var seconds: [String: Double] = [:]
+    /// The date when this was written, and for how many seconds the system was up then.
+    package var clocks: (date: Double, uptime: Double)?
+
+    package init() {}
+
+    /// The times by a date that may have been set forward since: no more time has passed than the system has run.
+    package func seconds(at date: Double, uptime: Double?) -> [String: Double] {
+      guard let uptime, let clocks, !isMutant("trust-the-date") else { return seconds }
+      // Else the system has started anew, and what passed before that is unknown.
+      let passed = uptime >= clocks.uptime ? uptime - clocks.uptime : uptime
+      let ahead = date - clocks.date - passed
+      // Dates are adjusted a little all the time.
+      return ahead > 1 ? seconds.mapValues { $0 + ahead } : seconds
+    }
+  }
+
+  /// What another user has put there says nothing.
+  package func readFirstSeen(of inventory: Inventory) -> FirstSeen {
+    var note = FirstSeen()
+    guard !inventory.strangers.contains(AssetStore.noteName),
+      let file = try? inventory.root?.open(AssetStore.noteName, .readContent)
+    else { return note }
     defer { file.close() }
     // A forged file costs no more memory than this; without the file, the grace time starts again.
-    guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return [:] }
+    guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return note }
     let buffer = ByteBuffer(capacity: max(1, byteCount))
     // Safe: the buffer was made for this many bytes.
-    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return [:] }
+    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return note }
     buffer.count = count
-    var note: [String: Double] = [:]
     for line in String(decoding: buffer.view.array, as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: " ")
-      if parts.count == 2, let seconds = Double(parts[1]), seconds.isFinite { note[String(parts[0])] = seconds }
+      let numbers = parts.dropFirst().compactMap { Double($0) }.filter(\.isFinite)
+      guard numbers.count == parts.count - 1 else { continue }
+      if parts.count == 2 { note.seconds[String(parts[0])] = numbers[0] }
+      if parts.count == 3, parts[0] == AssetStore.clocksKey { note.clocks = (numbers[0], numbers[1]) }
     }
     return note
   }
 
-  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: that is the failure.
-  package func writeFirstSeen(_ note: [String: Double], of inventory: Inventory) throws(DiskFailure) {
+  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is noted.
+  package func writeFirstSeen(_ note: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
     let (name, temporary) = (AssetStore.noteName, AssetStore.temporaryNotePrefix + hexDigits(random()))
-    if try root.identity(of: name) != nil {
-      if note.isEmpty { return try root.remove(name, ownedBy: inventory.owners) }
-      try root.checkRemovable(name, ownedBy: inventory.owners)
+    if inventory.strangers.contains(name) { return }
+    if note.seconds.isEmpty {
+      if try root.identity(of: name) != nil { try root.remove(name, ownedBy: inventory.owners) }
+      return
     }
-    if note.isEmpty { return }
     let buffer = ByteBuffer(capacity: 4096)
-    for (name, seconds) in note.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
+    if let clocks = note.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
+    for (name, seconds) in note.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
     let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
     do throws(DiskFailure) {

@@ -83,6 +83,7 @@ package final class AssetStore: Sendable {
   package static let stagingName = "staged"
   static let noteName = "unreferenced"
   static let temporaryNotePrefix = noteName + ".new-"
+  static let clocksKey = "clocks"
   static let pieceByteCount = 1 << 20
 
   /// - Parameters:

@@ -68,7 +68,9 @@ extension Store {
     let found = try owners()
     try folder.checkRemovable(name, ownedBy: found)
     if content == .unfinishedDatabase {
-      try first((try? FileHeader(firstPage(of: file).view))?.folderNumber ?? 0, file.identity)
+      // A constant keeps it alive: a view of a temporary buffer would outlive it.
+      let page = try firstPage(of: file)
+      try first((try? FileHeader(page.view))?.folderNumber ?? 0, file.identity)
     }
     try folder.remove(name, ownedBy: found)
   }

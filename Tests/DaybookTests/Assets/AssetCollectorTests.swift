@@ -183,7 +183,7 @@ struct AssetCollectorTests {
     _ = held
     image.install([1, 2, 3], at: "test.daybook.assets/notes.txt")
     image.install([1, 2, 3], at: "test.daybook.assets/ab/cdef")
-    image.install([], at: "test.daybook.assets/ingest-0000000000000001")
+    image.install([], at: "test.daybook.assets/ingest-00000000000000ee-0000000000000001")
     database = try opened(image, seed: 9)
     let waiting = try database.collectAssets(grace: .seconds(1000))
     #expect(waiting.removedCount == 0 && waiting.removedLeftoverCount == 0 && waiting.strangerCount == 2)
