@@ -158,7 +158,9 @@ extension Database {
   private static func removeLeftover(
     of target: String, _ temporary: String, ownedBy owners: FileOwners, on disk: any Disk
   ) throws(DiskFailure) {
-    try Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { owners } first: { (number, file) throws(DiskFailure) in
+    try Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) {
+      owners
+    } first: { (number, file) throws(DiskFailure) in
       let folder = try disk.folder(holding: target)
       try AssetStore.removeMoved(lastName(of: target) + ".assets", in: folder, of: number, file, ownedBy: owners)
     }

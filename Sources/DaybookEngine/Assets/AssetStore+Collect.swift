@@ -215,7 +215,7 @@ extension AssetStore {
     /// The times by a date that may have been set forward since: no more time has passed than the system has run.
     package func seconds(at date: Double, uptime: Double?) -> [String: Double] {
       guard let uptime, let clocks, !isMutant("trust-the-date") else { return seconds }
-      // Else the system has started anew, and what passed before that is unknown.
+      // Else the system was started again, and what passed before that is unknown.
       let passed = uptime >= clocks.uptime ? uptime - clocks.uptime : uptime
       let ahead = date - clocks.date - passed
       // Dates are adjusted a little all the time.

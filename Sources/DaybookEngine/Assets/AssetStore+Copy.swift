@@ -145,7 +145,7 @@ extension AssetStore {
   }
 
   /// Removes, durably, the directory that a copy had given its last name when it died, or failed, before its file had its own.
-  /// Nobody else uses it: its mark says that it is of that file and no other.
+  /// No other file uses it: its mark says so.
   /// - Parameters:
   ///   - number: the file's number for its directory.
   ///   - file: the file, which is a leftover, and goes after this.

@@ -404,7 +404,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Marks a directory of contents that is new, and syncs the mark of any other: once for each open. Where a mark stays whose
+  /// Marks a directory that is new, and syncs the mark of any other: once for each open. Where a mark stays whose
   /// sync has failed, no content is taken in until the database is opened again.
   private func markOnce(_ folder: any DiskFolder) throws(DiskFailure) {
     if state.withLock({ $0.knownDirectories[folder.path]?.isMarked }) == true { return }

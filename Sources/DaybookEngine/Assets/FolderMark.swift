@@ -18,7 +18,7 @@
 ///
 /// Always true: a mark is durable before anything else is put into its directory, and it is the last to go. One that was found is
 /// synced before it is relied on, because its maker's sync may have failed, or never have come. It is made under a name that
-/// nobody can foresee, `owner.new-` and 16 digits, and replaces nothing there. A file of its own survives what archives, copies
+/// no user can foresee, `owner.new-` and 16 digits, and replaces nothing there. A file of its own survives what archives, copies
 /// and simple volumes do to extended attributes.
 package struct FolderMark: Equatable, Sendable {
   package static let name = "owner"
@@ -106,7 +106,7 @@ package struct FolderMark: Equatable, Sendable {
   /// Gives a directory its first mark, durably, unless it has one. Threads and processes may do so at once, each under a
   /// temporary name of its own.
   ///
-  /// If the sync of the name fails, the mark goes again: whoever found it could not know that it may be lost. If that fails, too,
+  /// If the sync of the name fails, the mark goes again: who found it could not know that it may be lost. If that fails, too,
   /// the failure is the one of the removal.
   func writeFirst(in folder: any DiskFolder, like attributes: FileAttributes?, number: UInt64) throws(DiskFailure) {
     let temporary = FolderMark.temporaryPrefix + hexDigits(number)
@@ -127,10 +127,12 @@ package struct FolderMark: Equatable, Sendable {
     }
   }
 
-  /// Removes a mark that was not synced. Another process may have synced it, and put contents beside it: then it stays.
+  /// Removes a mark that was not synced. Another process may have synced it, and put an asset file beside it: then it stays.
   private static func takeBack(as temporary: String, in folder: any DiskFolder) throws(DiskFailure) {
     try folder.renameWithoutReplacing(name, to: folder, temporary)
-    if try AssetStore.isEmpty(folder) { try folder.remove(temporary) } else {
+    if try AssetStore.isEmpty(folder) {
+      try folder.remove(temporary)
+    } else {
       try folder.renameWithoutReplacing(temporary, to: folder, name)
     }
   }
@@ -143,7 +145,7 @@ package struct FolderMark: Equatable, Sendable {
       defer { file.close() }
       try file.sync(.full)
     } catch {
-      // No mark: then there are contents, and a collection says so.
+      // No mark: then there are asset files, and a collection says so.
       guard [.notFound, .notRegular].contains(error.kind) else { throw error }
       return
     }
@@ -168,7 +170,7 @@ package struct FolderMark: Equatable, Sendable {
   }
 
   /// Marks a directory, durably; at every moment it has the mark of before or this one.
-  /// - Parameter number: random, for a name that nobody can foresee.
+  /// - Parameter number: random, for a name that no user can foresee.
   package func write(in folder: any DiskFolder, like attributes: FileAttributes?, number: UInt64) throws(DiskFailure) {
     let temporary = FolderMark.temporaryPrefix + hexDigits(number)
     let file = try write(as: temporary, in: folder, like: attributes)

@@ -11,9 +11,9 @@
 /// name that it has, and does not say that it was finished.
 ///
 /// The sector is written once, before the file has that name, and stays: where a disk may destroy more than it writes, nothing
-/// is to be written into this page. What says that the file was finished comes later, and writes into no sector that holds
+/// is to be written into this page. What says that the file was finished comes later, and writes into no sector that has
 /// what a caller was promised (`Store+Leftover`). A compaction says it by a frame of the log in which commits go on. A copy is
-/// closed before it has its name, with zeros behind the `closed` frame; without these it is finished:
+/// closed before it has its name, with zeros after the `closed` frame; without these it is finished:
 ///
 ///     compaction: made ── filled ── least length, sync ────────────────────────────── its name ── `closed` frame ── commits …
 ///     copy:       made ── filled ── least length, zeros, sync ── `closed` frame, sync ── its name ── zeros cut off ── …

@@ -93,7 +93,7 @@ extension Store {
     }
   }
 
-  /// Cuts off zeros behind the log. Nobody maps them, unless there is a reader: then they stay.
+  /// Cuts off zeros after the log. No process maps them, unless there is a reader: then they stay.
   private func trim(to end: Int) throws(StoreError) {
     try withTurnForBackground { (_) throws(StoreError) in
       do throws(DiskFailure) {
@@ -106,7 +106,7 @@ extension Store {
 
   // MARK: a copy
 
-  /// Makes room for the `closed` frame of a copy, and zeros behind it, durably: as long as they are there, the copy is
+  /// Makes room for the `closed` frame of a copy, and zeros after it, durably: as long as they are there, the copy is
   /// unfinished (`Store+Leftover`). They are a hole, so a full disk has them, too.
   private func writeZerosOfUnfinished() throws(StoreError) {
     try withTurnForBackground { (_) throws(StoreError) in
@@ -114,12 +114,12 @@ extension Store {
         let end = Int(log.tail.offset) + 4 * FileHeader.byteCount
         if try file.byteCount() < end { try file.truncate(to: end) }
       } catch { throw .disk(error) }
-      // Before the frame: a crash must not keep that without the zeros behind it.
+      // Before the frame: a crash must not keep that without the zeros after it.
       try log.sync(file)
     }
   }
 
-  /// Says that a copy has its name: there is nothing behind its `closed` frame. Only the size of the file changes.
+  /// Says that a copy has its name: there is nothing after its `closed` frame. Only the size of the file changes.
   private func tellNamed(_ end: Int) {
     if (try? trim(to: end)) != nil { try? file.sync(.full) }
   }

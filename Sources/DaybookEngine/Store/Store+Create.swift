@@ -24,7 +24,8 @@ extension Store {
   ///   lock that all creators take, so it is never a database that one of them has just made.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
-    generations: UInt64 = 0, by maker: UnfinishedMark.Maker? = nil, like given: FileAttributes? = nil, replacesEmpty: Bool = false
+    generations: UInt64 = 0, by maker: UnfinishedMark.Maker? = nil, like given: FileAttributes? = nil,
+    replacesEmpty: Bool = false
   ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")

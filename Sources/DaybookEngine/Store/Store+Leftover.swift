@@ -120,7 +120,7 @@ extension Store {
   }
 
   /// Whether a file that was made under another name was finished: all that it was made for is in it when its least length is
-  /// written, so a commit follows only then. Else it was closed, and, if a copy, has its name since: the zeros behind the first
+  /// written, so a commit follows only then. Else it was closed, and, if a copy, has its name since: the zeros after the first
   /// `closed` frame were cut off, or another frame took their place.
   private static func isFinished(_ file: any DiskFile, _ page: ByteBuffer) throws(DiskFailure) -> Bool {
     if isMutant("keep-unfinished-mark") { return false }
@@ -135,7 +135,9 @@ extension Store {
     while let frame = next, frame.kind != .closed, least == 0 || frame.kind != .commit {
       next = log.nextHeader(from: frame.next)
     }
-    if isCopy, let closed = next, closed.kind == .closed, UInt64(byteCount) > closed.next { next = log.nextHeader(from: closed.next) }
+    if isCopy, let closed = next, closed.kind == .closed, UInt64(byteCount) > closed.next {
+      next = log.nextHeader(from: closed.next)
+    }
     try log.checkRead()
     return next != nil
   }

@@ -83,9 +83,9 @@ struct FolderMarkTests {
     let digest = AssetBench.digest(AssetBench.content(1)).name
     try FileManager.default.createDirectory(atPath: assets + "staged", withIntermediateDirectories: true)
     let strangers = [
-      "ingest-plans.txt", "ingest-\(Self.number)", "ingest-\(Self.number)-1", "ingest-\(Self.number)-\(Self.number)-x", "owner.new",
-      "owner.new-", "owner.new-mine", "unreferenced.new", "unreferenced.new-mine", "holder-mine", "staged/notes.txt",
-      "staged/\(digest)-mine", "staged/\(digest)",
+      "ingest-plans.txt", "ingest-\(Self.number)", "ingest-\(Self.number)-1", "ingest-\(Self.number)-\(Self.number)-x",
+      "owner.new", "owner.new-", "owner.new-mine", "unreferenced.new", "unreferenced.new-mine", "holder-mine",
+      "staged/notes.txt", "staged/\(digest)-mine", "staged/\(digest)",
     ]
     let ours = [
       "ingest-\(Self.number)-\(Self.number)", "owner.new-\(Self.number)", "unreferenced.new-\(Self.number)",
@@ -96,7 +96,7 @@ struct FolderMarkTests {
     #expect(report.removedLeftoverCount == ours.count && report.strangerCount == strangers.count, "\(report)")
     let left = try entries(assets)
     #expect(left.isSuperset(of: strangers) && left.isDisjoint(with: ours))
-    // No folder of a copy is cleared that holds one of them.
+    // No folder of a copy is cleared that has one of them.
     for name in strangers {
       let other = folder.file("other")
       try FileManager.default.createDirectory(atPath: other + "/staged", withIntermediateDirectories: true)
