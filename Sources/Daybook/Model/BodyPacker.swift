@@ -25,19 +25,22 @@ final class BodyPacker {
   static let shapeLimit = 16
   private static let choiceLimit = 1 << 14
 
-  private var choices: [UInt64: Choice] = [:]
-  private var last: (shape: UInt64, choice: Choice)?
+  @safe @exclusivity(unchecked) private var choices: [UInt64: Choice] = [:]
+  /// The last choice of those that share a place; 0 is no shape.
+  @safe @exclusivity(unchecked) private var recent = [(shape: UInt64, choice: Choice)](
+    repeating: (0, Choice()), count: BodyPacker.recentCount)
+  private static let recentCount = 16
   // Numbers that the body before had.
-  private var zone: UInt32 = 0
-  private var creator: UInt32 = 0
-  private var modifier: UInt32 = 0
-  private var device: UInt32 = 0
+  @safe @exclusivity(unchecked) private var zone: UInt32 = 0
+  @safe @exclusivity(unchecked) private var creator: UInt32 = 0
+  @safe @exclusivity(unchecked) private var modifier: UInt32 = 0
+  @safe @exclusivity(unchecked) private var device: UInt32 = 0
   private let scratch = ByteBuffer(capacity: 256)
 
   /// Forgets what may have been rolled back with a transaction.
   func removeAll() {
     choices.removeAll()
-    last = nil
+    for index in recent.indices { recent[index].shape = 0 }
   }
 
   /// How a body is packed.
@@ -109,11 +112,15 @@ final class BodyPacker {
   }
 
   private func choice(of shape: UInt64) -> Choice? {
-    if let last, last.shape == shape { return last.choice }
+    let place = BodyPacker.place(of: shape)
+    if recent[place].shape == shape { return recent[place].choice }
     guard let choice = choices[shape] else { return nil }
-    last = (shape, choice)
+    recent[place] = (shape, choice)
     return choice
   }
+
+  /// Numbers of shapes are hashes, and odd.
+  private static func place(of shape: UInt64) -> Int { Int(truncatingIfNeeded: shape &>> 1) & (recentCount - 1) }
 
   // MARK: declaring
 
@@ -127,7 +134,7 @@ final class BodyPacker {
     let choice = try chooseShape(of: body, layout, in: shapes, write)
     if choices.count >= BodyPacker.choiceLimit { choices.removeAll(keepingCapacity: true) }
     choices[shape] = choice
-    last = (shape, choice)
+    recent[BodyPacker.place(of: shape)] = (shape, choice)
     if choice.shape == nil { return }
     if body.uint16(at: 2) != RecordBody.defaultZoneMark {
       setZone(RecordBody.zoneKey(of: body), epoch)

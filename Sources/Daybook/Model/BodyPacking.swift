@@ -113,25 +113,28 @@ struct BodyPacking {
   /// another kind than the shape says; that of a sparse shape was compared before.
   @inline(__always)
   private func appendLengths(of body: ByteView, _ layout: RecordBody.Layout, into writer: inout ByteWriter) -> Bool {
-    let table = shape.table
+    // Safe: both have the rows of so many fields; a sparse shape has them all and more.
+    var row = unsafe body.slice(layout.fieldsStart &+ 2..<layout.keysStart).base
+    var shapeRow = unsafe shape.table.dropFirst(2).base
     var start: UInt32 = 0
     // The last one is not written.
-    var waiting: UInt32?
-    var row = 2
+    var waiting: UInt32 = 0
+    var isWaiting = false
     for _ in 0..<layout.fieldCount {
-      let bodyRow = layout.fieldsStart &+ row
-      let head = body.uint16(at: bodyRow)
-      guard isSparse || table.uint16(at: row) == head else { return false }
-      let end = body.uint32(at: bodyRow &+ 2)
+      let head = unsafe row.loadUnaligned(as: UInt16.self)
+      guard unsafe isSparse || shapeRow.loadUnaligned(as: UInt16.self) == head else { return false }
+      let end = unsafe UInt32(littleEndian: row.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
       let length = end &- start
       start = end
-      if FieldMark(rawValue: UInt8(truncatingIfNeeded: head)).isOfEightBytes {
+      if FieldMark(rawValue: UInt8(truncatingIfNeeded: UInt16(littleEndian: head))).isOfEightBytes {
         guard length == 8 else { return false }
       } else {
-        if let waiting { writer.append(varint: UInt64(waiting)) }
+        if isWaiting { writer.append(varint: UInt64(waiting)) }
         waiting = length
+        isWaiting = true
       }
-      row &+= RecordBody.tableStride
+      unsafe row += RecordBody.tableStride
+      unsafe shapeRow += RecordBody.tableStride
     }
     return true
   }

@@ -146,6 +146,8 @@ extension PackedBody {
     fileprivate var lengthsStart = 0
     fileprivate var valuesStart = 0
     fileprivate var lastLength = 0
+    /// Each length is one byte.
+    fileprivate var areLengthsShort = false
     fileprivate var tableByteCount = 0
 
     var byteCount: Int { layout.byteCount }
@@ -205,6 +207,7 @@ extension PackedBody {
     if let short = PackedBody.sumOfShortLengths(view, at: offset, count: variableCount &- 1) {
       sum &+= short
       offset &+= max(variableCount &- 1, 0)
+      plan.areLengthsShort = true
     } else {
       var rest = variableCount
       while rest > 1 {
@@ -341,9 +344,29 @@ extension PackedBody {
     }
     // Safe: a shape has no more of them than fields.
     var row = unsafe start + (2 &+ RecordBody.tableStride &* ready)
-    var offset = plan.lengthsStart
     var end = UInt32(truncatingIfNeeded: 8 &* ready)
     var fields = plan.layout.fieldCount &- ready
+    if plan.areLengthsShort {
+      // Safe: `plan` has read them there.
+      var length = unsafe view.base + plan.lengthsStart
+      let lengthsEnd = unsafe view.base + plan.valuesStart
+      let last = UInt32(truncatingIfNeeded: plan.lastLength)
+      while fields > 0 {
+        if unsafe FieldMark(rawValue: row.load(as: UInt8.self)).isOfEightBytes {
+          end &+= 8
+        } else if unsafe length < lengthsEnd {
+          end &+= unsafe UInt32(length.load(as: UInt8.self))
+          unsafe length += 1
+        } else {
+          end &+= last
+        }
+        unsafe row.storeBytes(of: end.littleEndian, toByteOffset: 2, as: UInt32.self)
+        unsafe row += RecordBody.tableStride
+        fields &-= 1
+      }
+      return
+    }
+    var offset = plan.lengthsStart
     // Safe: the rows of so many fields have just been written.
     while fields > 0 {
       let mark = unsafe FieldMark(rawValue: row.load(as: UInt8.self))

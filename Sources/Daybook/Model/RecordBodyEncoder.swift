@@ -61,7 +61,7 @@ package enum RecordBodyEncoder {
   ) throws(DatabaseError) {
     try record.validateForSave()
     var room = room
-    room.start = buffer.count
+    room.start = unsafe buffer.extent.count
     let base = server ?? record.body
     var writer = ByteWriter(buffer)
     let start = writer.offset

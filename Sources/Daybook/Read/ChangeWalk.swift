@@ -205,7 +205,9 @@ struct ChangeWalk {
     while state.rest > 0, state.end < state.next + aheadCount {
       cursor.touchAhead(isPacked: true)
       cursor.key(into: key)
-      guard key.count == state.keyByteCount, let parts = ChangeKey.parts(key.view), let entry = ChangeEntry(cursor.value) else {
+      // Of the view: asking the buffer of another module for its count is a check of exclusive access, for each change.
+      let bytes = key.view
+      guard bytes.count == state.keyByteCount, let parts = ChangeKey.parts(bytes), let entry = ChangeEntry(cursor.value) else {
         throw fault(.value)
       }
       items[state.end] = Item(sequence: parts.sequence, ordinal: parts.ordinal, entry: entry)

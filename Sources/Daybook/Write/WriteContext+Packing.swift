@@ -121,6 +121,11 @@ extension WriteContext {
 
 extension BodyPacker.Packing {
   @inline(__always)
+  var isPacked: Bool {
+    if case .packed = self { true } else { false }
+  }
+
+  @inline(__always)
   var isUndeclared: Bool {
     if case .undeclared = self { true } else { false }
   }

@@ -33,6 +33,13 @@
     return unsafe Unmanaged<Object>.fromOpaque(known).takeUnretainedValue()
   }
 
+  /// Calls `body` with the object of the present thread, without counting a reference; nil until `set` was called on it.
+  @inline(__always) func withObject<R>(_ body: (Object) -> R) -> R? {
+    // Safe: the thread keeps it as long as it runs.
+    guard let known = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<Object>.fromOpaque(known)._withUnsafeGuaranteedRef { body($0) }
+  }
+
   /// Keeps an object for the present thread, which has none yet.
   func set(_ object: Object) {
     // Safe: the key's destructor gives this reference back when the thread ends.

@@ -13,8 +13,11 @@
   /// At most four pages are in use at once: two of a descent and two of a merge. The suite runs with four.
   static let pageCount = TestSetting.isBuffered ? 4 : 16
   static let operationCount = 4
+  /// What most operations fit into: no buffer, so that reading one counts no reference.
+  static let shortOperationByteCount = 2048
 
   private let pages: UnsafeMutableRawPointer
+  private let shortOperations: UnsafeMutableRawPointer
   // Without the run-time check of exclusive access: only the own thread comes here (row: record-changes-since-1000).
   @safe @exclusivity(unchecked) private var nextPageIndex = 0
   @safe @exclusivity(unchecked) private var operations: [ByteBuffer] = []
@@ -23,11 +26,16 @@
   let blocks = ByteBuffer(capacity: 16 << 10)
 
   private init() {
+    unsafe shortOperations = .allocate(
+      byteCount: ThreadScratch.operationCount * ThreadScratch.shortOperationByteCount, alignment: 64)
     unsafe pages = .allocate(byteCount: (ThreadScratch.pageCount + 1) * ThreadScratch.pageByteCount, alignment: 64)
     for _ in 0..<ThreadScratch.operationCount { operations.append(ByteBuffer(capacity: 1024)) }
   }
 
-  deinit { unsafe pages.deallocate() }
+  deinit {
+    unsafe pages.deallocate()
+    unsafe shortOperations.deallocate()
+  }
 
   /// Room for one page. Its former content is no longer in use.
   func nextPage() -> UnsafeMutableRawPointer {
@@ -53,11 +61,27 @@
     return buffer
   }
 
+  /// Room for one short operation. Its former content is no longer in use.
+  @inline(__always)
+  private func nextShortOperation() -> UnsafeMutableRawPointer {
+    let index = nextOperationIndex
+    nextOperationIndex = (index &+ 1) % ThreadScratch.operationCount
+    // Safe: the index stays below the number that there is room for.
+    return unsafe shortOperations + index &* ThreadScratch.shortOperationByteCount
+  }
+
   // MARK: one for each thread
 
   private static let key = ThreadKey<ThreadScratch>()
 
   static var current: ThreadScratch { key.object ?? make() }
+
+  /// Room for one short operation of the present thread.
+  @inline(__always)
+  static func nextShortOperation() -> UnsafeMutableRawPointer {
+    let known = unsafe key.withObject { unsafe $0.nextShortOperation() }
+    return unsafe known ?? make().nextShortOperation()
+  }
 
   private static func make() -> ThreadScratch {
     let scratch = ThreadScratch()

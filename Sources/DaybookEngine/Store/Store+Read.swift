@@ -141,6 +141,12 @@ extension Store {
   /// asked for a few more, it is overwritten.
   @inline(__always)
   package func verifiedOperation(at place: Place, end: UInt64) throws(StoreError) -> ByteView {
-    return try copyOperation(at: place, end: end, into: ThreadScratch.current.nextOperation())
+    if Int(place.byteCount) > ThreadScratch.shortOperationByteCount {
+      return try copyOperation(at: place, end: end, into: ThreadScratch.current.nextOperation())
+    }
+    let target = unsafe ThreadScratch.nextShortOperation()
+    // Safe: there is room for a short one.
+    unsafe try copyOperation(at: place, end: end, to: target)
+    return unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
   }
 }
