@@ -145,7 +145,7 @@ enum FieldContent: Sendable {
 }
 
 /// Arrays, so that an empty one can tell what it is an array of.
-private protocol TypedList { static var elementType: Any.Type { get } }
+protocol TypedList { static var elementType: Any.Type { get } }
 extension Array: TypedList { static var elementType: Any.Type { Element.self } }
 
 extension Record.Value {
