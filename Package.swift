@@ -57,8 +57,9 @@ let package = Package(
       name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook"], packageAccess: false, swiftSettings: settings),
     // Code written for CloudKit, as it is out there: the older language mode, and only what is public.
     .testTarget(
-      name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility"], packageAccess: false,
-      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+      name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility", "Daybook"], packageAccess: false,
+      // A snippet that it compiles word for word has a cast that the compiler warns of.
+      swiftSettings: [.strictMemorySafety(), .swiftLanguageMode(.v5)]),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),
   ]
