@@ -60,7 +60,12 @@
     /// - Throws: `notAuthenticated` when no user is signed in.
     private func currentUserRecordID() throws(DatabaseError) -> CKRecord.ID {
       let container = try daybookContainer()
-      if container.accountStatus() == .noAccount { throw DatabaseError(.notAuthenticated) }
+      switch container.accountStatus() {
+      case .available, .couldNotDetermine: break
+      case .noAccount: throw DatabaseError(.notAuthenticated)
+      case .restricted: throw DatabaseError(.managedAccountRestricted)
+      case .temporarilyUnavailable: throw DatabaseError(.accountTemporarilyUnavailable)
+      }
       return CKRecord.ID(recordName: container.userRecordName)
     }
 
