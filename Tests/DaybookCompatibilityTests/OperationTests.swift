@@ -303,6 +303,14 @@
       }
     }
 
+    @Test("the default container has a name that is one, whatever the program is called")
+    func defaultName() async throws {
+      Scratch.prepare()
+      let container = CKContainer(identifier: CKContainer.Setting().defaultIdentifier)
+      #expect(try await container.accountStatus() == .available)
+      try container.close()
+    }
+
     @Test("errors have CloudKit's numbers, domain and keys")
     func errors() {
       let error: Error = CKError(.zoneBusy)
