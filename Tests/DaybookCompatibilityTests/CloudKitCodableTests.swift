@@ -223,15 +223,16 @@
       struct Odd: CustomCloudKitCodable {
         var cloudKitSystemFields: Data?
         var systemFields: String
-        var recordName: String?
+      }
+      struct Named: CustomCloudKitEncodable {
+        var cloudKitSystemFields: Data?
+        var recordName = "a"
       }
       let record = try CloudKitRecordEncoder().encode(Odd(systemFields: "a"))
       #expect(record["systemFields"] == "a")
       #expect(try CloudKitRecordDecoder().decode(Odd.self, from: record).systemFields == "a")
       // CloudKit has this name for itself, and what no record can have is an error.
-      #expect(throws: CloudKitRecordEncodingError.self) {
-        try CloudKitRecordEncoder().encode(Odd(systemFields: "a", recordName: "b"))
-      }
+      #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode(Named()) }
     }
   }
 #endif
