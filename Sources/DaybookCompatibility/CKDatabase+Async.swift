@@ -52,7 +52,8 @@
     ) async throws -> (
       matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-      let first = try CKQueryOperation.Cursor(query)
+      let first: CKQueryOperation.Cursor
+      do throws(DatabaseError) { first = try CKQueryOperation.Cursor(query) } catch { throw CKError(error) }
       return try await page(first, zoneID, desiredKeys, resultsLimit)
     }
 

@@ -44,46 +44,47 @@
     }
   }
 
-  extension CKQueryOperation {
-    /// A place in the result of a query, to go on from.
-    public final class Cursor: NSObject, NSCopying, NSSecureCoding, Sendable {
-      let query: Query
-      let cursor: Query.Cursor?
+  /// A place in the result of a query, to go on from.
+  public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable {
+    let query: Query
+    let cursor: Query.Cursor?
 
-      init(query: Query, cursor: Query.Cursor?) {
-        self.query = query
-        self.cursor = cursor
-      }
+    init(query: Query, cursor: Query.Cursor?) {
+      self.query = query
+      self.cursor = cursor
+    }
 
-      /// The beginning.
-      convenience init(_ query: CKQuery) throws(DatabaseError) { self.init(query: try query.daybookQuery(), cursor: nil) }
+    /// The beginning.
+    convenience init(_ query: CKQuery) throws(DatabaseError) { self.init(query: try query.daybookQuery(), cursor: nil) }
 
-      /// Itself: it never changes.
-      public func copy(with zone: NSZone? = nil) -> Any { self }
+    /// Itself: it never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
 
-      private struct Archive: Codable {
-        var query: Query
-        var cursor: Query.Cursor?
-      }
+    private struct Archive: Codable {
+      var query: Query
+      var cursor: Query.Cursor?
+    }
 
-      /// True.
-      public static var supportsSecureCoding: Bool { true }
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
 
-      /// Writes query and place.
-      public func encode(with coder: NSCoder) {
-        guard let data = try? JSONEncoder().encode(Archive(query: query, cursor: cursor)) else { return }
-        coder.encode(data as NSData, forKey: "daybook.cursor")
-      }
+    /// Writes query and place.
+    public func encode(with coder: NSCoder) {
+      guard let data = try? JSONEncoder().encode(Archive(query: query, cursor: cursor)) else { return }
+      coder.encode(data as NSData, forKey: "daybook.cursor")
+    }
 
-      /// Reads what ``encode(with:)`` wrote; nil for anything else.
-      public convenience init?(coder: NSCoder) {
-        guard let data = coder.bytes(forKey: "daybook.cursor"), let known = try? JSONDecoder().decode(Archive.self, from: data)
-        else { return nil }
-        self.init(query: known.query, cursor: known.cursor)
-      }
+    /// Reads what ``encode(with:)`` wrote; nil for anything else.
+    public convenience init?(coder: NSCoder) {
+      guard let data = coder.bytes(forKey: "daybook.cursor"), let known = try? JSONDecoder().decode(Archive.self, from: data)
+      else { return nil }
+      self.init(query: known.query, cursor: known.cursor)
     }
   }
 
-  /// The name before Swift 4.2.
-  public typealias CKQueryCursor = CKQueryOperation.Cursor
+  extension CKQueryOperation {
+    /// A place in the result of a query, to go on from.
+    public typealias Cursor = CKQueryCursor
+  }
+
 #endif

@@ -27,11 +27,22 @@
     }
 
     /// A record without values from archived system fields; nil when the data is none.
+    ///
+    /// Foundation's unarchiver ends the program where an archive is damaged, whatever its policy for failures. So the archive is read
+    /// as the property list that it is: the system fields are one of its objects, with a mark and a checksum of their own.
     convenience init?(archivedSystemFields data: Data) {
-      guard let archive = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
-      archive.requiresSecureCoding = true
-      defer { archive.finishDecoding() }
-      self.init(coder: archive)
+      // Safe: no pointer is passed.
+      guard let archive = unsafe try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
+        let objects = archive["$objects"] as? [Any]
+      else { return nil }
+      for object in objects {
+        let bytes = object as? Data ?? (object as? [String: Any])?["NS.data"] as? Data
+        if let bytes, let record = try? Record(systemFields: bytes) {
+          self.init(record)
+          return
+        }
+      }
+      return nil
     }
 
     final func encodeAll(with coder: NSCoder) {

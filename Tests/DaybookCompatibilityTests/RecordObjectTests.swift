@@ -172,21 +172,28 @@
       }
     }
 
-    @Test("damaged and forged archives make no record")
-    func forged() throws {
-      let record = CKRecord(recordType: "Note")
-      record["text"] = "one"
-      let whole = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-      for position in stride(from: 0, to: whole.count, by: 7) {
-        var damaged = whole
-        damaged[position] ^= 0x55
-        // Whatever comes of it is a record or nothing.
-        _ = try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: damaged)
+    @Test("damaged system fields are an error of the encoder, wherever the damage is")
+    func damaged() throws {
+      var note = Note(text: "a")
+      let whole = try #require(
+        try CloudKitRecordDecoder().decode(Note.self, from: CloudKitRecordEncoder().encode(note)).cloudKitSystemFields)
+      note.cloudKitSystemFields = whole
+      #expect(try CloudKitRecordEncoder().encode(note).recordType == "Note")
+      var refused = 0
+      for position in whole.indices {
+        for bits: UInt8 in [0x01, 0x55, 0xFF] {
+          var damaged = whole
+          damaged[position] ^= bits
+          note.cloudKitSystemFields = damaged
+          // Some bytes of an archive mean nothing; all others are noticed.
+          do { _ = try CloudKitRecordEncoder().encode(note) } catch is CloudKitRecordEncodingError { refused += 1 }
+        }
       }
-      var person = Note(cloudKitSystemFields: Data([1, 2, 3]), text: "a")
-      #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode(person) }
-      person.cloudKitSystemFields = Data()
-      #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode(person) }
+      #expect(refused > 100)
+      for count in 0..<whole.count {
+        note.cloudKitSystemFields = whole.prefix(count)
+        #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode(note) }
+      }
     }
 
     private struct Note: CustomCloudKitCodable {
