@@ -36,15 +36,9 @@
     private func stage(_ asset: Asset) -> URL? {
       staged.withLock { staged in
         if let known = staged, FileManager.default.fileExists(atPath: known.path) { return known }
-        guard let content = try? asset.content() else { return nil }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-          "daybook-\(UUID().uuidString)", isDirectory: true)
-        let file = folder.appendingPathComponent(UUID().uuidString, isDirectory: false)
-        do {
-          try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-          try content.write(to: file, options: .withoutOverwriting)
-        } catch { return nil }
+        guard let content = try? asset.content(),
+          let file = try? StagedFile.make(content, name: UUID().uuidString)
+        else { return nil }
         staged = file
         return file
       }

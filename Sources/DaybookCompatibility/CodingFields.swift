@@ -117,14 +117,7 @@
       guard !name.isEmpty, name.utf8.count < 256, name != ".", name != "..",
         !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
       else { throw CloudKitRecordEncodingError.unsupportedValueForKey(field) }
-      let content = try value.encoded()
-      let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-        "daybook-\(UUID().uuidString)", isDirectory: true)
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      let file = folder.appendingPathComponent(name, isDirectory: false)
-      try content.write(to: file, options: .withoutOverwriting)
-      return file
+      return try StagedFile.make(value.encoded(), name: name)
     }
 
     func value<T>(of type: T.Type, from value: Record.Value, _ path: [any CodingKey]) throws -> T? {

@@ -177,6 +177,33 @@
       }
     }
 
+    @Test("several files are a list of assets, and come back from the database in their order")
+    func files() async throws {
+      struct Album: CustomCloudKitCodable {
+        var cloudKitSystemFields: Data?
+        var pictures: [URL]
+      }
+      try await Scratch.container { container in
+        let album = Album(pictures: [try Scratch.file("one"), try Scratch.file("two")])
+        let record = try CloudKitRecordEncoder().encode(album)
+        #expect((record["pictures"] as? [CKAsset])?.map(\.fileURL) == album.pictures)
+        #expect(try CloudKitRecordDecoder().decode(Album.self, from: record).pictures == album.pictures)
+        try await container.privateCloudDatabase.save(record)
+        let stored = try await container.privateCloudDatabase.record(for: record.recordID)
+        let decoded = try CloudKitRecordDecoder().decode(Album.self, from: stored)
+        #expect(try decoded.pictures.map { try String(contentsOf: $0, encoding: .utf8) } == ["one", "two"])
+        // Files that are not there yet are as good, until the record is saved.
+        let missing = Album(pictures: [URL(fileURLWithPath: "/nowhere/a"), URL(fileURLWithPath: "/nowhere/b")])
+        let promised = try CloudKitRecordEncoder().encode(missing)
+        #expect(try CloudKitRecordDecoder().decode(Album.self, from: promised).pictures == missing.pictures)
+        do {
+          try await container.privateCloudDatabase.save(promised)
+          Issue.record("it was saved without its files")
+        } catch CKError.assetFileNotFound {
+        }
+      }
+    }
+
     @Test("C17: a field of a million bytes is refused with key and size")
     func tooLarge() throws {
       do {

@@ -244,6 +244,26 @@
       }
     }
 
+    @Test("a request that another cancels while results arrive ends with operationCancelled, and gives no more of them")
+    func cancelledMeanwhile() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let records = (0..<20).map { _ in CKRecord(recordType: "Note") }
+        _ = try await database.modifyRecords(saving: records, deleting: [])
+        let operation = CKQueryOperation(query: CKQuery(recordType: "Note", predicate: NSPredicate(value: true)))
+        let found = Collected<CKRecord>()
+        let ends = Collected<CKError.Code?>()
+        operation.recordFetchedBlock = { [unowned operation] record in
+          found.append(record)
+          if found.values.count == 3 { operation.cancel() }
+        }
+        operation.queryCompletionBlock = { _, error in ends.append((error as? CKError)?.code) }
+        await operation.ended { database.add(operation) }
+        #expect(found.values.count == 3)
+        #expect(ends.values == [.operationCancelled])
+      }
+    }
+
     @Test("an operation without a database, on a queue of its own, says so")
     func noDatabase() async {
       let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID()])
