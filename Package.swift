@@ -13,6 +13,7 @@ let package = Package(
   products: [
     .library(name: "Daybook", targets: ["Daybook"]),
     .library(name: "DaybookCoding", targets: ["DaybookCoding"]),
+    .library(name: "DaybookCompatibility", targets: ["DaybookCompatibility"]),
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
     // What the programs of Fuzz/ link; of no use to anybody else.
     .library(name: "DaybookFuzzing", targets: ["DaybookFuzzing"]),
@@ -24,6 +25,9 @@ let package = Package(
     .target(name: "DaybookEngine", swiftSettings: settings),
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
     .target(name: "DaybookCoding", dependencies: ["Daybook"], exclude: ["README.md"], swiftSettings: settings),
+    .target(
+      name: "DaybookCompatibility", dependencies: ["Daybook", "DaybookCoding"], exclude: ["README.md"],
+      swiftSettings: settings),
     .target(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
@@ -51,6 +55,11 @@ let package = Package(
     // Sees what applications see, as the one above it.
     .testTarget(
       name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook"], packageAccess: false, swiftSettings: settings),
+    // Code written for CloudKit, as it is out there: the older language mode, and only what is public.
+    .testTarget(
+      name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility", "Daybook"], packageAccess: false,
+      // A snippet that it compiles word for word has a cast that the compiler warns of.
+      swiftSettings: [.strictMemorySafety(), .swiftLanguageMode(.v5)]),
     .testTarget(
       name: "DaybookToolTests", dependencies: ["DaybookTool", "DaybookCommand", "Daybook"], swiftSettings: settings),
   ]

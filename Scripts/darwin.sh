@@ -12,6 +12,8 @@
 #
 # Before it believes a silence, it makes sure that each kind of mistake that it is for is still found.
 #
+# DaybookCompatibility is not among the targets: on Apple's platforms it is CloudKit, exported again, and has no code.
+#
 # Not judged: whether a stand-in says what Apple's own headers say; what the compiler finds only after the types (a variable that
 # is read before it is set); macOS where it differs from iOS (`Process`); tests and benchmarks; anything that shows by running.
 set -euo pipefail

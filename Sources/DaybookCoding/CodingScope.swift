@@ -13,6 +13,8 @@ class CodingScope {
   final let base: [String]
   /// Every key is the name of its field.
   private final let isPlain: Bool
+  /// A layer above has the names of its own for system fields and record name: here they are keys like others.
+  private final let hasLayer: Bool
   private final var depth = 0
   /// Where a type's own code threw, if nobody caught it since.
   private(set) final var failurePath: [String]?
@@ -22,6 +24,7 @@ class CodingScope {
     self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
     self.recordNameKey = recordNameKey
     self.base = base
+    hasLayer = options.layer != nil
     if case .asIs = options.keys { isPlain = self.rules.isEmpty } else { isPlain = false }
   }
 
@@ -41,8 +44,10 @@ class CodingScope {
   final func place(_ key: some CodingKey, _ above: PathStep?) -> Place {
     let name = key.stringValue
     if above == nil {
-      if name == "systemFields" { return .systemFields }
-      if name == recordNameKey { return .recordName }
+      if !hasLayer {
+        if name == "systemFields" { return .systemFields }
+        if name == recordNameKey { return .recordName }
+      }
       if isPlain { return .field(FieldPlace(field: name, key: key, above: nil, rule: nil)) }
     }
     return placeByRule(name, key, above)

@@ -102,6 +102,8 @@ public struct RecordCodingOptions: Sendable {
   public var checksRecordType = true
   /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
   public var assetDirectory: URL?
+  /// Another set of names for this library, which has its own say about values.
+  package var layer: (any CodingLayer)?
 
   /// The usual options.
   public init() {}

@@ -41,7 +41,7 @@ public struct RecordDecoder: Sendable {
     do {
       var value = try T(from: FieldsDecoder(scope: scope, above: nil))
       // A type whose keys leave them out has them all the same.
-      if !scope.hasGivenSystemFields { value.systemFields = record.systemFields }
+      if !scope.hasGivenSystemFields, options.layer == nil { value.systemFields = record.systemFields }
       return value
     } catch {
       if let known = error as? RecordCodingError { throw known }

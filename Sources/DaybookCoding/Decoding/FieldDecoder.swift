@@ -166,6 +166,11 @@ struct FieldDecoder: Decoder {
 
   /// A value of any type.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    if let layer = scope.options.layer, case .value(let value) = source,
+      let made = try layer.value(of: type, from: value, codingPath)
+    {
+      return made
+    }
     if T.self == String.self { return try string(type) as! T }
     if Self.isLeaf(type) { return try leaf(type) }
     if case .value(let value) = source {

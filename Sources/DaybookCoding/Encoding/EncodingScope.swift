@@ -196,6 +196,10 @@ final class EncodingScope: CodingScope {
   }
 
   func encode<T: Encodable>(_ value: T, _ place: FieldPlace) throws {
+    if let layer = options.layer, let made = try layer.fieldValue(of: value, forKey: place.field) {
+      try store(made, place)
+      return
+    }
     // A list may be JSON although a record has a list for it.
     if !(T.self is any ListOfElements.Type && isJSONList(T.self, place)), let leaf = try leaf(value, place) {
       try store(leaf, place)

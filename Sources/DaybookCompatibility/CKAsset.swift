@@ -1,0 +1,81 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+  import Synchronization
+
+  /// A file that belongs to a record and does not count towards its size.
+  ///
+  /// Nothing is read before the record is saved. Anything but a file URL is refused then, with `invalidArguments`; CloudKit ends
+  /// the program.
+  public final class CKAsset: NSObject, Sendable {
+    private enum Source {
+      case file(URL)
+      case asset(Asset)
+    }
+
+    private let source: Source
+    /// Where the content of an asset that lies in its record was written, once a file was asked for.
+    private let staged = Mutex<URL?>(nil)
+
+    /// An asset whose content is in a file, which must stay as it is until the record has been saved.
+    public init(fileURL: URL) { source = .file(fileURL) }
+
+    /// A Daybook asset.
+    public init(_ asset: Asset) { source = .asset(asset) }
+
+    /// A file with the content: before the save the one that the asset was made from, of an asset that was fetched a copy. Nil
+    /// when the content is not here.
+    public var fileURL: URL? {
+      switch source {
+      case .file(let url): url
+      case .asset(let asset): asset.fileURL ?? stage(asset)
+      }
+    }
+
+    /// The content of an asset that has no file, in a new one for the owner alone.
+    private func stage(_ asset: Asset) -> URL? {
+      staged.withLock { staged in
+        if let known = staged, FileManager.default.fileExists(atPath: known.path) { return known }
+        guard let content = try? asset.content(),
+          let file = try? StagedFile.make(content, name: UUID().uuidString)
+        else { return nil }
+        staged = file
+        return file
+      }
+    }
+
+    /// The same for Daybook: the file is looked at now.
+    /// - Throws: `invalidArguments` for another URL than a file's, `assetFileNotFound`.
+    var daybookAsset: Asset {
+      get throws(DatabaseError) {
+        switch source {
+        case .file(let url): try Asset(fileURL: url)
+        case .asset(let asset): asset
+        }
+      }
+    }
+
+    /// The content, wherever it is.
+    var content: Data {
+      get throws(DatabaseError) { try daybookAsset.content() }
+    }
+
+    /// Whether both are the same file, or known to have the same content.
+    public override func isEqual(_ object: Any?) -> Bool {
+      guard let other = object as? CKAsset else { return false }
+      return switch (source, other.source) {
+      case (.file(let first), .file(let second)): first == second
+      case (.asset(let first), .asset(let second)): first == second
+      default: false
+      }
+    }
+
+    /// Equal assets have equal ones.
+    public override var hash: Int {
+      switch source {
+      case .file(let url): url.hashValue
+      case .asset(let asset): asset.hashValue
+      }
+    }
+  }
+#endif

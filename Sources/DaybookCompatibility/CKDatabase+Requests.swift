@@ -1,0 +1,194 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+
+  /// What operations, completion handlers and asynchronous calls do alike, on the thread that they chose.
+  extension CKDatabase {
+    // MARK: records
+
+    /// Records by identity, each with a result, in the order in which they were asked for.
+    func fetch(
+      _ ids: [CKRecord.ID], desiredKeys: [String]? = nil
+    ) throws(DatabaseError) -> [(id: CKRecord.ID, result: Result<CKRecord, any Error>)] {
+      let database = try daybookDatabase()
+      var known: Set<CKRecord.ID> = []
+      let asked = ids.filter { known.insert($0).inserted }
+      var refused: [CKRecord.ID: DatabaseError] = [:]
+      var sound: [Record.ID] = []
+      for id in asked {
+        do throws(DatabaseError) { sound.append(try id.daybookID) } catch { refused[id] = error }
+      }
+      let found = try database.records(for: sound, desiredKeys: desiredKeys)
+      let userName = try userRecordName()
+      return asked.map { id in
+        if let error = refused[id] { return (id, .failure(CKError(error))) }
+        let result = (try? id.daybookID).flatMap { found[$0] } ?? .failure(DatabaseError(.unknownItem))
+        // The record of the user is there before anybody has saved it.
+        if case .failure(let error) = result, error.code == .unknownItem, id.recordName == userName,
+          let zone = try? id.zoneID.daybookID, let user = try? database.userRecord(in: zone)
+        {
+          return (id, .success(CKRecord(user)))
+        }
+        return (id, result.map { CKRecord($0) }.mapError { CKError($0) as any Error })
+      }
+    }
+
+    func fetch(_ id: CKRecord.ID) throws -> CKRecord {
+      guard let only = try fetch([id]).first else { throw CKError(.unknownItem) }
+      return try only.result.get()
+    }
+
+    /// What became of records that were to be saved and deleted, in order.
+    struct Modification: Sendable {
+      var saves: [(record: CKRecord, result: Result<CKRecord, CKError>)] = []
+      var deletes: [(id: CKRecord.ID, result: Result<Void, CKError>)] = []
+
+      /// The error of the whole request; nil when every item succeeded.
+      var error: CKError? {
+        var errors: [Record.ID: DatabaseError] = [:]
+        var first: CKError?
+        for (record, result) in saves {
+          guard case .failure(let error) = result else { continue }
+          first = first ?? error
+          if let id = try? record.recordID.daybookID { errors[id] = error.daybookError }
+        }
+        for (id, result) in deletes {
+          guard case .failure(let error) = result else { continue }
+          first = first ?? error
+          if let id = try? id.daybookID { errors[id] = error.daybookError }
+        }
+        guard let first else { return nil }
+        // Of identities that are none the error itself is all that there is to tell.
+        return errors.isEmpty ? first : CKError(DatabaseError(.partialFailure, partialErrors: errors))
+      }
+    }
+
+    /// Saves and deletes records. A record that was saved becomes the saved version.
+    func modify(
+      saving records: [CKRecord], deleting ids: [CKRecord.ID], policy: SavePolicy, atomically: Bool
+    ) throws(DatabaseError) -> Modification {
+      let database = try daybookDatabase()
+      let states = records.map(\.content)
+      var refused: [Int: DatabaseError] = [:]
+      var sound: [(index: Int, record: Record)] = []
+      for (index, state) in states.enumerated() {
+        do throws(DatabaseError) { sound.append((index, try state.record())) } catch { refused[index] = error }
+      }
+      var refusedIDs: [Int: DatabaseError] = [:]
+      var soundIDs: [(index: Int, id: Record.ID)] = []
+      for (index, id) in ids.enumerated() {
+        do throws(DatabaseError) { soundIDs.append((index, try id.daybookID)) } catch { refusedIDs[index] = error }
+      }
+      // What is refused here takes the rest of its zone along, as what the database refuses does.
+      if atomically {
+        let broken = Set(refused.keys.map { records[$0].recordID.zoneID } + refusedIDs.keys.map { ids[$0].zoneID })
+          .subtracting([.default])
+        let innocent = DatabaseError(.batchRequestFailed)
+        for (index, _) in sound where broken.contains(records[index].recordID.zoneID) { refused[index] = innocent }
+        for (index, _) in soundIDs where broken.contains(ids[index].zoneID) { refusedIDs[index] = innocent }
+        sound.removeAll { refused[$0.index] != nil }
+        soundIDs.removeAll { refusedIDs[$0.index] != nil }
+      }
+      let result = try database.modify(
+        saving: sound.map(\.record), deleting: soundIDs.map(\.id), policy: policy, atomically: atomically)
+      var answers: [Int: Result<CKRecord, CKError>] = refused.mapValues { .failure(CKError($0)) }
+      for ((index, _), save) in zip(sound, result.saves) {
+        switch save.result {
+        case .success(let saved):
+          records[index].state.withLock { $0.take(saved, savedAs: states[index]) }
+          answers[index] = .success(records[index])
+        case .failure(let error): answers[index] = .failure(CKError(error, client: records[index]))
+        }
+      }
+      var idAnswers: [Int: Result<Void, CKError>] = refusedIDs.mapValues { .failure(CKError($0)) }
+      for ((index, _), delete) in zip(soundIDs, result.deletes) { idAnswers[index] = delete.result.mapError { CKError($0) } }
+      let missing = CKError(.internalError)
+      return Modification(
+        saves: records.indices.map { (records[$0], answers[$0] ?? .failure(missing)) },
+        deletes: ids.indices.map { (ids[$0], idAnswers[$0] ?? .failure(missing)) })
+    }
+
+    func save(_ record: CKRecord) throws -> CKRecord {
+      let done = try modify(saving: [record], deleting: [], policy: .ifServerRecordUnchanged, atomically: false)
+      return try done.saves[0].result.get()
+    }
+
+    func delete(_ id: CKRecord.ID) throws -> CKRecord.ID {
+      let done = try modify(saving: [], deleting: [id], policy: .ifServerRecordUnchanged, atomically: false)
+      try done.deletes[0].result.get()
+      return id
+    }
+
+    // MARK: queries
+
+    /// One page of a query's result.
+    func page(
+      of place: CKQueryOperation.Cursor, in zone: CKRecordZone.ID?, desiredKeys: [String]?, limit: Int
+    ) throws(DatabaseError) -> (records: [CKRecord], next: CKQueryOperation.Cursor?) {
+      var query = place.query
+      if let zone { query.zone = try zone.daybookID }
+      query.limit = limit > 0 ? limit : CKQueryOperation.defaultLimit
+      let page = try daybookDatabase().query(query, after: place.cursor, desiredKeys: desiredKeys)
+      return (page.records.map { CKRecord($0) }, page.next.map { CKQueryOperation.Cursor(query: query, cursor: $0) })
+    }
+
+    // MARK: zones
+
+    func allZones() throws(DatabaseError) -> [CKRecordZone] { try daybookDatabase().zones().map { CKRecordZone($0) } }
+
+    /// Zones by identity, each with a result.
+    func zones(
+      _ ids: [CKRecordZone.ID]
+    ) throws(DatabaseError) -> [(id: CKRecordZone.ID, result: Result<CKRecordZone, any Error>)] {
+      let all = try allZones()
+      return ids.map { id in
+        if let zone = all.first(where: { $0.zoneID == id }) { return (id, .success(zone)) }
+        let error = DatabaseError(.zoneNotFound, facts: .init(name: id.zoneName))
+        return (id, .failure(CKError(error)))
+      }
+    }
+
+    /// What became of zones that were to be saved and deleted, in order.
+    struct ZoneModification: Sendable {
+      var saves: [(zone: CKRecordZone, result: Result<CKRecordZone, any Error>)] = []
+      var deletes: [(id: CKRecordZone.ID, result: Result<Void, any Error>)] = []
+
+      /// The error of the whole request; nil when every zone succeeded.
+      var error: CKError? {
+        var errors: [Zone.ID: DatabaseError] = [:]
+        var first: CKError?
+        let all =
+          saves.map { ($0.zone.zoneID, $0.result.map { _ in () }) } + deletes.map { ($0.id, $0.result) }
+        for (id, result) in all {
+          guard case .failure(let error) = result else { continue }
+          first = first ?? CKError(any: error)
+          if let id = try? id.daybookID { errors[id] = CKError(any: error).daybookError }
+        }
+        guard let first else { return nil }
+        return errors.isEmpty ? first : CKError(DatabaseError(.partialFailure, partialZoneErrors: errors))
+      }
+    }
+
+    func modifyZones(
+      saving zones: [CKRecordZone], deleting ids: [CKRecordZone.ID]
+    ) throws(DatabaseError) -> ZoneModification {
+      let database = try daybookDatabase()
+      var answer = ZoneModification()
+      for zone in zones {
+        do throws(DatabaseError) {
+          let result = try database.modifyZones(saving: [Zone(zone.zoneID.daybookID)])
+          let saved = result.saves.first?.result ?? .failure(DatabaseError(.internalError))
+          answer.saves.append((zone, saved.map { CKRecordZone($0) }.mapError { CKError($0) as any Error }))
+        } catch { answer.saves.append((zone, .failure(CKError(error)))) }
+      }
+      for id in ids {
+        do throws(DatabaseError) {
+          let result = try database.modifyZones(deleting: [id.daybookID])
+          let deleted = result.deletes.first?.result ?? .failure(DatabaseError(.internalError))
+          answer.deletes.append((id, deleted.mapError { CKError($0) as any Error }))
+        } catch { answer.deletes.append((id, .failure(CKError(error)))) }
+      }
+      return answer
+    }
+  }
+#endif

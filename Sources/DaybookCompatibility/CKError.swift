@@ -1,0 +1,98 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+
+  /// What operations of a database fail with: CloudKit's codes, and the Daybook error that says more.
+  public struct CKError: CustomNSError, LocalizedError, Sendable {
+    /// The domain of the codes.
+    public static let errorDomain = CKErrorDomain
+
+    /// What happened.
+    public let code: Code
+    /// The Daybook error, with facts.
+    public let daybookError: DatabaseError
+    private let clientRecord_: CKRecord?
+
+    /// An error with a code alone, as tests and applications make them.
+    public init(_ code: Code) { self.init(DatabaseError(DatabaseError.Code(rawValue: code.rawValue) ?? .internalError)) }
+
+    /// A Daybook error. Codes of files and storage, which CloudKit has not, become the nearest that it has.
+    public init(_ error: DatabaseError) { self.init(error, client: nil) }
+
+    /// The same for the save of a record, which is then the client's version of a conflict.
+    init(_ error: DatabaseError, client: CKRecord?) {
+      daybookError = error
+      clientRecord_ = client
+      code = Code(rawValue: error.code.rawValue) ?? Code(storage: error.code)
+    }
+
+    /// Whatever was thrown.
+    init(any error: any Error) {
+      switch error {
+      case let error as CKError: self = error
+      case let error as DatabaseError: self.init(error)
+      case is CancellationError: self.init(.operationCancelled)
+      default: self.init(DatabaseError(.internalError, cause: error))
+      }
+    }
+
+    /// The number of the code.
+    public var errorCode: Int { code.rawValue }
+
+    /// How long to wait before the same may succeed, in seconds; nil when waiting does not help.
+    public var retryAfterSeconds: Double? {
+      daybookError.retryAfter.map { duration in
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+      }
+    }
+
+    /// What went wrong with each item, by `CKRecord.ID` or `CKRecordZone.ID`; nil unless the code is `partialFailure`.
+    public var partialErrorsByItemID: [AnyHashable: any Error]? {
+      guard code == .partialFailure else { return nil }
+      var errors: [AnyHashable: any Error] = [:]
+      for (id, error) in daybookError.partialErrors { errors[CKRecord.ID(id)] = CKError(error) }
+      for (id, error) in daybookError.partialZoneErrors { errors[CKRecordZone.ID(id)] = CKError(error) }
+      return errors
+    }
+
+    /// The version that the changes were made on, when it is still known; of a conflict.
+    public var ancestorRecord: CKRecord? { daybookError.conflict?.ancestor.map { CKRecord($0) } }
+    /// The version that is stored; of a conflict. Merge into this one and save it.
+    public var serverRecord: CKRecord? { daybookError.conflict?.server.map { CKRecord($0) } }
+    /// What was to be saved; of a conflict.
+    public var clientRecord: CKRecord? {
+      guard let conflict = daybookError.conflict else { return nil }
+      return clientRecord_ ?? CKRecord(conflict.client)
+    }
+
+    /// The same under the keys of CloudKit.
+    public var errorUserInfo: [String: Any] {
+      var info: [String: Any] = [NSLocalizedDescriptionKey: daybookError.message, NSUnderlyingErrorKey: daybookError]
+      info[CKErrorRetryAfterKey] = retryAfterSeconds.map { NSNumber(value: $0) }
+      info[CKPartialErrorsByItemIDKey] = partialErrorsByItemID
+      info[CKRecordChangedErrorAncestorRecordKey] = ancestorRecord
+      info[CKRecordChangedErrorServerRecordKey] = serverRecord
+      info[CKRecordChangedErrorClientRecordKey] = clientRecord
+      return info
+    }
+
+    /// The same as ``errorUserInfo``.
+    public var userInfo: [String: Any] { errorUserInfo }
+
+    /// The sentence of the error.
+    public var errorDescription: String? { daybookError.message }
+  }
+
+  /// The domain of errors.
+  public let CKErrorDomain = "CKErrorDomain"
+  /// The key of ``CKError/retryAfterSeconds``.
+  public let CKErrorRetryAfterKey = "CKRetryAfter"
+  /// The key of ``CKError/partialErrorsByItemID``.
+  public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
+  /// The key of ``CKError/ancestorRecord``.
+  public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
+  /// The key of ``CKError/serverRecord``.
+  public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
+  /// The key of ``CKError/clientRecord``.
+  public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
+#endif

@@ -1,0 +1,70 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+  import Synchronization
+
+  /// A request that can be queued, cancelled, and made to wait for others.
+  ///
+  /// Blocks are set before it begins and called on any thread, one at a time. The last one is always called, once: with
+  /// `operationCancelled` after ``Operation/cancel()``. What was committed before that stays.
+  open class CKOperation: Operation, @unchecked Sendable {
+    /// A name for logs.
+    public let operationID = UUID().uuidString
+    private let hasEnded = Mutex(false)
+
+    /// Does the work, and reports its results.
+    func perform() throws {}
+
+    /// Reports that everything is done, or what went wrong.
+    func finish(_ error: CKError?) {}
+
+    private func end(_ error: CKError?) {
+      let isFirst = hasEnded.withLock { hasEnded in
+        defer { hasEnded = true }
+        return !hasEnded
+      }
+      if isFirst { finish(error) }
+    }
+
+    /// Begins, or ends at once if it was cancelled.
+    open override func start() {
+      // A cancelled operation has no main.
+      if isCancelled { end(CKError(.operationCancelled)) }
+      super.start()
+    }
+
+    /// Does the work.
+    open override func main() {
+      do {
+        try perform()
+        end(nil)
+      } catch { end(CKError(any: error)) }
+    }
+
+    /// Throws where the operation was cancelled.
+    func checkCancellation() throws {
+      if isCancelled { throw CKError(.operationCancelled) }
+    }
+  }
+
+  /// An operation on a database.
+  open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    private let known = Mutex<CKDatabase?>(nil)
+
+    /// The database; set by ``CKDatabase/add(_:)``.
+    public var database: CKDatabase? {
+      get { known.withLock { $0 } }
+      set { known.withLock { $0 = newValue } }
+    }
+
+    /// Does the work on a database.
+    func perform(_ database: CKDatabase) throws {}
+
+    override func perform() throws {
+      guard let database else {
+        throw DatabaseError(.invalidArguments, "An operation needs a database.")
+      }
+      try perform(database)
+    }
+  }
+#endif

@@ -1,0 +1,163 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+
+  /// Archives of records: of the system fields alone, which an application keeps beside its own copy of the data, and of all.
+  ///
+  ///     recordType, recordName, zoneName, ownerName      as they were given
+  ///     daybook.systemFields                             those of the Daybook record; missing where a name is refused
+  ///     daybook.values                                   a property list, `RecordArchive.Values`; only in a whole archive
+  ///
+  /// Files of assets that were never saved are not in an archive: its author would choose what is read and saved. Saving the
+  /// record says so, unless the asset is set again.
+  extension CKRecord {
+    /// Writes identity, type, parent and metadata without any value or change, for a `NSKeyedArchiver`.
+    public final func encodeSystemFields(with coder: NSCoder) {
+      coder.encode(recordType as NSString, forKey: "recordType")
+      recordID.encode(with: coder)
+      if let fields = try? content.base.get().systemFields { coder.encode(fields as NSData, forKey: "daybook.systemFields") }
+    }
+
+    /// The system fields as data, made with a `NSKeyedArchiver`.
+    final var archivedSystemFields: Data {
+      let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+      encodeSystemFields(with: archiver)
+      archiver.finishEncoding()
+      return archiver.encodedData
+    }
+
+    /// A record without values from archived system fields; nil when the data is none.
+    ///
+    /// Foundation's unarchiver ends the program where an archive is damaged, whatever its policy for failures. So the archive is read
+    /// as the property list that it is: the system fields are one of its objects, with a mark and a checksum of their own.
+    convenience init?(archivedSystemFields data: Data) {
+      // Safe: no pointer is passed.
+      guard let archive = unsafe try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
+        let objects = archive["$objects"] as? [Any]
+      else { return nil }
+      for object in objects {
+        let bytes = object as? Data ?? (object as? [String: Any])?["NS.data"] as? Data
+        if let bytes, let record = try? Record(systemFields: bytes) {
+          self.init(record)
+          return
+        }
+      }
+      return nil
+    }
+
+    final func encodeAll(with coder: NSCoder) {
+      encodeSystemFields(with: coder)
+      guard let values = content.archivedValues, let data = try? PropertyListEncoder().encode(values) else { return }
+      coder.encode(data as NSData, forKey: "daybook.values")
+    }
+  }
+
+  /// A record from an archive.
+  enum RecordArchive {
+    /// All values of a record, and what was changed of them.
+    struct Values: Codable {
+      var values: [String: Record.Value] = [:]
+      var encryptedValues: [String: Record.Value] = [:]
+      var changed: [String] = []
+      var changedEncrypted: [String] = []
+      /// Keys with assets whose files are not archived.
+      var files: [String] = []
+      /// Set when the parent was changed.
+      var parentIsChanged = false
+      var parent: Record.Reference?
+    }
+
+    struct Content {
+      let recordType: String
+      let recordID: CKRecord.ID
+      let state: RecordState
+    }
+
+    static func read(_ coder: NSCoder) -> Content? {
+      guard let type = coder.text(forKey: "recordType"), let id = CKRecord.ID(coder: coder) else { return nil }
+      let base: Result<Record, DatabaseError>
+      if let fields = coder.bytes(forKey: "daybook.systemFields") {
+        // The names beside it are those that are shown; forged ones must not differ.
+        guard let record = try? Record(systemFields: fields), record.type == type, CKRecord.ID(record.id) == id else {
+          return nil
+        }
+        base = .success(record)
+      } else {
+        base = Result { () throws(DatabaseError) in try Record(type: type, id: id.daybookID) }
+      }
+      guard let data = coder.bytes(forKey: "daybook.values") else {
+        return Content(recordType: type, recordID: id, state: RecordState(base))
+      }
+      guard let values = try? PropertyListDecoder().decode(Values.self, from: data), let state = RecordState(base, values)
+      else {
+        return nil
+      }
+      return Content(recordType: type, recordID: id, state: state)
+    }
+  }
+
+  extension RecordState {
+    /// Everything that a whole archive has beside the system fields; nil where there is no record.
+    var archivedValues: RecordArchive.Values? {
+      var archive = RecordArchive.Values()
+      for isEncrypted in [false, true] {
+        let changed = changedKeys(isEncrypted: isEncrypted)
+        if isEncrypted { archive.changedEncrypted = changed } else { archive.changed = changed }
+        for key in keys(isEncrypted: isEncrypted) {
+          guard let value = archivable(FieldSlot(key, isEncrypted: isEncrypted)) else {
+            archive.files.append(key)
+            continue
+          }
+          if isEncrypted { archive.encryptedValues[key] = value } else { archive.values[key] = value }
+        }
+      }
+      archive.parentIsChanged = parentEdit != nil
+      archive.parent = parentEdit.flatMap { $0 }.flatMap { try? $0.daybookReference }
+      return archive
+    }
+
+    /// The value of a key; nil for assets whose content is in a file of the caller.
+    private func archivable(_ slot: FieldSlot) -> Record.Value? {
+      guard let object = object(slot), let value = try? FieldContent(object).daybookValue else { return nil }
+      return switch value {
+      case .asset(let asset): asset.isArchivable ? value : nil
+      case .assets(let list): list.allSatisfy(\.isArchivable) ? value : nil
+      default: value
+      }
+    }
+
+    /// A record with values that are as saved, and changes of them.
+    init?(_ base: Result<Record, DatabaseError>, _ archive: RecordArchive.Values) {
+      let changed = Set(archive.changed)
+      let changedEncrypted = Set(archive.changedEncrypted)
+      var base = base
+      if case .success(let record) = base, let metadata = record.metadata {
+        // Only a record that was saved has values that are no changes.
+        base = Result { () throws(DatabaseError) in
+          try Record(
+            type: record.type, id: record.id, metadata: metadata,
+            values: archive.values.filter { !changed.contains($0.key) },
+            encryptedValues: archive.encryptedValues.filter { !changedEncrypted.contains($0.key) }, parent: record.parent)
+        }
+      }
+      self.init(base)
+      for key in archive.changed {
+        put(archive.values[key].map { .value($0) } ?? .removed, FieldSlot(key))
+      }
+      for key in archive.changedEncrypted {
+        put(archive.encryptedValues[key].map { .value($0) } ?? .removed, FieldSlot(key, isEncrypted: true))
+      }
+      for key in archive.files {
+        let error = DatabaseError(
+          .assetNotAvailable, "An archive of a record has no files of assets; set the asset again.", facts: .init(key: key))
+        put(.refused(error), FieldSlot(key))
+      }
+      if archive.parentIsChanged { parentEdit = .some(archive.parent.map { CKRecord.Reference($0) }) }
+    }
+  }
+
+  extension Asset {
+    /// Whether the asset still says what it is when no file may be named.
+    fileprivate var isArchivable: Bool { sha256 != nil || data != nil }
+  }
+#endif

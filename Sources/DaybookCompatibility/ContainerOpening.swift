@@ -1,0 +1,70 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+  import Synchronization
+
+  /// A container that is opened when it is first needed: one for each identifier and folder.
+  ///
+  /// It stays open as long as the program runs, as CloudKit's do. While it is open, changes of the account are posted.
+  final class ContainerOpening: Sendable {
+    private static let known = Mutex<[String: ContainerOpening]>([:])
+
+    let identifier: String
+    private let setting: CKContainer.Setting
+    private let container_ = Mutex<Container?>(nil)
+
+    private init(_ identifier: String, _ setting: CKContainer.Setting) {
+      self.identifier = identifier
+      self.setting = setting
+    }
+
+    static func of(_ identifier: String, _ setting: CKContainer.Setting) -> ContainerOpening {
+      known.withLock { known in
+        let key = setting.directory.standardizedFileURL.path + "/" + identifier
+        if let opening = known[key] { return opening }
+        let new = ContainerOpening(identifier, setting)
+        known[key] = new
+        return new
+      }
+    }
+
+    /// The container, opened by the first who asks; the others wait for that.
+    func container() throws(DatabaseError) -> Container {
+      try container_.withLock { (known) throws(DatabaseError) in
+        if let known { return known }
+        let directory = setting.directory
+        do {
+          try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        } catch {
+          throw DatabaseError(
+            .ioFailed, "The folder of the containers cannot be made.", facts: .init(path: directory.path), cause: error)
+        }
+        let new = try Container.open(identifier, in: directory, options: setting.options)
+        known = new
+        post(new.accountStatusChanges())
+        return new
+      }
+    }
+
+    private func post(_ changes: AsyncStream<AccountStatus>) {
+      Task {
+        for await _ in changes { NotificationCenter.default.post(name: .CKAccountChanged, object: nil) }
+      }
+    }
+
+    /// Closes the container for tests and for programs that hand its files over; the next request opens it again.
+    func close() throws(DatabaseError) {
+      try container_.withLock { (known) throws(DatabaseError) in
+        let open = known
+        known = nil
+        try open?.close()
+      }
+    }
+  }
+
+  extension CKContainer {
+    /// Closes the files, of all who have this container; the next request opens them again. CloudKit has no such call: a program
+    /// that moves the files or hands them to another needs one.
+    public func close() throws(DatabaseError) { try opening.close() }
+  }
+#endif

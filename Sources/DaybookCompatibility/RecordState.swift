@@ -1,0 +1,112 @@
+#if !canImport(CloudKit)
+  import Daybook
+  import Foundation
+
+  /// A key of a record, plain or encrypted.
+  struct FieldSlot: Hashable, Sendable {
+    let key: String
+    let isEncrypted: Bool
+
+    init(_ key: String, isEncrypted: Bool = false) {
+      self.key = key
+      self.isEncrypted = isEncrypted
+    }
+  }
+
+  /// What a record object has: the record as it was made, fetched or last saved, and what was put into it since.
+  ///
+  /// Always true: an edit has a number of its own, so that a save can tell what it has saved from what was put there meanwhile.
+  struct RecordState: Sendable {
+    private struct Edit {
+      let number: Int
+      let content: FieldContent
+    }
+
+    /// Without a record when type or identity are none that a database takes.
+    private(set) var base: Result<Record, DatabaseError>
+    private var edits: [FieldSlot: Edit] = [:]
+    private var lastNumber = 0
+    /// The parent that was set, or taken away.
+    var parentEdit: CKRecord.Reference??
+
+    init(_ base: Result<Record, DatabaseError>) { self.base = base }
+
+    // MARK: reading
+
+    private var known: Record? { try? base.get() }
+
+    func object(_ slot: FieldSlot) -> (any CKRecordValueProtocol)? {
+      if let edit = edits[slot] { return edit.content.object }
+      let value: Record.Value? = slot.isEncrypted ? known?.encryptedValues[slot.key] : known?[slot.key]
+      return value?.object
+    }
+
+    func keys(isEncrypted: Bool) -> [String] {
+      var keys = Set((isEncrypted ? known?.encryptedValues.keys : known?.keys) ?? [])
+      for (slot, edit) in edits where slot.isEncrypted == isEncrypted {
+        if edit.content.object == nil { keys.remove(slot.key) } else { keys.insert(slot.key) }
+      }
+      return keys.sorted()
+    }
+
+    func changedKeys(isEncrypted: Bool) -> [String] {
+      var keys = (isEncrypted ? known?.encryptedValues.changedKeys : known?.changedKeys) ?? []
+      for slot in edits.keys where slot.isEncrypted == isEncrypted { keys.insert(slot.key) }
+      return keys.sorted()
+    }
+
+    var parent: CKRecord.Reference? {
+      if let parentEdit { return parentEdit }
+      return known?.parent.map { CKRecord.Reference($0) }
+    }
+
+    // MARK: writing
+
+    mutating func put(_ content: FieldContent, _ slot: FieldSlot) {
+      lastNumber += 1
+      edits[slot] = Edit(number: lastNumber, content: content)
+    }
+
+    /// The record with all edits.
+    func record() throws(DatabaseError) -> Record {
+      var record = try base.get()
+      // In the order of keys, so that of several refused ones always the same is told.
+      for (slot, edit) in edits.sorted(by: { $0.key.key < $1.key.key }) {
+        do throws(DatabaseError) {
+          let value = try edit.content.daybookValue
+          if slot.isEncrypted {
+            try record.encryptedValues.set(value, forKey: slot.key)
+          } else {
+            try record.set(value, forKey: slot.key)
+          }
+        } catch {
+          throw error.adding { facts in
+            facts.key = slot.key
+            facts.name = record.id.name
+            facts.zone = record.id.zone
+            facts.recordType = record.type
+          }
+        }
+      }
+      if let parentEdit {
+        if let parentEdit { record.parent = try parentEdit.daybookReference } else { record.parent = nil }
+      }
+      return record
+    }
+
+    /// Takes over what a save has made of an earlier state; what was changed since stays changed.
+    mutating func take(_ saved: Record, savedAs earlier: RecordState) {
+      base = .success(saved)
+      edits = edits.filter { $0.value.number > earlier.lastNumber }
+      if let edit = parentEdit, let known = earlier.parentEdit, edit == known { parentEdit = nil }
+    }
+  }
+
+  extension FieldContent {
+    /// A value of a type that is none of those that a field can hold.
+    init(unsupported value: Any) {
+      self = .refused(
+        DatabaseError(.invalidArguments, "No field can hold the value.", facts: .init(found: "\(type(of: value))")))
+    }
+  }
+#endif

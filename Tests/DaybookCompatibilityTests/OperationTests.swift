@@ -1,0 +1,345 @@
+#if !canImport(CloudKit)
+  import DaybookCompatibility
+  import Testing
+
+  @Suite("operations")
+  struct OperationTests {
+    @Test("an atomic save of a custom zone fails as a whole: the culprit has its error, the others batchRequestFailed")
+    func atomic() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Atomic")
+        try await database.save(zone)
+        let good = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "good", zoneID: zone.zoneID))
+        for culprit in [
+          { (record: CKRecord) in record["nan"] = Double.nan },
+          { (record: CKRecord) in record["target"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere")) },
+        ] {
+          let bad = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "bad", zoneID: zone.zoneID))
+          culprit(bad)
+          let errors = Collected<CKError>()
+          let each = Collected<(CKRecord.ID, CKError?)>()
+          let operation = CKModifyRecordsOperation(recordsToSave: [good, bad], recordIDsToDelete: nil)
+          operation.perRecordCompletionBlock = { record, error in each.append((record.recordID, error as? CKError)) }
+          operation.modifyRecordsCompletionBlock = { saved, deleted, error in
+            #expect(saved?.isEmpty == true)
+            #expect(deleted?.isEmpty == true)
+            if let error = error as? CKError { errors.append(error) }
+          }
+          await operation.ended { database.add(operation) }
+          let error = try #require(errors.values.first)
+          #expect(error.code == .partialFailure)
+          #expect((error.partialErrorsByItemID?[good.recordID] as? CKError)?.code == .batchRequestFailed)
+          #expect((error.partialErrorsByItemID?[bad.recordID] as? CKError)?.code != .batchRequestFailed)
+          #expect(each.values.map(\.0) == [good.recordID, bad.recordID])
+          #expect(errors.values.count == 1)
+        }
+        do {
+          _ = try await database.record(for: good.recordID)
+          Issue.record("half of an atomic save was saved")
+        } catch CKError.unknownItem {
+        }
+      }
+    }
+
+    @Test("a fetch of several gives what there is, and an error for each of the others")
+    func fetch() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Note")
+        record["text"] = "one"
+        record["more"] = "two"
+        try await database.save(record)
+        let missing = CKRecord.ID(recordName: "missing")
+        let impossible = CKRecord.ID(recordName: "ü")
+
+        let operation = CKFetchRecordsOperation(recordIDs: [record.recordID, missing, impossible])
+        operation.desiredKeys = ["text"]
+        let answers = Collected<([CKRecord.ID: CKRecord], CKError?)>()
+        operation.fetchRecordsCompletionBlock = { found, error in answers.append((found ?? [:], error as? CKError)) }
+        await operation.ended { database.add(operation) }
+        let (found, error) = try #require(answers.values.first)
+        #expect(found.keys.map(\.recordName) == [record.recordID.recordName])
+        #expect(found[record.recordID]?.allKeys() == ["text"])
+        #expect(error?.code == .partialFailure)
+        #expect((error?.partialErrorsByItemID?[missing] as? CKError)?.code == .unknownItem)
+
+        let user = CKFetchRecordsOperation.fetchCurrentUserRecordOperation()
+        let types = Collected<String>()
+        user.perRecordResultBlock = { _, result in types.append((try? result.get())?.recordType ?? "none") }
+        await user.ended { container.publicCloudDatabase.add(user) }
+        #expect(types.values == ["Users"])
+      }
+    }
+
+    @Test("changes of zones come page by page with tokens, deletions too, and a broken zone leaves the others alone")
+    func changes() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Feed")
+        try await database.save(zone)
+        let records = (0..<5).map { number -> CKRecord in
+          let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note\(number)", zoneID: zone.zoneID))
+          record["number"] = number
+          return record
+        }
+        _ = try await database.modifyRecords(saving: records, deleting: [])
+
+        struct Seen {
+          var names: [String] = []
+          var deleted: [String] = []
+          var pages = 0
+          var token: CKServerChangeToken?
+          var error: CKError?
+        }
+        func fetch(since token: CKServerChangeToken?, zones: [CKRecordZone.ID]) async -> Seen {
+          let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: zones,
+            configurationsByRecordZoneID: [zone.zoneID: .init(previousServerChangeToken: token, resultsLimit: 2)])
+          let names = Collected<String>(), deleted = Collected<String>(), pages = Collected<Int>()
+          let tokens = Collected<CKServerChangeToken?>(), errors = Collected<CKError?>()
+          operation.recordChangedBlock = { names.append($0.recordID.recordName) }
+          operation.recordWithIDWasDeletedBlock = { id, _ in deleted.append(id.recordName) }
+          operation.recordZoneChangeTokensUpdatedBlock = { _, _, _ in pages.append(1) }
+          operation.recordZoneFetchCompletionBlock = { id, token, _, more, _ in
+            #expect(!more)
+            if id == zone.zoneID { tokens.append(token) }
+          }
+          operation.fetchRecordZoneChangesCompletionBlock = { errors.append($0 as? CKError) }
+          await operation.ended { database.add(operation) }
+          return Seen(
+            names: names.values, deleted: deleted.values, pages: pages.values.count, token: tokens.values.first ?? nil,
+            error: errors.values.first ?? nil)
+        }
+        let missing = CKRecordZone.ID(zoneName: "Missing")
+        let first = await fetch(since: nil, zones: [missing, zone.zoneID])
+        #expect(first.names.sorted() == ["note0", "note1", "note2", "note3", "note4"])
+        #expect(first.pages == 2)
+        #expect(first.error?.code == .partialFailure)
+        #expect((first.error?.partialErrorsByItemID?[missing] as? CKError)?.code == .zoneNotFound)
+
+        let token = try #require(first.token)
+        let kept = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+        let restored = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: kept))
+        #expect(restored == token)
+        try await database.deleteRecord(withID: records[1].recordID)
+        records[2]["number"] = 22
+        try await database.save(records[2])
+        let second = await fetch(since: restored, zones: [zone.zoneID])
+        #expect(second.names == ["note2"])
+        #expect(second.deleted == ["note1"])
+        #expect(second.error == nil)
+
+        let zones = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        let changed = Collected<String>()
+        let ends = Collected<CKServerChangeToken?>()
+        zones.recordZoneWithIDChangedBlock = { changed.append($0.zoneName) }
+        zones.fetchDatabaseChangesCompletionBlock = { token, _, error in
+          #expect(error == nil)
+          ends.append(token)
+        }
+        await zones.ended { database.add(zones) }
+        #expect(changed.values == ["Feed"])
+        #expect(ends.values.count == 1 && ends.values[0] != nil)
+      }
+    }
+
+    @Test("zones are saved, fetched and deleted; the public database has none of one's own")
+    func zones() async throws {
+      try await Scratch.container { container in
+        let zone = CKRecordZone(zoneName: "Mine")
+        let save = CKModifyRecordZonesOperation(recordZonesToSave: [zone], recordZoneIDsToDelete: nil)
+        let codes = Collected<CKError?>()
+        save.modifyRecordZonesCompletionBlock = { _, _, error in codes.append(error as? CKError) }
+        await save.ended { container.privateCloudDatabase.add(save) }
+        let refused = CKModifyRecordZonesOperation(recordZonesToSave: [zone], recordZoneIDsToDelete: nil)
+        refused.modifyRecordZonesCompletionBlock = { _, _, error in codes.append(error as? CKError) }
+        await refused.ended { container.publicCloudDatabase.add(refused) }
+        #expect(codes.values.count == 2)
+        #expect(codes.values[0] == nil)
+        #expect((codes.values[1]?.partialErrorsByItemID?[zone.zoneID] as? CKError)?.code == .badDatabase)
+
+        let found = try await container.privateCloudDatabase.recordZone(for: zone.zoneID)
+        #expect(found.capabilities.contains([.atomic, .fetchChanges]))
+        let all = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        let names = Collected<[String]>()
+        all.fetchRecordZonesCompletionBlock = { zones, _ in names.append(zones?.keys.map(\.zoneName).sorted() ?? []) }
+        await all.ended { container.privateCloudDatabase.add(all) }
+        #expect(names.values == [["Mine", "_defaultZone"]])
+        try await container.privateCloudDatabase.deleteRecordZone(withID: zone.zoneID)
+        do {
+          try await container.privateCloudDatabase.deleteRecordZone(withID: zone.zoneID)
+          Issue.record("a zone was deleted twice")
+        } catch CKError.zoneNotFound {
+        }
+      }
+    }
+
+    @Test("save policies: unchanged, changed keys, all keys")
+    func policies() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let id = CKRecord.ID(recordName: "note")
+        let first = CKRecord(recordType: "Note", recordID: id)
+        first["a"] = 1
+        first["b"] = 1
+        try await database.save(first)
+        let second = CKRecord(recordType: "Note", recordID: id)
+        second["a"] = 2
+        let refused = try await database.modifyRecords(saving: [second], deleting: [])
+        #expect(throws: CKError.self) { try refused.saveResults[id]?.get() }
+        let saved = try await database.modifyRecords(saving: [second], deleting: [], savePolicy: .changedKeys)
+        _ = try saved.saveResults[id]?.get()
+        let stored = try await database.record(for: id)
+        #expect(stored["a"] == 2)
+        #expect(stored["b"] == 1)
+        _ = try await database.modifyRecords(saving: [first], deleting: [], savePolicy: .allKeys).saveResults[id]?.get()
+        #expect(try await database.record(for: id)["a"] == 1)
+      }
+    }
+
+    @Test("a record that is saved twice in one request is refused, and so is one that is saved and deleted")
+    func twice() async throws {
+      try await Scratch.container { container in
+        let record = CKRecord(recordType: "Note")
+        for (saved, deleted) in [([record, record], []), ([record], [record.recordID])] {
+          do {
+            _ = try await container.privateCloudDatabase.modifyRecords(saving: saved, deleting: deleted)
+            Issue.record("it was accepted")
+          } catch CKError.invalidArguments {
+          }
+        }
+      }
+    }
+
+    @Test("an operation that is cancelled, before or while it runs, ends once, and dependencies go on")
+    func cancelled() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Note")
+        let first = CKModifyRecordsOperation(recordsToSave: [record])
+        let ends = Collected<CKError.Code?>()
+        first.modifyRecordsCompletionBlock = { _, _, error in ends.append((error as? CKError)?.code) }
+        first.cancel()
+        let second = CKModifyRecordsOperation(recordsToSave: [record])
+        second.modifyRecordsCompletionBlock = { _, _, error in ends.append((error as? CKError)?.code) }
+        second.addDependency(first)
+        await second.ended {
+          database.add(second)
+          database.add(first)
+        }
+        #expect(ends.values == [.operationCancelled, nil])
+        #expect(record.recordChangeTag != nil)
+        // Many at once, cancelled at any moment: each ends exactly once.
+        let count = Collected<Int>()
+        for number in 0..<50 {
+          let operation = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
+          operation.modifyRecordsResultBlock = { _ in count.append(number) }
+          await operation.ended {
+            database.add(operation)
+            if number % 2 == 0 { operation.cancel() }
+          }
+        }
+        #expect(count.values == Array(0..<50))
+      }
+    }
+
+    @Test("a request that another cancels while results arrive ends with operationCancelled, and gives no more of them")
+    func cancelledMeanwhile() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let records = (0..<20).map { _ in CKRecord(recordType: "Note") }
+        _ = try await database.modifyRecords(saving: records, deleting: [])
+        let operation = CKQueryOperation(query: CKQuery(recordType: "Note", predicate: NSPredicate(value: true)))
+        let found = Collected<CKRecord>()
+        let ends = Collected<CKError.Code?>()
+        operation.recordFetchedBlock = { [unowned operation] record in
+          found.append(record)
+          if found.values.count == 3 { operation.cancel() }
+        }
+        operation.queryCompletionBlock = { _, error in ends.append((error as? CKError)?.code) }
+        await operation.ended { database.add(operation) }
+        #expect(found.values.count == 3)
+        #expect(ends.values == [.operationCancelled])
+      }
+    }
+
+    @Test("an operation without a database, on a queue of its own, says so")
+    func noDatabase() async {
+      let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID()])
+      let ends = Collected<CKError?>()
+      operation.fetchRecordsCompletionBlock = { _, error in ends.append(error as? CKError) }
+      let queue = OperationQueue()
+      await operation.ended { queue.addOperation(operation) }
+      #expect(ends.values.map { $0?.code } == [.invalidArguments])
+    }
+
+    @Test("a container that cannot be opened fails each request with the reason, and the next one tries again")
+    func notOpened() async throws {
+      Scratch.prepare()
+      let wrong = CKContainer(identifier: "no reverse DNS")
+      do {
+        _ = try await wrong.privateCloudDatabase.record(for: CKRecord.ID())
+        Issue.record("it was opened")
+      } catch CKError.badContainer {
+      }
+      #expect(throws: (any Error).self) { try wrong.daybookContainer() }
+      let status = await withCheckedContinuation { (continuation: CheckedContinuation<(CKAccountStatus, Int?), Never>) in
+        wrong.accountStatus { status, error in continuation.resume(returning: (status, (error as? CKError)?.code.rawValue)) }
+      }
+      #expect(status == (.couldNotDetermine, CKError.Code.badContainer.rawValue))
+      let operation = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
+      let ends = Collected<CKError?>()
+      operation.modifyRecordsCompletionBlock = { _, _, error in ends.append(error as? CKError) }
+      await operation.ended { wrong.add(operation) }
+      #expect(ends.values.map { $0?.code } == [.badContainer])
+
+      // Something that is no database lies in the way, and then it does not.
+      let id = "iCloud.com.example.Blocked\(UUID().uuidString)"
+      let container = CKContainer(identifier: id)
+      let folder = CKContainer.setting.directory
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let blocked = folder.appendingPathComponent("\(id).account.json")
+      try Data("{".utf8).write(to: blocked)
+      do {
+        try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+        Issue.record("it was opened")
+      } catch CKError.internalError {
+      }
+      try FileManager.default.removeItem(at: blocked)
+      try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+      try container.close()
+    }
+
+    @Test("a container that was closed is opened again by the next request")
+    func reopened() async throws {
+      try await Scratch.container { container in
+        let record = CKRecord(recordType: "Note")
+        try await container.privateCloudDatabase.save(record)
+        try container.close()
+        let again = try await CKContainer(identifier: #require(container.containerIdentifier)).privateCloudDatabase
+          .record(for: record.recordID)
+        #expect(again.recordType == "Note")
+      }
+    }
+
+    @Test("the default container has a name that is one, whatever the program is called")
+    func defaultName() async throws {
+      Scratch.prepare()
+      let container = CKContainer(identifier: CKContainer.Setting().defaultIdentifier)
+      #expect(try await container.accountStatus() == .available)
+      try container.close()
+    }
+
+    @Test("errors have CloudKit's numbers, domain and keys")
+    func errors() {
+      let error: Error = CKError(.zoneBusy)
+      #expect((error as NSError).domain == CKErrorDomain)
+      #expect((error as NSError).code == 23)
+      #expect((CKError(DatabaseErrors.busy) as NSError).userInfo[CKErrorRetryAfterKey] as? Double == 0.25)
+      #expect(error.localizedDescription.isEmpty == false)
+      if case CKError.zoneBusy = error {} else { Issue.record("the pattern does not match") }
+      #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+    }
+  }
+#endif
