@@ -24,6 +24,9 @@ public protocol RecordDatabase: AnyObject, Sendable {
     for ids: [Record.ID], desiredKeys: [String]?
   ) async throws -> [Record.ID: Result<Record, DatabaseError>]
 
+  /// A page of what a query finds, and where the next one begins; see ``Database/query(_:after:desiredKeys:)-(_,_,_)``.
+  func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page
+
   /// All zones.
   func zones() async throws -> [Zone]
 
@@ -59,6 +62,11 @@ extension Database: RecordDatabase {
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
   ) async throws -> ModifyResult {
     try await modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
+  }
+
+  /// ``query(_:after:desiredKeys:)-(_,_,_)`` with all fields, off the caller's thread.
+  public func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
+    try await self.query(query, after: cursor, desiredKeys: nil)
   }
 
   /// ``asset(_:of:at:)``, off the caller's thread.
