@@ -67,6 +67,9 @@ struct GraphTests {
     ) async throws -> ModifyResult {
       try await base.modify(saving: records, deleting: ids, policy: policy, atomically: atomically)
     }
+    func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
+      try await base.query(query, after: cursor)
+    }
     func zones() async throws -> [Zone] { try await base.zones() }
     func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
       try await base.modifyZones(saving: zones, deleting: ids)
