@@ -70,6 +70,13 @@ struct GraphTests {
     func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
       try await base.query(query, after: cursor)
     }
+    func subscriptions() async throws -> [Subscription] { try await base.subscriptions() }
+    func modifySubscriptions(
+      saving subscriptions: [Subscription], deleting ids: [Subscription.ID]
+    ) async throws -> ModifySubscriptionsResult {
+      try await base.modifySubscriptions(saving: subscriptions, deleting: ids)
+    }
+    func notifications() -> AsyncStream<SubscriptionNotification> { base.notifications() }
     func zones() async throws -> [Zone] { try await base.zones() }
     func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
       try await base.modifyZones(saving: zones, deleting: ids)

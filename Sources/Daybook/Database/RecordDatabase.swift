@@ -43,6 +43,17 @@ public protocol RecordDatabase: AnyObject, Sendable {
 
   /// One page of which zones changed.
   func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges
+
+  /// All subscriptions.
+  func subscriptions() async throws -> [Subscription]
+
+  /// Saves and deletes subscriptions, with a result for each.
+  func modifySubscriptions(
+    saving subscriptions: [Subscription], deleting ids: [Subscription.ID]
+  ) async throws -> ModifySubscriptionsResult
+
+  /// What the subscriptions tell from now on.
+  func notifications() -> AsyncStream<SubscriptionNotification>
 }
 
 extension RecordDatabase {
@@ -71,6 +82,9 @@ extension Database: RecordDatabase {
 
   /// ``asset(_:of:at:)``, off the caller's thread.
   public func asset(_ key: String, of id: Record.ID) async throws -> URL { try await asset(key, of: id, at: 0) }
+
+  /// ``notifications(excluding:)`` of all commits.
+  public func notifications() -> AsyncStream<SubscriptionNotification> { notifications(excluding: nil) }
 
   /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.
   @discardableResult

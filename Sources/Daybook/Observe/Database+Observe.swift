@@ -9,7 +9,7 @@ import DaybookEngine
 /// the next commit that changes records of its type and zone.
 ///
 /// A stream gives nothing until its consumer asks, and then the newest value only: many commits make one value, and a slow
-/// consumer never holds up a writer. It ends when the database is closed or the task is cancelled, and fails with the
+/// consumer never makes a writer wait. It ends when the database is closed or the task is cancelled, and fails with the
 /// error of a read that fails: `zoneNotFound` when its zone is deleted. It keeps the database open; a stream that is
 /// cancelled or released costs nothing more.
 ///

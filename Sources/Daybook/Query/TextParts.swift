@@ -54,7 +54,9 @@ struct TextParts {
     let firstMask = masks.count
     for key in [Self.any] + own {
       var mask = [UInt64](repeating: 0, count: wordCount)
-      for (index, scalar) in part.enumerated() where scalar == key || scalar == Self.any { mask[index / 64] |= 1 << (index % 64) }
+      for (index, scalar) in part.enumerated() where scalar == key || scalar == Self.any {
+        mask[index / 64] |= 1 << (index % 64)
+      }
       masks += mask
     }
     let firstKey = keys.count

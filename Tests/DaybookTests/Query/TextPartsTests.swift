@@ -9,7 +9,12 @@ import Testing
 
 @Suite("parts of texts", .timeLimit(.minutes(2)))
 struct TextPartsTests {
-  private func record(_ text: String) throws -> Record { try Record.fresh("n", ["t": .string(text)]) }
+  /// A record as it is read from a database.
+  private func record(_ text: String) throws -> Record {
+    try Record(
+      type: "Note", id: Record.ID("n"), metadata: .init(changeTag: "t", creationDate: Date(), modificationDate: Date()),
+      values: ["t": .string(text)])
+  }
 
   private func accepts(_ predicate: Query.Predicate, _ text: String) throws -> Bool {
     BodyFilter(predicate, dialect: .extended, now: Date()).accepts(try record(text).body)
