@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DaybookEngine
 
 /// The result of a query, kept up to date from what commits change.
@@ -47,7 +52,7 @@ struct ObservedQuery: Observed {
     // What passes changes with the time alone, so a change of one record tells nothing of the others.
     if dependsOnNow { return .any }
     return .query(
-      BodyFilter(query.predicate, dialect: dialect, now: .distantPast), type: query.recordType, hidesUsers: hidesUsers)
+      BodyFilter(query.predicate, dialect: dialect, now: Date(timeIntervalSinceReferenceDate: 0)), type: query.recordType, hidesUsers: hidesUsers)
   }
 
   var value: [Record] { rows.prefix(limit).map(\.record) }

@@ -13,6 +13,8 @@
 ///     part           a  ?  b
 ///     masks          a: 1 1 0      b: 0 1 1      others: 0 1 0
 ///
+/// So a `?` costs a word for each 64 scalars of its part, where a part without one costs the same whatever its length.
+///
 /// Nothing is made for a text. Belongs to the thread that made it.
 struct TextParts {
   /// One of these parts, or a scalar of a part that may be any. No text has a scalar of this number.
@@ -115,8 +117,16 @@ struct TextParts {
 
   private func findByMasks(_ part: Part, in text: inout Folding) -> Bool {
     let wordCount = part.wordCount
-    for word in 0..<wordCount { seen.words[word] = 0 }
     let last = UInt64(1) << ((part.scalars.count - 1) % 64)
+    if wordCount == 1 {
+      var bits: UInt64 = 0
+      while let scalar = text.next() {
+        bits = (bits << 1 | 1) & masks[part.masks.lowerBound + maskNumber(of: scalar, in: part)]
+        if bits & last != 0 { return true }
+      }
+      return false
+    }
+    for word in 0..<wordCount { seen.words[word] = 0 }
     while let scalar = text.next() {
       let mask = part.masks.lowerBound + maskNumber(of: scalar, in: part) * wordCount
       var carry: UInt64 = 1
