@@ -19,8 +19,7 @@ final class NotificationStream: CommitWatcher {
     var isBusy = false
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isFinished = false
-    /// What was told and could not be deleted.
-    var fired: [Subscription.ID: UInt64] = [:]
+    var known = Known()
 
     mutating func miss(_ sequence: UInt64) {
       missed = max(missed ?? 0, sequence)
@@ -34,10 +33,17 @@ final class NotificationStream: CommitWatcher {
     }
   }
 
+  /// What is kept from one batch of commits to the next.
+  private struct Known: Sendable {
+    var stored: StoredSubscriptions?
+    /// Subscriptions that fire once and did, by the commits that saved them.
+    var fired: [Subscription.ID: UInt64] = [:]
+  }
+
   private enum Step {
     case end, wait
     case hand(SubscriptionNotification)
-    case evaluate([WatchNotice], missed: UInt64?, fired: [Subscription.ID: UInt64])
+    case evaluate([WatchNotice], missed: UInt64?, Known)
   }
 
   private let state = Locked(State())
@@ -90,13 +96,13 @@ final class NotificationStream: CommitWatcher {
       case .end: return nil
       case .wait: await waitForWork()
       case .hand(let notification): return notification
-      case .evaluate(let notices, let missed, let fired):
-        let found = try? await database.queues.read { [self] in try evaluate(notices, missed, fired, database) }
+      case .evaluate(let notices, let missed, let known):
+        let found = try? await database.queues.read { [self] in try evaluate(notices, missed, known, database) }
         let waiting = state.withLock { state in
           state.isBusy = false
           if let found {
             state.ready += found.notifications
-            state.fired = found.fired
+            state.known = found.known
           } else if !state.isFinished {
             // The subscriptions could not be read. With the next commit it is tried again.
             state.missed = max(state.missed ?? 0, missed ?? notices.last?.sequence ?? 0)
@@ -121,7 +127,7 @@ final class NotificationStream: CommitWatcher {
         state.bodyByteCount = 0
         state.missed = nil
       }
-      return .evaluate(state.notices, missed: state.missed, fired: state.fired)
+      return .evaluate(state.notices, missed: state.missed, state.known)
     }
   }
 
@@ -150,18 +156,19 @@ final class NotificationStream: CommitWatcher {
   // MARK: what has fired
 
   private func evaluate(
-    _ notices: [WatchNotice], _ missed: UInt64?, _ fired: [Subscription.ID: UInt64], _ database: Database
-  ) throws(DatabaseError) -> (notifications: [SubscriptionNotification], fired: [Subscription.ID: UInt64]) {
-    let (stored, newest) = try database.reading { (view) throws(DatabaseError) in
-      (try StoredSubscriptions(view).list, view.sequence)
+    _ notices: [WatchNotice], _ missed: UInt64?, _ known: Known, _ database: Database
+  ) throws(DatabaseError) -> (notifications: [SubscriptionNotification], known: Known) {
+    var known = known
+    let (all, newest) = try database.reading { (view) throws(DatabaseError) in
+      (try StoredSubscriptions(view, last: known.stored), view.sequence)
     }
-    var fired = fired
+    known.stored = all
     var notifications: [SubscriptionNotification] = []
-    for stored in stored {
+    for stored in all.list {
       // In a copy of a file commits may have lower numbers than they had.
       let since = stored.since > newest ? 0 : stored.since
       let subscription = stored.subscription
-      if fired[subscription.id] == stored.since { continue }
+      if known.fired[subscription.id] == stored.since { continue }
       var test = SubscriptionTest(subscription, database)
       var found: [SubscriptionNotification] = []
       if let missed, missed > since { found.append(.init(subscription, .missed, sequence: missed)) }
@@ -175,7 +182,7 @@ final class NotificationStream: CommitWatcher {
         continue
       }
       if fire(stored, database) { notifications.append(first) }
-      fired[subscription.id] = stored.since
+      known.fired[subscription.id] = stored.since
     }
     if notifications.count > Self.noticeLimit {
       // Too many to keep: each subscription once, in their order.
@@ -184,7 +191,7 @@ final class NotificationStream: CommitWatcher {
         .init($0.subscription, .missed, sequence: notices.last?.sequence ?? missed)
       }
     }
-    return (notifications, fired)
+    return (notifications, known)
   }
 
   /// Deletes a subscription that fires once. Returns whether it was there: the stream that deletes it tells of it. Where

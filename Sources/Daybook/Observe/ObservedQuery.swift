@@ -51,8 +51,8 @@ struct ObservedQuery: Observed {
   func makeTest() -> ObservedTest {
     // What passes changes with the time alone, so a change of one record tells nothing of the others.
     if dependsOnNow { return .any }
-    return .query(
-      BodyFilter(query.predicate, dialect: dialect, now: Date(timeIntervalSinceReferenceDate: 0)), type: query.recordType, hidesUsers: hidesUsers)
+    let filter = BodyFilter(query.predicate, dialect: dialect, now: Date(timeIntervalSinceReferenceDate: 0))
+    return .query(filter, type: query.recordType, hidesUsers: hidesUsers)
   }
 
   var value: [Record] { rows.prefix(limit).map(\.record) }

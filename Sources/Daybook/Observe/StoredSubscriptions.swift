@@ -9,7 +9,7 @@ import DaybookEngine
 ///
 ///     key    00 "subscriptions"
 ///     value  JSON: [{"since": the commit that saved it, "subscription": {…}}], by ID
-struct StoredSubscriptions: Equatable {
+struct StoredSubscriptions: Sendable {
   static let key = "\u{0}subscriptions"
 
   struct Stored: Codable, Equatable, Sendable {
@@ -19,9 +19,17 @@ struct StoredSubscriptions: Equatable {
   }
 
   private(set) var list: [Stored] = []
+  /// What they were read from.
+  private var data: Data?
 
-  init(_ view: ReadView) throws(DatabaseError) {
+  /// - Parameter last: what was read before: taken where nothing has changed.
+  init(_ view: ReadView, last: StoredSubscriptions? = nil) throws(DatabaseError) {
     guard let data = try view.metadata(forKey: Self.key) else { return }
+    if let last, last.data == data {
+      self = last
+      return
+    }
+    self.data = data
     do { list = try JSONDecoder().decode([Stored].self, from: data) } catch {
       throw DatabaseError(
         .formatTooNew, "The subscriptions were saved by a later version.", facts: .init(path: view.path), cause: error)

@@ -17,12 +17,15 @@ struct ObserveTests {
     var differences: AsyncThrowingStream<Query.Difference, any Error>.Iterator
     var last: [Record] = []
     var applied: [Record] = []
+    var counts: AsyncThrowingStream<Int, any Error>.Iterator
+    var lastCount: Int?
     var count = 0
 
     init(_ query: Query, _ database: Database) {
       self.query = query
       registration = .init(ObservedQuery(query, desiredKeys: nil, in: database), of: database)
       differences = database.observeDifferences(query).makeAsyncIterator()
+      counts = database.observeCount(query).makeAsyncIterator()
     }
 
     /// Takes values until they are what the query finds. One that never comes is an endless loop, which the time limit ends.
@@ -31,6 +34,10 @@ struct ObserveTests {
       while count == 0 || last != expected {
         last = try #require(try await registration.next())
         count += 1
+      }
+      while lastCount != expected.count {
+        let next: Int = try #require(try await counts.next())
+        lastCount = next
       }
       while applied != expected {
         let difference = try #require(try await differences.next())
