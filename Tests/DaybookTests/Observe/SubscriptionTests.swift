@@ -193,6 +193,24 @@ struct SubscriptionTests {
     #expect(try database.subscriptions().isEmpty)
   }
 
+  @Test("a public database has subscriptions to queries only, a shared one to all of it only, a private one all of them")
+  func scopes() throws {
+    let folder = try TemporaryFolder()
+    let container = try Container.open("iCloud.com.example.Subscriptions", in: folder.path)
+    func taken(_ scope: DatabaseScope) throws -> [String] {
+      let subscriptions = [
+        Subscription("query", to: Query("Note")), Subscription("zone", to: Zone.ID.default), Subscription(toDatabase: "all"),
+      ]
+      let result = try container.database(scope).modifySubscriptions(saving: subscriptions, deleting: ["none"])
+      #expect(result.errors["none"]?.code == .unknownItem)
+      #expect(result.errors.values.allSatisfy { $0.code == .invalidArguments || $0.code == .unknownItem })
+      return try container.database(scope).subscriptions().map(\.id)
+    }
+    #expect(try taken(.private) == ["all", "query", "zone"])
+    #expect(try taken(.public) == ["query"])
+    #expect(try taken(.shared) == ["all"])
+  }
+
   @Test("commits of another process and a slow consumer's are told as missed, and changes are found by the token")
   func missed() async throws {
     let disk = SimulatedDisk(seed: 5)
