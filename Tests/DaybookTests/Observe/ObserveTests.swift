@@ -164,6 +164,24 @@ struct ObserveTests {
     }
   }
 
+  @Test("a record after all that is kept in reserve does not come before those that are not kept")
+  func beyondReserve() async throws {
+    let database = try Database.scratch()
+    try now { for number in 10..<90 { try database.put("n\(number)", ["n": .int(Int64(number))]) } }
+    let query = Query("Note", where: .field("n") > 0, sort: [.ascending("n")], limit: 4)
+    let observer = Observer.Registration(ObservedQuery(query, desiredKeys: nil, in: database), of: database)
+    _ = try await observer.next()
+    // Twenty are kept: ten go, one comes after the others, seven go. What is left of the reserve is three and that one.
+    for number in 10..<27 {
+      try now {
+        if number == 20 { try database.put("n99", ["n": 99]) }
+        try database.delete(Record.ID("n\(number)"))
+      }
+      let expected = try now { try database.records(query).map(\.id.name) }
+      #expect(try await observer.next()?.map(\.id.name) == expected)
+    }
+  }
+
   @Test("a consumer that does not ask gets the newest value, and after very many changes it is read again")
   func slowConsumer() async throws {
     let database = try Database.scratch()
