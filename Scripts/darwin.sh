@@ -86,7 +86,7 @@ if [ ! -d "$library" ]; then
   for name in shims clang apinotes; do
     [ ! -e "$resources/$name" ] || ln -s "$resources/$name" "$library.new/$name"
   done
-  for module in Swift SwiftOnoneSupport _Concurrency _StringProcessing Synchronization; do
+  for module in Swift SwiftOnoneSupport _Concurrency _StringProcessing Synchronization Observation; do
     buildLibrary "$module" "$library.new"
   done
   mv "$library.new" "$library"

@@ -24,7 +24,7 @@ DaybookEngine/Store
 DaybookEngine/Testing
 Daybook/Model
 Daybook/Query
-Daybook/Trees Daybook/Read Daybook/Write Daybook/Assets Daybook/Maintenance Daybook/Database
+Daybook/Trees Daybook/Read Daybook/Write Daybook/Observe Daybook/Assets Daybook/Maintenance Daybook/Database
 Daybook/Container
 END
 }

@@ -67,6 +67,16 @@ struct GraphTests {
     ) async throws -> ModifyResult {
       try await base.modify(saving: records, deleting: ids, policy: policy, atomically: atomically)
     }
+    func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
+      try await base.query(query, after: cursor)
+    }
+    func subscriptions() async throws -> [Subscription] { try await base.subscriptions() }
+    func modifySubscriptions(
+      saving subscriptions: [Subscription], deleting ids: [Subscription.ID]
+    ) async throws -> ModifySubscriptionsResult {
+      try await base.modifySubscriptions(saving: subscriptions, deleting: ids)
+    }
+    func notifications() -> AsyncStream<SubscriptionNotification> { base.notifications() }
     func zones() async throws -> [Zone] { try await base.zones() }
     func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
       try await base.modifyZones(saving: zones, deleting: ids)

@@ -37,6 +37,7 @@ public final class Database: Sendable {
   let library: AssetLibrary
   let services: RecordServices
   let queues = WorkQueues()
+  let observations: ObservationGroups
   /// Other processes may have committed what is not published here yet.
   private let mayLag: Atomic<Bool>
   let compactor: Compactor?
@@ -160,6 +161,7 @@ public final class Database: Sendable {
     self.path = path
     self.options = options
     self.hub = hub
+    observations = ObservationGroups(hub, queues)
     mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
       store: AssetStore(

@@ -24,6 +24,9 @@ public protocol RecordDatabase: AnyObject, Sendable {
     for ids: [Record.ID], desiredKeys: [String]?
   ) async throws -> [Record.ID: Result<Record, DatabaseError>]
 
+  /// A page of what a query finds, and where the next one begins; see ``Database/query(_:after:desiredKeys:)-(_,_,_)``.
+  func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page
+
   /// All zones.
   func zones() async throws -> [Zone]
 
@@ -40,6 +43,17 @@ public protocol RecordDatabase: AnyObject, Sendable {
 
   /// One page of which zones changed.
   func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges
+
+  /// All subscriptions.
+  func subscriptions() async throws -> [Subscription]
+
+  /// Saves and deletes subscriptions, with a result for each.
+  func modifySubscriptions(
+    saving subscriptions: [Subscription], deleting ids: [Subscription.ID]
+  ) async throws -> ModifySubscriptionsResult
+
+  /// What the subscriptions tell from now on.
+  func notifications() -> AsyncStream<SubscriptionNotification>
 }
 
 extension RecordDatabase {
@@ -61,8 +75,16 @@ extension Database: RecordDatabase {
     try await modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
   }
 
+  /// ``query(_:after:desiredKeys:)-(_,_,_)`` with all fields, off the caller's thread.
+  public func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
+    try await self.query(query, after: cursor, desiredKeys: nil)
+  }
+
   /// ``asset(_:of:at:)``, off the caller's thread.
   public func asset(_ key: String, of id: Record.ID) async throws -> URL { try await asset(key, of: id, at: 0) }
+
+  /// ``notifications(excluding:)`` of all commits.
+  public func notifications() -> AsyncStream<SubscriptionNotification> { notifications(excluding: nil) }
 
   /// ``modifyZones(saving:deleting:origin:)`` without an origin, off the caller's thread.
   @discardableResult

@@ -47,7 +47,8 @@ final class BodyFilter {
     var constants: Range<Int>
     var scalars: Range<Int>
     var words: Range<Int>
-    var pieces: Range<Int>
+    /// What CONTAINS looks for, or a pattern between its stars.
+    var parts: Range<Int>
     var place: Location?
     var onTrue: Int
     var onFalse: Int
@@ -59,9 +60,9 @@ final class BodyFilter {
   let constants: [ValueView]
   /// Texts with case or accents taken away.
   let scalars: [UInt32]
-  /// Words to search for, as ranges of `scalars`.
+  /// Words to search for, as ranges of `scalars`, those of a step in their order.
   let words: [Range<Int>]
-  let pieces: [LikePattern.Piece]
+  private let parts: TextParts
   private let start: Int
 
   /// - Parameter now: what `now()` is.
@@ -73,7 +74,7 @@ final class BodyFilter {
     constants = compiler.finishedConstants()
     scalars = compiler.scalars
     words = compiler.words
-    pieces = compiler.pieces
+    parts = compiler.parts
   }
 
   /// Whether every record passes.
@@ -194,51 +195,57 @@ extension BodyFilter {
 
   private func hasPart(_ step: Step, _ bytes: ByteView) -> Bool {
     var text = Folding(bytes, step.partOptions)
-    repeat {
-      if startsWith(step, text) { return true }
-    } while text.next() != nil
-    return false
+    return parts.find(step.parts.lowerBound, in: &text)
   }
 
+  /// Words are looked for at once: those that begin as the word of the text does are a range, which each letter makes smaller.
   private func hasWord(_ step: Step, _ bytes: ByteView) -> Bool {
-    for index in step.words where SearchWords.has(scalars[words[index]], in: bytes) { return true }
-    return false
-  }
-
-  /// Returns to the last `*` and takes one scalar more with it, which is enough: what is between two `*` may fit where it
-  /// first fits.
-  private func isLike(_ step: Step, _ bytes: ByteView) -> Bool {
-    var text = Folding(bytes, step.options)
-    var piece = step.pieces.lowerBound
-    let end = step.pieces.upperBound
-    var retry: (piece: Int, text: Folding)?
-    while true {
-      if piece < end, case .many = pieces[piece] {
-        piece += 1
-        retry = (piece, text)
-        continue
-      }
-      var ahead = text
-      guard let scalar = ahead.next() else { return piece == end }
-      let fits: Bool =
-        if piece == end { false } else {
-          switch pieces[piece] {
-          case .scalar(let wanted): wanted == scalar
-          case .one: true
-          case .many: false
-          }
-        }
-      if fits {
-        piece += 1
-        text = ahead
-      } else if var last = retry {
-        guard last.text.next() != nil else { return false }
-        retry = last
-        (piece, text) = last
+    var text = SearchWords(bytes)
+    var range = step.words
+    var position = 0
+    while let scalar = text.next() {
+      if scalar == 0 {
+        if isWord(range, position) { return true }
+        range = step.words
+        position = 0
       } else {
-        return false
+        if !range.isEmpty { narrow(&range, position, scalar) }
+        position += 1
       }
     }
+    return isWord(range, position)
+  }
+
+  /// Whether the first of some words, which begin alike, has no more letters than these.
+  private func isWord(_ range: Range<Int>, _ count: Int) -> Bool {
+    !range.isEmpty && words[range.lowerBound].count == count
+  }
+
+  /// Leaves the words that have a letter at a position.
+  private func narrow(_ range: inout Range<Int>, _ position: Int, _ scalar: UInt32) {
+    func first(_ range: Range<Int>, notBelow wanted: UInt64) -> Int {
+      var low = range.lowerBound
+      var high = range.upperBound
+      while low < high {
+        let middle = (low + high) / 2
+        let word = words[middle]
+        // One that ends here comes before all that go on.
+        let letter = position < word.count ? UInt64(scalars[word.lowerBound + position]) + 1 : 0
+        if letter < wanted { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+    let low = first(range, notBelow: UInt64(scalar) + 1)
+    range = low..<first(low..<range.upperBound, notBelow: UInt64(scalar) + 2)
+  }
+
+  /// What is between two `*` may be where it is first found: that leaves the most for the rest.
+  private func isLike(_ step: Step, _ bytes: ByteView) -> Bool {
+    var text = Folding(bytes, step.options)
+    guard parts.isNext(step.parts.lowerBound, in: &text) else { return false }
+    if step.parts.count == 1 { return text.next() == nil }
+    for part in step.parts.dropFirst().dropLast() where !parts.find(part, in: &text) { return false }
+    return parts.isEnd(step.parts.upperBound - 1, of: text)
   }
 }
 

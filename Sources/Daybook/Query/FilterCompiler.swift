@@ -17,7 +17,7 @@ struct FilterCompiler {
   private var keys: [Range<Int>] = []
   private(set) var scalars: [UInt32] = []
   private(set) var words: [Range<Int>] = []
-  private(set) var pieces: [LikePattern.Piece] = []
+  private(set) var parts = TextParts()
 
   /// A constant before its bytes have found their place.
   private struct Constant {
@@ -59,7 +59,7 @@ struct FilterCompiler {
     let firstConstant = constants.count
     let firstScalar = scalars.count
     let firstWord = words.count
-    let firstPiece = pieces.count
+    let firstPart = parts.count
     var options = condition.options
     let equality = dialect == .cloudKit ? options.union(.ignoringCase) : options
     var place: Location?
@@ -83,7 +83,7 @@ struct FilterCompiler {
       work = isSearched ? .isInSorted : .isIn
     case .contains(let value):
       add(value)
-      if case .string(let text) = value { scalars += Folding.scalars(text, options) }
+      if case .string(let text) = value { parts.append(Folding.scalars(text, options)) }
       options = equality
       work = .contains
     case .text(let position, let text):
@@ -93,15 +93,15 @@ struct FilterCompiler {
       case .pattern: work = .pattern
       }
       if position == .pattern {
-        pieces += LikePattern(text, options).pieces
+        parts.append(LikePattern(text, options))
       } else {
         scalars += Folding.scalars(text, options)
       }
     case .words(let text):
-      for word in SearchWords.words(of: text) {
-        let first = scalars.count
-        scalars += word.unicodeScalars.map(\.value)
-        words.append(first..<scalars.count)
+      let found = SearchWords.words(of: text).map { $0.unicodeScalars.map(\.value) }
+      for word in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        words.append(scalars.count..<scalars.count + word.count)
+        scalars += word
       }
       work = .words
     case .distance(let comparison, let center, let kilometres):
@@ -116,7 +116,7 @@ struct FilterCompiler {
         work: work, system: condition.field.system, isAny: condition.field.isAny, options: options,
         partOptions: condition.options, key: pool.view.prefix(0), constants: firstConstant..<constants.count,
         scalars: firstScalar..<scalars.count,
-        words: firstWord..<words.count, pieces: firstPiece..<pieces.count, place: place, onTrue: onTrue,
+        words: firstWord..<words.count, parts: firstPart..<parts.count, place: place, onTrue: onTrue,
         onFalse: onFalse))
   }
 

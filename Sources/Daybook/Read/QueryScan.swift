@@ -14,7 +14,7 @@ struct QueryScan {
     let zone: Int
   }
 
-  /// How often a scan looks whether it is to stop, in records.
+  /// How often a scan looks whether it is to stop: after so many records, of which a long one counts once for each 4 KB.
   private static let patience = 256
 
   private let view: ReadView
@@ -54,13 +54,17 @@ struct QueryScan {
   /// The next record that passes; nil when there is none.
   mutating func next() throws(DatabaseError) -> Found? {
     while try findEntry() {
-      try checkStop()
       let entry: ChangeEntry
       do throws(PageFault) {
         walk?.touchAhead()
         guard let found = try walk?.entry else { return nil }
         entry = found
       } catch { throw view.failure(error) }
+      steps += 1 + Int(entry.place.byteCount / 4096)
+      if steps >= Self.patience {
+        steps = 0
+        try view.checkStop(stop)
+      }
       if entry.isDeleted {
         guard type == nil else { throw view.failure(.operation(offset: entry.place.offset)) }
         try advance()
@@ -110,17 +114,18 @@ struct QueryScan {
     do throws(PageFault) { try walk?.next() } catch { throw view.failure(error) }
   }
 
-  private mutating func checkStop() throws(DatabaseError) {
-    steps &+= 1
-    if steps % Self.patience != 0 { return }
-    if stop?.isSet ?? Task.isCancelled { throw DatabaseError(.operationCancelled, facts: .init(path: view.path)) }
-  }
-
   private mutating func read(_ place: Place) throws(DatabaseError) -> RecordBody {
     guard case .pin(let pin) = view.source else { return try view.body(at: place) }
     do throws(StoreError) {
       return try batch.read(place, from: view.store, end: pin.end)
     } catch { throw view.failure(error) }
+  }
+}
+
+extension ReadView {
+  /// Throws when a query is to stop: when its task is cancelled, which without a stop is the caller's.
+  func checkStop(_ stop: QueryStop?) throws(DatabaseError) {
+    if stop?.isSet ?? Task.isCancelled { throw DatabaseError(.operationCancelled, facts: .init(path: path)) }
   }
 }
 

@@ -73,7 +73,7 @@ extension ReadView {
     while records.count < limit {
       var rows = try firstRows(plan, after: last, limit: limit - records.count, stop)
       let sorted = rows.sorted()
-      try append(sorted, plan, desiredKeys, to: &records)
+      try append(sorted, plan, desiredKeys, to: &records, stop)
       guard rows.isCut, let row = sorted.last else { break }
       last = SortedPlace(zone: row.zone, isOfZone: true, zoneKey: rows.zoneKey(of: row), name: row.name, sortKey: row.key.bytes)
     }
@@ -104,7 +104,7 @@ extension ReadView {
     }
     var rows = try firstRows(plan, after: cursor.flatMap { SortedPlace($0, plan.zones) }, limit: limit, stop)
     let sorted = rows.sorted()
-    try append(sorted, plan, desiredKeys, to: &page.records)
+    try append(sorted, plan, desiredKeys, to: &page.records, stop)
     if rows.isCut, let row = sorted.last {
       page.next = Query.Cursor(
         databaseID: databaseID, query: query, zoneKey: rows.zoneKey(of: row),
@@ -171,11 +171,13 @@ extension ReadView {
 
   /// Reads the records of rows, those of a zone together.
   private func append(
-    _ rows: [SortedRows.Row], _ plan: QueryPreparation, _ desiredKeys: [String]?, to records: inout [Record]
+    _ rows: [SortedRows.Row], _ plan: QueryPreparation, _ desiredKeys: [String]?, to records: inout [Record],
+    _ stop: QueryStop?
   ) throws(DatabaseError) {
     records.reserveCapacity(records.count + rows.count)
     var index = 0
     while index < rows.count {
+      try checkStop(stop)
       let zone = rows[index].zone
       var places: [Place] = []
       var byteCount = 0

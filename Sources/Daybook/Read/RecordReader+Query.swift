@@ -7,9 +7,10 @@ extension RecordReader where Self: ~Copyable {
   ///   - query: what to look for.
   ///   - desiredKeys: the only fields that the records have; nil for all, empty for metadata only.
   /// - Throws: `invalidArguments` for what the database does not take, with the reason; `zoneNotFound`; `operationCancelled` when
-  ///   the task that calls is cancelled meanwhile.
+  ///   the task that calls is cancelled meanwhile. A thread without a task asks for pages (``query(_:after:desiredKeys:)``), and
+  ///   for the next one as long as it wants.
   /// - Complexity: O(records of the type in the zones), each of which is looked at; in an order also O(n log n) of those that
-  ///   pass. ``explain(_:)`` tells.
+  ///   pass, of which 65,536 or 32 MB are kept at a time: for more, the records are looked at once more. ``explain(_:)`` tells.
   public func records(_ query: Query, desiredKeys: [String]? = nil) throws(DatabaseError) -> [Record] {
     try reading { (view) throws(DatabaseError) in try view.records(query, desiredKeys: desiredKeys, nil) }
   }

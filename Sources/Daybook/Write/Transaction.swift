@@ -61,8 +61,12 @@ public struct Transaction {
   // MARK: metadata of the application
 
   /// Keeps bytes under a key, in the same commit as the data they describe and in no change feed; nil removes them.
-  /// - Throws: `invalidArguments` for a key that is empty or longer than 1,024 bytes of UTF-8.
+  /// - Throws: `invalidArguments` for a key that is empty or longer than 1,024 bytes of UTF-8, or begins with U+0000: those are
+  ///   the library's own.
   public func setMetadata(_ value: Data?, forKey key: String) throws(DatabaseError) {
+    if key.utf8.first == 0 {
+      throw DatabaseError(.invalidArguments, "Keys of metadata that begin with U+0000 are the library's own.")
+    }
     try context.setMetadata(value, forKey: key)
   }
 

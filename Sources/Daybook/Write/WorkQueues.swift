@@ -13,6 +13,7 @@ final class WorkQueues: Sendable {
   private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
   private let turns = DispatchQueue(label: "daybook.turns")
   private let syncs = DispatchQueue(label: "daybook.syncs")
+  private let notices = DispatchQueue(label: "daybook.notices")
   private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
   private let ingestLine = Locked(IngestLine())
 
@@ -36,6 +37,9 @@ final class WorkQueues: Sendable {
       reads.async { continuation.resume(with: Result { try body() }) }
     }
   }
+
+  /// Tells observations of commits, one group after the other. Returns at once.
+  func observe(_ body: @escaping @Sendable () -> Void) { notices.async(execute: body) }
 
   /// Ingests assets. A task that is cancelled while it waits leaves the queue, with `CancellationError`.
   func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {

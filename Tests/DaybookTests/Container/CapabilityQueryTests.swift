@@ -94,13 +94,84 @@ struct CapabilityQueryTests {
   @Test("A27: the same query runs on any database, and can be cancelled")
   func a27() async throws {
     let query = Query("Movie", where: .field("year") > 2000)
-    let other = try Database.inMemory()
-    #expect(try await other.records(query).isEmpty)
-    #expect(try await database.records(query).count == 2)
+    let databases: [any RecordDatabase] = [try Database.inMemory(), database]
+    var counts: [Int] = []
+    for database in databases { counts.append(try await database.query(query, after: nil).records.count) }
+    #expect(counts == [0, 2])
     let task = Task { [database] in
       while true { _ = try await database.records(query) }
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  /// A database of any kind, as codecs and the sync engine see it.
+  private var any: any RecordDatabase { database }
+
+  @Test("A29: a subscription is a lasting query, also by place, for records that are made, changed or deleted")
+  func a29() async throws {
+    let here = Location(latitude: 29.5, longitude: 35.0)
+    let nearby = Query("Movie", where: .field("location").near(here, within: 100))
+    let result = try await any.modifySubscriptions(
+      saving: [Subscription("nearby", to: nearby, firesOn: [.creation, .deletion])], deleting: [])
+    #expect(result.errors.isEmpty)
+    var notifications = any.notifications().makeAsyncIterator()
+    try await database.write { [library] transaction in
+      for (name, latitude) in [("far", 60.0), ("near", 29.0)] {
+        var film = try Record(type: "Movie", id: Record.ID(name, in: library))
+        film["location"] = Location(latitude: latitude, longitude: 35)
+        try transaction.save(film)
+      }
+    }
+    #expect(await notifications.next()?.content == .record(.created, try Record.ID("near", in: library), fields: [:]))
+    try await database.write { [library] transaction in
+      if var film = try transaction.record(Record.ID("near", in: library)) {
+        film["title"] = "Near"
+        try transaction.save(film)
+      }
+      try transaction.delete(Record.ID("dune", in: library))
+    }
+    #expect(await notifications.next()?.content == .record(.deleted, try Record.ID("dune", in: library), fields: [:]))
+  }
+
+  @Test("A30: a notification is silent, or has an alert with values of fields, a badge, a sound, and fields that are asked for")
+  func a30() async throws {
+    var silent = Subscription.NotificationInfo()
+    silent.shouldSendContentAvailable = true
+    var alert = Subscription.NotificationInfo()
+    alert.alertLocalizationKey = "%@ of %@ is here"
+    alert.alertLocalizationArgs = ["title", "year", "none"]
+    alert.shouldBadge = true
+    alert.soundName = "default"
+    alert.desiredKeys = ["year", "none"]
+    _ = try await any.modifySubscriptions(
+      saving: [Subscription("alert", to: Query("Movie"), info: alert), Subscription("silent", to: library, info: silent)],
+      deleting: [])
+    var notifications = any.notifications().makeAsyncIterator()
+    try await database.write { [library] transaction in
+      var film = try Record(type: "Movie", id: Record.ID("alien", in: library))
+      film["title"] = "Alien"
+      film["year"] = 1979
+      try transaction.save(film)
+    }
+    let first = try #require(await notifications.next())
+    #expect(first.subscription.info == alert && first.alertLocalizationArgs == ["Alien", "1979", ""])
+    #expect(first.content == .record(.created, try Record.ID("alien", in: library), fields: ["year": 1979]))
+    let second = try #require(await notifications.next())
+    #expect(second.content == .zone(library) && second.subscription.info.shouldSendContentAvailable)
+    #expect(second.subscription.info.alertBody == nil)
+  }
+
+  @Test("A31: a subscription is saved in its database as a record is, and is there when the file is opened again")
+  func a31() async throws {
+    let folder = try TemporaryFolder()
+    let subscription = Subscription("dramas", to: Query("Movie", where: .field("genre") == "Drama"))
+    let first = try Database.open(at: folder.file("a.daybook"))
+    try await first.write { try $0.save(subscription) }
+    try first.close()
+    let again = try Database.open(at: folder.file("a.daybook"))
+    #expect(try await (again as any RecordDatabase).subscriptions() == [subscription])
+    #expect(try await any.subscriptions().isEmpty)
+    try again.close()
   }
 }

@@ -399,6 +399,23 @@ struct QueryTests {
     #expect(stopped?.code == .operationCancelled)
   }
 
+  @Test("a query over a few long records ends soon, too")
+  func cancellationAmongLongRecords() throws {
+    let database = try Database.scratch()
+    let text = String(repeating: "x", count: 700_000)
+    for name in ["a", "b", "c"] { try database.put(name, ["title": .string(text)]) }
+    let stop = QueryStop()
+    stop.set()
+    for sort in [[], [Query.Sort.ascending("title")]] {
+      let stopped = failure {
+        try database.reading { (view) throws(DatabaseError) in
+          try view.records(Query("Note", sort: sort), desiredKeys: nil, stop)
+        }
+      }
+      #expect(stopped?.code == .operationCancelled)
+    }
+  }
+
   @Test("a damaged record is told, and never answered")
   func damage() throws {
     let folder = try TemporaryFolder()

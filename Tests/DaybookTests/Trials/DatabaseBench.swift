@@ -144,6 +144,7 @@ func collect(_ stream: AsyncStream<CommitNotice>) async -> [CommitNotice] {
 }
 
 /// The synchronous calls of an asynchronous test.
+@discardableResult
 func now<R>(_ body: () throws -> R) rethrows -> R { try body() }
 
 /// A record that counts commits: what was acknowledged must be in it.

@@ -1,0 +1,267 @@
+import DaybookEngine
+
+/// What is observed: how it is read, and what commits make of it without reading it again.
+protocol Observed: Sendable {
+  associatedtype Value: Sendable
+
+  /// The commits that can change it.
+  var interest: WatchInterest { get }
+  /// What it is, once it was read.
+  var value: Value { get }
+  /// How it is found out whether a change of a record concerns it.
+  func makeTest() -> ObservedTest
+  /// Reads all of it. Returns whether it is another than before; the first time it is.
+  mutating func read(_ view: ReadView, _ stop: QueryStop) throws(DatabaseError) -> Bool
+  /// Makes of it what changes do. Returns whether it is another than before, or nil where it has to be read again.
+  mutating func apply(_ changes: [ObservedChange]) -> Bool?
+}
+
+/// Whether changes of records concern what is observed.
+enum ObservedTest {
+  /// Any of the zones and types does, in a way that only reading tells.
+  case any
+  case record(Record.ID)
+  case query(BodyFilter, type: String?, hidesUsers: Bool)
+
+  /// What a change is to it; nil when nothing.
+  func change(_ change: RecordChange, of sequence: UInt64) -> ObservedChange? {
+    switch self {
+    case .any: return ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true)
+    case .record(let id):
+      return change.id == id ? ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true) : nil
+    case .query(let filter, let type, let hidesUsers):
+      func passes(_ body: RecordBody?) -> Bool {
+        guard let body else { return false }
+        if let type, !body.hasType(type) { return false }
+        if hidesUsers, body.hasType(NameRules.userType) { return false }
+        return filter.accepts(body)
+      }
+      let (wasIn, isIn) = (passes(change.old), passes(change.new))
+      return wasIn || isIn ? ObservedChange(sequence: sequence, change: change, wasIn: wasIn, isIn: isIn) : nil
+    }
+  }
+}
+
+/// A change of a record that concerns what is observed.
+struct ObservedChange: Sendable {
+  let sequence: UInt64
+  let change: RecordChange
+  /// Whether the record passed the predicate before.
+  let wasIn: Bool
+  /// Whether it passes now.
+  let isIn: Bool
+
+  var bodyByteCount: Int { (change.old?.byteCount ?? 0) + (change.new?.byteCount ?? 0) }
+}
+
+/// One observation: it keeps the changes that concern it until its consumer asks, and then makes the new value of them.
+///
+/// So a slow consumer gets the newest value only, and one that does not ask costs no more than the test of each change, and
+/// after too many changes not even that.
+///
+/// Always true: the value is that of a version; `changes` are all those of later commits that concern it, or it is to be read
+/// again.
+final class Observer<Subject: Observed>: ObservationTarget {
+  /// More than this is not kept for a slow consumer: the value is read again.
+  private static var changeLimit: Int { 4096 }
+  private static var bodyByteLimit: Int { 16 << 20 }
+
+  private struct State {
+    /// Nil while a consumer works on it.
+    var subject: Subject?
+    let test: ObservedTest
+    /// What is known of it is out of date: the next consumer reads.
+    var needsRead = true
+    /// The commit that the value is of.
+    var sequence: UInt64 = 0
+    var changes: [ObservedChange] = []
+    var bodyByteCount = 0
+    /// Loops that wait.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    var isFinished = false
+    /// How often all of it was read.
+    var readCount = 0
+
+    var hasWork: Bool { needsRead || !changes.isEmpty }
+
+    mutating func dropChanges() {
+      changes = []
+      bodyByteCount = 0
+    }
+
+    mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  private enum Step {
+    case end, wait
+    case read(Subject)
+    case apply(Subject, [ObservedChange])
+  }
+
+  private let state: Locked<State>
+  private let stop = QueryStop()
+  private let interest: WatchInterest
+  private let groups: ObservationGroups
+
+  private init(_ subject: Subject, _ groups: ObservationGroups) {
+    state = Locked(State(subject: subject, test: subject.makeTest()))
+    interest = subject.interest
+    self.groups = groups
+  }
+
+  /// What ends an observation: a consumer has it, and with the consumer it goes.
+  final class Registration: Sendable {
+    let observer: Observer
+    private let database: Database
+
+    init(_ subject: Subject, of database: Database) {
+      self.database = database
+      observer = Observer(subject, database.observations)
+      // Before the first read, so that no commit is between them. On a closed database the read says so.
+      _ = database.observations.add(observer, observer.interest)
+    }
+
+    deinit { observer.finish() }
+
+    /// The next value; nil when the database is closed or the task is cancelled.
+    func next() async throws -> Subject.Value? { try await observer.next(in: database) }
+  }
+
+  var readCount: Int { state.withLock { $0.readCount } }
+
+  // MARK: changes
+
+  func tell(_ commit: CommitChanges, _ records: [RecordChange]) {
+    wake { state in
+      // A read is to come, and the commit is in what it will read.
+      if state.needsRead { return }
+      if commit.zoneChanges.contains(where: { interest.covers($0.id) && $0.deletion != nil }) {
+        state.needsRead = true
+        return state.dropChanges()
+      }
+      for record in records {
+        guard let change = state.test.change(record, of: commit.sequence) else { continue }
+        if case .any = state.test { state.needsRead = true }
+        state.changes.append(change)
+        state.bodyByteCount += change.bodyByteCount
+        if state.changes.count > Self.changeLimit || state.bodyByteCount > Self.bodyByteLimit { state.needsRead = true }
+        if state.needsRead { return state.dropChanges() }
+      }
+    }
+  }
+
+  func tellOfUnknown() {
+    wake { state in
+      state.needsRead = true
+      state.dropChanges()
+    }
+  }
+
+  func finish() {
+    stop.set()
+    wake { $0.isFinished = true }
+    groups.remove(self, interest)
+  }
+
+  /// Changes the state, and wakes the loops that wait if there is something for them.
+  private func wake(_ change: (inout State) -> Void) {
+    let waiting = state.withLock { state in
+      change(&state)
+      return state.isFinished || state.hasWork && state.subject != nil ? state.takeWaiting() : []
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  // MARK: values
+
+  fileprivate func next(in database: Database) async throws -> Subject.Value? {
+    try await withTaskCancellationHandler {
+      do {
+        while true {
+          switch takeStep() {
+          case .end: return nil
+          case .wait: await waitForWork()
+          case .read(let subject):
+            let (read, sequence, isNew) = try await read(subject, in: database)
+            if put(read, sequence: sequence), isNew { return read.value }
+          case .apply(var subject, let changes):
+            guard let isNew = subject.apply(changes) else {
+              put(subject, needsRead: true)
+              continue
+            }
+            if put(subject), isNew { return subject.value }
+          }
+        }
+      } catch {
+        let isFinished = state.withLock { $0.isFinished }
+        finish()
+        // What a query throws when it is stopped.
+        if isFinished, (error as? DatabaseError)?.code == .operationCancelled { return nil }
+        throw error
+      }
+    } onCancel: {
+      finish()
+    }
+  }
+
+  private func takeStep() -> Step {
+    state.withLock { state in
+      if state.isFinished { return .end }
+      guard state.hasWork, let subject = state.subject else { return .wait }
+      state.subject = nil
+      if state.needsRead {
+        state.needsRead = false
+        state.readCount += 1
+        state.dropChanges()
+        return .read(subject)
+      }
+      // A read may have seen more than was published when it began.
+      let changes = state.changes.filter { $0.sequence > state.sequence }
+      state.dropChanges()
+      return .apply(subject, changes)
+    }
+  }
+
+  private func read(
+    _ subject: Subject, in database: Database
+  ) async throws -> (subject: Subject, sequence: UInt64, isNew: Bool) {
+    let stop = stop
+    return try await database.queues.read {
+      var subject = subject
+      let (sequence, isNew) = try database.reading { (view) throws(DatabaseError) in
+        (view.sequence, try subject.read(view, stop))
+      }
+      return (subject, sequence, isNew)
+    }
+  }
+
+  /// Ends a consumer's work. Returns whether its value is to be handed out: not after the end.
+  @discardableResult
+  private func put(_ subject: Subject, sequence: UInt64? = nil, needsRead: Bool = false) -> Bool {
+    var goesOn = false
+    wake { state in
+      state.subject = subject
+      if let sequence { state.sequence = sequence }
+      if needsRead {
+        state.needsRead = true
+        state.dropChanges()
+      }
+      goesOn = !state.isFinished
+    }
+    return goesOn
+  }
+
+  private func waitForWork() async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.isFinished || state.hasWork && state.subject != nil { return true }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+}

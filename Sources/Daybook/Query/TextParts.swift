@@ -1,0 +1,180 @@
+/// Texts that are looked for within others, however they repeat themselves: the time is that of reading the text, whatever
+/// is looked for.
+///
+/// A part of plain scalars is found as Knuth, Morris and Pratt do it (SIAM J. Comput. 6, 1977): where the text goes on
+/// otherwise, so much of it is kept as is a beginning of the part again.
+///
+///     part           a  b  a  c  a  b  a  d
+///     fallback       0  0  1  0  1  2  3  0     after "abacaba" and no d, "aba" was seen
+///
+/// A part with a `?` has no such table. It is found as Baeza-Yates and Gonnet do it (CACM 35, 1992): a bit for each beginning
+/// of the part that the text ends with, 64 in a word, all moved on at once.
+///
+///     part           a  ?  b
+///     masks          a: 1 1 0      b: 0 1 1      others: 0 1 0
+///
+/// So a `?` costs a word for each 64 scalars of its part, where a part without one costs the same whatever its length.
+///
+/// Nothing is made for a text. Belongs to the thread that made it.
+struct TextParts {
+  /// One of these parts, or a scalar of a part that may be any. No text has a scalar of this number.
+  private static let any = UInt32.max
+
+  private struct Part {
+    let scalars: Range<Int>
+    /// Where its masks are: one for scalars that it does not have, then one for each of `keys`. Empty without a `?`.
+    let masks: Range<Int>
+    /// The scalars that it has, ascending.
+    let keys: Range<Int>
+    var wordCount: Int { (scalars.count + 63) / 64 }
+  }
+
+  private var parts: [Part] = []
+  private var scalars: [UInt32] = []
+  /// Of each beginning of a part, how many scalars of it are also a shorter beginning.
+  private var fallbacks: [Int32] = []
+  private var keys: [UInt32] = []
+  private var masks: [UInt64] = []
+  private let seen = Seen()
+
+  /// The beginnings that a text ends with, while it is read.
+  private final class Seen { var words: [UInt64] = [] }
+
+  var count: Int { parts.count }
+
+  /// Appends a part of plain scalars.
+  mutating func append(_ part: [UInt32]) {
+    let start = scalars.count
+    scalars += part
+    fallbacks += Self.fallbacks(of: part)
+    guard part.contains(Self.any) else {
+      parts.append(Part(scalars: start..<scalars.count, masks: 0..<0, keys: 0..<0))
+      return
+    }
+    let own = Set(part).subtracting([Self.any]).sorted()
+    let wordCount = (part.count + 63) / 64
+    let firstMask = masks.count
+    for key in [Self.any] + own {
+      var mask = [UInt64](repeating: 0, count: wordCount)
+      for (index, scalar) in part.enumerated() where scalar == key || scalar == Self.any {
+        mask[index / 64] |= 1 << (index % 64)
+      }
+      masks += mask
+    }
+    let firstKey = keys.count
+    keys += own
+    if seen.words.count < wordCount { seen.words = [UInt64](repeating: 0, count: wordCount) }
+    parts.append(Part(scalars: start..<scalars.count, masks: firstMask..<masks.count, keys: firstKey..<keys.count))
+  }
+
+  /// Appends what a pattern has between its stars: one more than it has stars.
+  mutating func append(_ pattern: LikePattern) {
+    var part: [UInt32] = []
+    for piece in pattern.pieces {
+      switch piece {
+      case .scalar(let scalar): part.append(scalar)
+      case .one: part.append(Self.any)
+      case .many:
+        append(part)
+        part = []
+      }
+    }
+    append(part)
+  }
+
+  /// Reads a text until a part has been seen. Returns whether it was; the text goes on after it.
+  func find(_ index: Int, in text: inout Folding) -> Bool {
+    let part = parts[index]
+    if part.scalars.isEmpty { return true }
+    if !part.masks.isEmpty { return findByMasks(part, in: &text) }
+    let start = part.scalars.lowerBound
+    var count = 0
+    while let scalar = text.next() {
+      count = Self.seen(after: count, scalar, scalars, fallbacks, from: start)
+      if count == part.scalars.count { return true }
+    }
+    return false
+  }
+
+  /// Whether a text goes on with a part; it then goes on after it.
+  func isNext(_ index: Int, in text: inout Folding) -> Bool {
+    for index in parts[index].scalars {
+      guard let scalar = text.next(), scalar == scalars[index] || scalars[index] == Self.any else { return false }
+    }
+    return true
+  }
+
+  /// Whether the rest of a text ends with a part.
+  func isEnd(_ index: Int, of text: Folding) -> Bool {
+    var ahead = text
+    var count = -parts[index].scalars.count
+    while ahead.next() != nil { count += 1 }
+    guard count >= 0 else { return false }
+    var text = text
+    for _ in 0..<count { _ = text.next() }
+    return isNext(index, in: &text)
+  }
+
+  private func findByMasks(_ part: Part, in text: inout Folding) -> Bool {
+    let wordCount = part.wordCount
+    let last = UInt64(1) << ((part.scalars.count - 1) % 64)
+    if wordCount == 1 {
+      var bits: UInt64 = 0
+      while let scalar = text.next() {
+        bits = (bits << 1 | 1) & masks[part.masks.lowerBound + maskNumber(of: scalar, in: part)]
+        if bits & last != 0 { return true }
+      }
+      return false
+    }
+    for word in 0..<wordCount { seen.words[word] = 0 }
+    while let scalar = text.next() {
+      let mask = part.masks.lowerBound + maskNumber(of: scalar, in: part) * wordCount
+      var carry: UInt64 = 1
+      for word in 0..<wordCount {
+        let before = seen.words[word]
+        seen.words[word] = (before << 1 | carry) & masks[mask + word]
+        carry = before >> 63
+      }
+      if seen.words[wordCount - 1] & last != 0 { return true }
+    }
+    return false
+  }
+
+  private func maskNumber(of scalar: UInt32, in part: Part) -> Int {
+    var low = part.keys.lowerBound
+    var high = part.keys.upperBound
+    while low < high {
+      let middle = (low + high) / 2
+      if keys[middle] < scalar { low = middle + 1 } else { high = middle }
+    }
+    return low < part.keys.upperBound && keys[low] == scalar ? low - part.keys.lowerBound + 1 : 0
+  }
+}
+
+extension TextParts {
+  // Of any elements, so that a test can count how often they are compared.
+
+  /// For each beginning of a part, the length of the longest shorter one that it ends with.
+  static func fallbacks<Element: Equatable>(of part: [Element]) -> [Int32] {
+    var result = [Int32](repeating: 0, count: part.count)
+    var count = 0
+    for index in part.indices.dropFirst() {
+      count = seen(after: count, part[index], part, result, from: 0)
+      result[index] = Int32(count)
+    }
+    return result
+  }
+
+  /// How much of a part has been seen after one more element. What was seen before is not all of it.
+  @inline(__always)
+  static func seen<Element: Equatable>(
+    after count: Int, _ element: Element, _ elements: [Element], _ fallbacks: [Int32], from start: Int
+  ) -> Int {
+    var count = count
+    while elements[start + count] != element {
+      if count == 0 { return 0 }
+      count = Int(fallbacks[start + count - 1])
+    }
+    return count + 1
+  }
+}

@@ -1,0 +1,273 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// Subscriptions: saved with the data, of whatever is asked for told once and to those who listen, and silent about the rest.
+
+@Suite("subscriptions", .timeLimit(.minutes(2)))
+struct SubscriptionTests {
+  private typealias Notifications = AsyncStream<SubscriptionNotification>
+
+  /// The notifications that wait, with a word for each; the last of them is of a subscription to the type `End`.
+  private func texts(_ stream: Notifications, _ database: Database) async throws -> [String] {
+    try now { try database.put("end \(UUID().uuidString)", type: "End") }
+    var texts: [String] = []
+    for await notification in stream {
+      if notification.subscription.id == "zzz" { break }
+      texts.append(notification.text)
+    }
+    return texts
+  }
+
+  private func subscribed(_ subscriptions: Subscription...) throws -> Database {
+    let database = try Database.scratch()
+    try database.write { transaction in
+      // Subscriptions are evaluated in the order of their IDs, and this one comes last among those of a batch.
+      for subscription in subscriptions + [Subscription("zzz", to: Query("End"))] { try transaction.save(subscription) }
+    }
+    return database
+  }
+
+  private func put(
+    _ database: Database, _ name: String, _ number: Int, in zone: Zone.ID = .default, origin: Origin? = nil
+  ) throws {
+    try database.write(origin: origin) {
+      try $0.save(.fresh(name, in: zone, ["n": .int(Int64(number))]), policy: .changedKeys)
+    }
+  }
+
+  @Test("records that are made, changed and deleted are told as far as the predicate accepts them and it is asked for")
+  func queries() async throws {
+    let query = Query("Note", where: .field("n") > 5)
+    let database = try now {
+      try subscribed(
+        Subscription("all", to: query), Subscription("born", to: query, firesOn: .creation),
+        Subscription("came", to: query, firesOn: .update), Subscription("died", to: query, firesOn: .deletion))
+    }
+    let stream = database.notifications()
+    try now {
+      try put(database, "small", 1)
+      try put(database, "a", 6)
+      try put(database, "small", 7)
+      try put(database, "a", 2)
+      try database.delete(Record.ID("small"))
+      try database.delete(Record.ID("a"))
+      try database.put("map", type: "Map", ["n": 9])
+      try database.write { transaction in
+        try transaction.save(.fresh("passing", ["n": 8]))
+        try transaction.delete(Record.ID("passing"))
+      }
+    }
+    let texts = try await texts(stream, database)
+    // Between subscriptions the order is that of batches, which nothing promises.
+    #expect(texts.filter { $0.hasPrefix("all") } == ["all created a", "all updated small", "all deleted small"])
+    #expect(texts.filter { $0.hasPrefix("born") } == ["born created a"])
+    #expect(texts.filter { $0.hasPrefix("came") } == ["came updated small"])
+    #expect(texts.filter { $0.hasPrefix("died") } == ["died deleted small"])
+  }
+
+  @Test("zones and the database are told of, the default zone only as a zone, and records that went with a zone")
+  func zones() async throws {
+    let database = try now {
+      let database = try subscribed(Subscription(toDatabase: "database"), Subscription(toDatabase: "maps", recordType: "Map"))
+      let zone = try database.zone("Library")
+      try database.write { transaction in
+        try transaction.save(Subscription("default", to: Zone.ID.default))
+        try transaction.save(Subscription("library", to: zone))
+        try transaction.save(Subscription("queried", to: Query("Note", in: zone), firesOn: .deletion))
+        try transaction.save(.fresh("kept", in: zone))
+      }
+      return database
+    }
+    let zone = try Zone.ID("Library")
+    var stream = database.notifications()
+    try now { try put(database, "a", 1) }
+    #expect(Set(try await texts(stream, database)) == ["default zone _defaultZone"])
+    stream = database.notifications()
+    try now { try put(database, "a", 1, in: zone) }
+    #expect(
+      Set(try await texts(stream, database)) == ["database database", "library zone Library", "default zone _defaultZone"])
+    stream = database.notifications()
+    try now { try database.put("m", in: zone, type: "Map") }
+    #expect(try await texts(stream, database).contains("maps database"))
+    stream = database.notifications()
+    try now { try database.deleteZone(zone) }
+    let texts = try await texts(stream, database)
+    #expect(texts.contains("library zone Library") && texts.contains("queried deleted –") && texts.contains("maps database"))
+  }
+
+  @Test("a subscription tells of commits after its own, also when they were waiting before")
+  func since() async throws {
+    let database = try now { try subscribed() }
+    let stream = database.notifications()
+    try now {
+      try put(database, "before", 1)
+      try database.write { transaction in
+        try transaction.save(.fresh("with"))
+        try transaction.save(Subscription("late", to: Query("Note")))
+      }
+      try put(database, "after", 2)
+    }
+    #expect(try await texts(stream, database) == ["late created after"])
+  }
+
+  @Test("one that fires once tells of one change, to one listener, and is gone")
+  func once() async throws {
+    let database = try now { try subscribed(Subscription("a", to: Query("Note"), firesOn: .creation, firesOnce: true)) }
+    let streams = (database.notifications(), database.notifications())
+    try now { for number in 0..<5 { try put(database, "n\(number)", number) } }
+    var all = try await texts(streams.0, database)
+    all += try await texts(streams.1, database)
+    #expect(all == ["a created n0"])
+    #expect(try await database.subscriptions().map(\.id) == ["zzz"])
+  }
+
+  @Test("commits of the listener's own origin are left out")
+  func origins() async throws {
+    let database = try now { try subscribed(Subscription("a", to: Query("Note"))) }
+    let stream = database.notifications(excluding: "me")
+    try now {
+      try put(database, "mine", 1, origin: "me")
+      try put(database, "theirs", 2, origin: "they")
+    }
+    #expect(try await texts(stream, database) == ["a created theirs"])
+  }
+
+  @Test("subscriptions are there again when the file is opened, one of each ID, and go with a transaction that is rolled back")
+  func saved() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.daybook")
+    var info = Subscription.NotificationInfo()
+    info.alertBody = "New"
+    info.desiredKeys = ["n"]
+    let here = Location(latitude: 1, longitude: 2)
+    let query = Query(
+      "Note", where: .field("n").isIn([1, 2]) && .field("place").near(here, within: 5), sort: [.ascending("n")], limit: 3)
+    let subscriptions = [
+      Subscription("a", to: query, firesOn: [.creation, .deletion], firesOnce: true, info: info),
+      Subscription("b", to: Zone.ID.default, recordType: "Map"), Subscription(toDatabase: "c", recordType: "Note"),
+    ]
+    try now {
+      let database = try Database.open(at: path)
+      let result = try database.modifySubscriptions(
+        saving: [Subscription("a", to: Query("Old"))] + subscriptions, deleting: ["x"])
+      #expect(result.errors.mapValues(\.code) == ["x": .unknownItem] && result.saved.count == 3)
+      try? database.write { transaction in
+        try transaction.deleteSubscription("a")
+        try transaction.save(Subscription("d", to: Query("Note")))
+        #expect(try transaction.subscriptions().map(\.id) == ["b", "c", "d"])
+        throw Intended()
+      }
+      try database.compact()
+      try database.close()
+      let again = try Database.open(at: path)
+      #expect(try again.subscriptions() == subscriptions)
+      try again.modifySubscriptions(saving: [], deleting: ["a", "b", "c"])
+      #expect(try again.subscriptions().isEmpty)
+      try again.expectClean()
+      try again.close()
+    }
+    for subscription in subscriptions {
+      #expect(try JSONDecoder().decode(Subscription.self, from: JSONEncoder().encode(subscription)) == subscription)
+    }
+  }
+
+  @Test("what no database takes is refused, and the library's entry is no metadata of an application")
+  func refusals() throws {
+    let database = try Database.scratch()
+    let zone = try Zone.ID("None")
+    let refused: [(Subscription, DatabaseError.Code)] = [
+      (Subscription("", to: Query("Note")), .invalidArguments),
+      (Subscription(String(repeating: "x", count: 256), to: Query("Note")), .invalidArguments),
+      (Subscription("a", to: Query("Note"), firesOn: []), .invalidArguments),
+      (Subscription("a", to: Query("Note", limit: 0)), .invalidArguments),
+      (Subscription("a", to: zone), .zoneNotFound), (Subscription("a", to: Query("Note", in: zone)), .zoneNotFound),
+    ]
+    for (subscription, code) in refused {
+      #expect(failure { try database.write { try $0.save(subscription) } }?.code == code, "\(subscription)")
+    }
+    #expect(failure { try database.write { try $0.setMetadata(Data(), forKey: StoredSubscriptions.key) } } != nil)
+    #expect(try database.subscriptions().isEmpty)
+  }
+
+  @Test("a public database has subscriptions to queries only, a shared one to all of it only, a private one all of them")
+  func scopes() throws {
+    let folder = try TemporaryFolder()
+    let container = try Container.open("iCloud.com.example.Subscriptions", in: folder.path)
+    func taken(_ scope: DatabaseScope) throws -> [String] {
+      let subscriptions = [
+        Subscription("query", to: Query("Note")), Subscription("zone", to: Zone.ID.default), Subscription(toDatabase: "all"),
+      ]
+      let result = try container.database(scope).modifySubscriptions(saving: subscriptions, deleting: ["none"])
+      #expect(result.errors["none"]?.code == .unknownItem)
+      #expect(result.errors.values.allSatisfy { $0.code == .invalidArguments || $0.code == .unknownItem })
+      return try container.database(scope).subscriptions().map(\.id)
+    }
+    #expect(try taken(.private) == ["all", "query", "zone"])
+    #expect(try taken(.public) == ["query"])
+    #expect(try taken(.shared) == ["all"])
+  }
+
+  @Test("commits of another process and a slow consumer's are told as missed, and changes are found by the token")
+  func missed() async throws {
+    let disk = SimulatedDisk(seed: 5)
+    let (a, b) = try now {
+      (
+        try Database.open(on: disk, seed: 1) { $0.lock = .perTransaction },
+        try Database.open(on: disk, seed: 2) { $0.lock = .perTransaction }
+      )
+    }
+    try now { try a.write { try $0.save(Subscription("notes", to: Query("Note"))) } }
+    try now { try b.refresh() }
+    let token = try now { try b.changes(in: .default, since: nil).token }
+    var iterator = b.notifications().makeAsyncIterator()
+    try now {
+      try a.put("n", ["n": 1])
+      try b.refresh()
+    }
+    let notification = await iterator.next()
+    #expect(notification?.content == .missed && notification?.subscription.id == "notes")
+    #expect(try now { try b.changes(in: .default, since: token).saved.map(\.id.name) } == ["n"])
+    try now { for number in 0..<1500 { try b.put("n\(number % 3)", ["n": 2]) } }
+    var contents: [SubscriptionNotification.Content] = []
+    while contents.last != .missed { contents.append(try #require(await iterator.next()).content) }
+    #expect(contents.count < 1500)
+    try now {
+      try a.close()
+      try b.close()
+    }
+    while await iterator.next() != nil {}
+  }
+
+  @Test("a listener that is released or cancelled costs nothing more")
+  func forgotten() async throws {
+    let database = try now { try subscribed(Subscription("a", to: Query("Note"))) }
+    do {
+      var iterator = database.notifications().makeAsyncIterator()
+      try now { try database.put("n") }
+      _ = await iterator.next()
+      #expect(database.hub.recorder() != nil)
+    }
+    #expect(database.hub.recorder() == nil)
+    let stream = database.notifications()
+    let task = Task { for await _ in stream {} }
+    task.cancel()
+    await task.value
+  }
+}
+
+extension SubscriptionNotification {
+  fileprivate var text: String {
+    let what =
+      switch content {
+      case .record(let reason, let id, _): "\(reason) \(id?.name ?? "–")"
+      case .zone(let zone): "zone \(zone.name)"
+      case .database: "database"
+      case .missed: "missed"
+      }
+    return "\(subscription.id) \(what)"
+  }
+}
