@@ -98,9 +98,9 @@ address() {
 examples() {
   local package
   for package in Examples/*/; do
-    tests --package-path "$package" --scratch-path "$PWD/.build/examples/$(basename "$package")" || return 1
+    tests --package-path "$package" --scratch-path "$PWD/.build/examples" || return 1
   done
-  swift run --package-path Examples/Notes --scratch-path "$PWD/.build/examples/Notes" NotesDemo
+  swift run --package-path Examples/Notes --scratch-path "$PWD/.build/examples" NotesDemo
 }
 demo() { swift run -c release daybook demo; }
 smoke() { release_tool && Scripts/smoke.sh "$tool"; }
