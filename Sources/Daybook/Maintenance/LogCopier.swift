@@ -203,7 +203,11 @@ struct LogCopier {
       payload.append(spelled)
       link(to: previous, at: RecordBody.previousOffset)
     }
-    if purpose == .salvage { return try appendPacked(body.layout, epoch: trees.epoch, transaction) }
+    if purpose == .salvage {
+      // Else a few bytes that name long keys would become all of them.
+      packer.largestByteCount = PackedBody.isPacked(bytes) ? .max : BodyPacking.largestByteCount
+      return try appendPacked(body.layout, epoch: trees.epoch, transaction)
+    }
     try append(payload.view, .saveRecord, transaction)
     return true
   }

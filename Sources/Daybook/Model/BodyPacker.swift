@@ -23,6 +23,9 @@ final class BodyPacker {
 
   /// With so many shapes of a type, the next is a sparse one.
   static let shapeLimit = 16
+  /// With so many, the sparse ones included, a body that none of them covers is spelled out. A type whose records bring new keys
+  /// for ever would declare a shape with each, every one longer than the one before.
+  static let sparseShapeLimit = 48
   private static let choiceLimit = 1 << 14
 
   @safe @exclusivity(unchecked) private var choices: [UInt64: Choice] = [:]
@@ -30,6 +33,8 @@ final class BodyPacker {
   @safe @exclusivity(unchecked) private var recent = [(shape: UInt64, choice: Choice)](
     repeating: (0, Choice()), count: BodyPacker.recentCount)
   private static let recentCount = 16
+  /// Longer bodies are spelled out. A copy packs what was packed, however long it is spelled out.
+  var largestByteCount = BodyPacking.largestByteCount
   // Numbers that the body before had.
   @safe @exclusivity(unchecked) private var zone: UInt32 = 0
   @safe @exclusivity(unchecked) private var creator: UInt32 = 0
@@ -50,7 +55,7 @@ final class BodyPacker {
   func packing(
     of body: ByteView, _ layout: RecordBody.Layout, shape: UInt64, epoch: UInt64, in shapes: ShapeDictionary
   ) -> Packing {
-    if body.count > BodyPacking.largestByteCount { return .spelled }
+    if body.count > largestByteCount { return .spelled }
     guard let choice = choice(of: shape) else { return .undeclared }
     guard let number = choice.shape else { return .spelled }
     guard let found = shapes.find(number, .shape) else { return .undeclared }
@@ -130,7 +135,7 @@ final class BodyPacker {
     for body: ByteView, _ layout: RecordBody.Layout, shape: UInt64, epoch: UInt64, in shapes: ShapeDictionary,
     _ write: (ByteView) throws(Failure) -> Void
   ) throws(Failure) {
-    if body.count > BodyPacking.largestByteCount { return }
+    if body.count > largestByteCount { return }
     let choice = try chooseShape(of: body, layout, in: shapes, write)
     if choices.count >= BodyPacker.choiceLimit { choices.removeAll(keepingCapacity: true) }
     choices[shape] = choice
@@ -173,6 +178,7 @@ final class BodyPacker {
     if let smallest = supersets.min(by: { $0.fieldCount < $1.fieldCount }) {
       return Choice(shape: smallest.number, isSparse: true)
     }
+    if ofType.count >= BodyPacker.sparseShapeLimit { return Choice(shape: nil) }
     var all: [[UInt8]: UInt8] = [:]
     var cursor = FieldCursor(body, layout)
     while let field = cursor.next() { all[field.key.array] = field.mark.rawValue }

@@ -21,6 +21,8 @@ enum Declaration {
 
   /// A longer one is not made: its bodies say themselves what they are.
   static let maximumByteCount = 64 << 10
+  /// Of a user or a device, as `Options` limits them: four bytes of a body stand for no more.
+  static let maximumTextByteCount = 255
   /// A tree keeps one in pieces.
   static let pieceByteCount = 500
   private static let largestPieceCount = (maximumByteCount + pieceByteCount - 1) / pieceByteCount
@@ -85,7 +87,7 @@ enum Declaration {
       return key.count < Int(RecordBody.defaultZoneMark) && !UTF8Order.equal(key, Zone.ID.defaultKey)
         && (try? Zone.ID(key: key)) != nil
     case .user, .device:
-      return bytes.count - 1 <= Int(UInt16.max) && UTF8Order.string(bytes.dropFirst(1), isValid: false) != nil
+      return bytes.count - 1 <= maximumTextByteCount && UTF8Order.string(bytes.dropFirst(1), isValid: false) != nil
     }
   }
 

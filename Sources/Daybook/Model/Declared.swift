@@ -133,16 +133,17 @@ extension Declared {
       keyEnd = keyStart
     }
 
-    /// The index of a field; nil when the shape does not have it. Fields are asked for in the order of their keys.
+    /// The index of a field; nil when the shape does not have it, and then the walk is over. Fields are asked for in the order of their
+    /// keys.
     mutating func index(of field: FieldCursor.Field) -> Int? {
       while index + 1 < count {
         index += 1
         let row = 2 + RecordBody.tableStride * index
         keyStart = keyEnd
         keyEnd += Int(table[row + 1])
-        if UTF8Order.equal(table.slice(keyStart..<keyEnd), field.key) {
-          return table[row] == field.mark.rawValue ? index : nil
-        }
+        let order = UTF8Order.compare(table.slice(keyStart..<keyEnd), field.key)
+        if order == 0 { return table[row] == field.mark.rawValue ? index : nil }
+        if order > 0 { return nil }
       }
       return nil
     }

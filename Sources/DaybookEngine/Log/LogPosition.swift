@@ -13,23 +13,23 @@ struct LogPosition: Equatable, Sendable {
   private(set) var previous: UInt64
   /// The sequence of the last commit before this position.
   private(set) var sequence: UInt64
-  /// Bytes of page frames before this position, counted from where this open began to replay.
-  private(set) var pageByteCount: UInt64 = 0
+  /// Bytes of frames before this position that an open passes (pages, copies of declarations), counted from where this open began to replay.
+  private(set) var passedByteCount: UInt64 = 0
   /// Where the previous frame starts; nil for a position that comes from a checkpoint, which does not record it.
   private(set) var lastFrameOffset: UInt64?
 
   /// In front of the first frame of a file.
   static let start = LogPosition(
-    offset: UInt64(FileHeader.byteCount), number: 1, previous: 0, sequence: 0, pageByteCount: 0, lastFrameOffset: nil)
+    offset: UInt64(FileHeader.byteCount), number: 1, previous: 0, sequence: 0, passedByteCount: 0, lastFrameOffset: nil)
 
   private init(
-    offset: UInt64, number: UInt64, previous: UInt64, sequence: UInt64, pageByteCount: UInt64, lastFrameOffset: UInt64?
+    offset: UInt64, number: UInt64, previous: UInt64, sequence: UInt64, passedByteCount: UInt64, lastFrameOffset: UInt64?
   ) {
     self.offset = offset
     self.number = number
     self.previous = previous
     self.sequence = sequence
-    self.pageByteCount = pageByteCount
+    self.passedByteCount = passedByteCount
     self.lastFrameOffset = lastFrameOffset
   }
 
@@ -37,7 +37,7 @@ struct LogPosition: Equatable, Sendable {
   init(freezeOf payload: ByteView, at index: Int) {
     self.init(
       offset: payload.uint64(at: index), number: payload.uint64(at: index + 8), previous: payload.uint64(at: index + 24),
-      sequence: payload.uint64(at: index + 16), pageByteCount: 0, lastFrameOffset: nil)
+      sequence: payload.uint64(at: index + 16), passedByteCount: 0, lastFrameOffset: nil)
   }
 
   func append(to buffer: ByteBuffer) {
@@ -54,12 +54,12 @@ struct LogPosition: Equatable, Sendable {
     number = header.number + 1
     previous = header.checksum
     if header.kind == .commit { sequence = header.sequence }
-    if header.kind == .pages { pageByteCount &+= header.next - header.offset }
+    if header.kind == .pages || header.kind == .declarations { passedByteCount &+= header.next - header.offset }
     lastFrameOffset = header.offset
   }
 
-  /// The offset without the page frames before it, which nobody replays or copies.
-  var commitOffset: UInt64 { offset &- pageByteCount }
+  /// The offset without the frames before it that no one replays or copies.
+  var commitOffset: UInt64 { offset &- passedByteCount }
 
   /// Whether the previous frame is still there, in a log that other processes may have changed.
   func isValid(in log: LogReader) throws(DiskFailure) -> Bool {

@@ -56,7 +56,7 @@ extension Store {
   ) throws(DiskFailure) {
     let (folder, name) = (try disk.folder(holding: path), lastName(of: path))
     let file: any DiskFile
-    do { file = try folder.open(name, .readWrite) } catch {
+    do throws(DiskFailure) { file = try openLeftover(name, in: folder, content, at: path, ownedBy: owners) } catch {
       if error.kind == .notFound { return }
       throw error
     }
@@ -73,6 +73,27 @@ extension Store {
       try first((try? FileHeader(page.view))?.folderNumber ?? 0, file.identity)
     }
     try folder.remove(name, ownedBy: found)
+  }
+
+  /// Opens a leftover for locking, which takes the right to write. The copy of a database that no one may write to has that one's
+  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again.
+  private static func openLeftover(
+    _ name: String, in folder: any DiskFolder, _ content: LeftoverContent, at path: String,
+    ownedBy owners: () throws(DiskFailure) -> FileOwners
+  ) throws(DiskFailure) -> any DiskFile {
+    do throws(DiskFailure) { return try folder.open(name, .readWrite) } catch {
+      if error.kind != .permission { throw error }
+      let file = try folder.open(name, .readOnly)
+      defer { file.close() }
+      var attributes = try file.attributes()
+      // A copy that is being made is locked; one whose owner may write is refused for another reason.
+      guard attributes.mode & 0o600 != 0o600, try !file.isLockedByOthers(.writer) else { throw error }
+      try requireLeftover(file, content, at: path)
+      try folder.checkRemovable(name, ownedBy: try owners())
+      attributes.mode |= 0o600
+      try file.setAttributes(attributes)
+      return try folder.open(name, .readWrite)
+    }
   }
 
   /// Throws `.exists`, of the operation `.remove`, when a file is more than a leftover can be.

@@ -182,8 +182,8 @@ import Synchronization
 
   // MARK: the budget of the log
 
-  /// The log bytes that an open would replay after a crash now. Page frames are skipped and do not count: those of a checkpoint
-  /// lie behind its freeze position, and a large checkpoint would immediately require the next.
+  /// The log bytes that an open would replay after a crash now. Pages and copies of declarations are passed and do not
+  /// count: those of a checkpoint lie behind its freeze position, and a large checkpoint would immediately require the next.
   var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(freeze.commitOffset) }
   var logBudgetByteCount: Int {
     if isUnfinished { return .max / 4 }
