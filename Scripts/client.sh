@@ -43,7 +43,7 @@ let title: String? = "Dune" // The names are CloudKit's own here.
 #else
 let title: String? = try await CKDatabase(database).record(for: CKRecord.ID(recordName: "dune"))["title"]
 #endif
-print(try await database.fetch(Movie.self, "dune") == movie && title == "Dune" ? "the client works" : "the client does not work")
+print(try database.fetch(Movie.self, "dune") == movie && title == "Dune" ? "the client works" : "the client does not work")
 END
   (cd "$folder" && swift run ${CLIENT_OPTIONS:-} Client | grep -x "the client works") && echo "client by $1: done"
 }
