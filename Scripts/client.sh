@@ -20,12 +20,16 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "Client",
-      dependencies: [.product(name: "Daybook", package: "$3"), .product(name: "DaybookCoding", package: "$3")])
+      dependencies: [
+        .product(name: "Daybook", package: "$3"), .product(name: "DaybookCoding", package: "$3"),
+        .product(name: "DaybookCompatibility", package: "$3"),
+      ])
   ])
 END
   cat >"$folder/Sources/Client/main.swift" <<'END'
 import Daybook
 import DaybookCoding
+import DaybookCompatibility
 
 struct Movie: RecordCodable, Identifiable, Equatable {
   var id: String
@@ -34,7 +38,12 @@ struct Movie: RecordCodable, Identifiable, Equatable {
 let database = try Database.inMemory()
 let movie = Movie(id: "dune", title: "Dune")
 try database.save(movie)
-print(try database.fetch(Movie.self, "dune") == movie ? "the client works" : "the client does not work")
+#if canImport(CloudKit)
+let title: String? = "Dune" // The names are CloudKit's own here.
+#else
+let title: String? = try await CKDatabase(database).record(for: CKRecord.ID(recordName: "dune"))["title"]
+#endif
+print(try database.fetch(Movie.self, "dune") == movie && title == "Dune" ? "the client works" : "the client does not work")
 END
   (cd "$folder" && swift run ${CLIENT_OPTIONS:-} Client | grep -x "the client works") && echo "client by $1: done"
 }

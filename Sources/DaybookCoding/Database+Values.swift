@@ -118,3 +118,81 @@ extension Database {
     return (try page.records.map { try decoder.decode(type, from: $0) }, page.next)
   }
 }
+
+/// Values that a query finds.
+
+extension RecordReader where Self: ~Copyable {
+  /// The values of a type that a predicate accepts, in an order.
+  ///
+  /// ```swift
+  /// let recent = try database.fetchAll(Movie.self, where: .field(.year) > 2000, sort: [.descending("year")], limit: 10)
+  /// ```
+  /// - Parameters:
+  ///   - predicate: which of them; `.true` for all. It and the order name fields, which are the properties' names unless options or
+  ///     rules map them.
+  ///   - sort: the order; empty for that of the last saves.
+  ///   - zone: the zone to look in; nil for all.
+  ///   - limit: how many at most; nil for all.
+  /// - Throws: ``RecordCodingError``, or what a query throws.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, where predicate: Query.Predicate, sort: [Query.Sort] = [], in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) throws -> [T] {
+    try RecordDecoder(options: options).values(
+      type, of: records(Query(T.recordType, where: predicate, sort: sort, in: zone, limit: limit)))
+  }
+}
+
+extension Database {
+  /// The values of a type that a predicate accepts, in an order, read off the caller's thread; see
+  /// ``Daybook/RecordReader/fetchAll(_:where:sort:in:limit:options:)``.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, where predicate: Query.Predicate, sort: [Query.Sort] = [], in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) async throws -> [T] {
+    try RecordDecoder(options: options).values(
+      type, of: await records(Query(T.recordType, where: predicate, sort: sort, in: zone, limit: limit)))
+  }
+
+  /// The values of a type that a predicate accepts, now and after each commit that changes them; see
+  /// ``Daybook/Database/observe(_:desiredKeys:)``.
+  ///
+  /// ```swift
+  /// for try await movies in database.observe(Movie.self, where: .field(.year) > 2000, sort: [.ascending("title")]) {
+  ///   list.show(movies)
+  /// }
+  /// ```
+  ///
+  /// The stream fails with the error of a record that is no value of the type.
+  /// - Parameters:
+  ///   - predicate: which of them; all when left out.
+  ///   - sort: the order; empty for that of the last saves.
+  ///   - zone: the zone to look in; nil for all.
+  ///   - limit: how many at most; nil for all.
+  public func observe<T: RecordDecodable & SendableMetatype>(
+    _ type: T.Type, where predicate: Query.Predicate = .true, sort: [Query.Sort] = [], in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) -> AsyncThrowingMapSequence<AsyncThrowingStream<[Record], any Error>, [T]> {
+    let decoder = RecordDecoder(options: options)
+    return observe(Query(T.recordType, where: predicate, sort: sort, in: zone, limit: limit)).map { records in
+      try decoder.values(T.self, of: records)
+    }
+  }
+
+  /// The value of the record with this name, now and after each commit that saves or deletes it; nil while there is none.
+  /// - Throws: `invalidArguments` for a name that no record can have.
+  public func observe<T: RecordDecodable & SendableMetatype>(
+    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+  ) throws -> AsyncThrowingMapSequence<AsyncThrowingStream<Record?, any Error>, T?> {
+    let decoder = RecordDecoder(options: options)
+    return observe(try Record.ID(existing: name, in: zone)).map { record in
+      try record.map { try decoder.decode(T.self, from: $0) }
+    }
+  }
+}
+
+extension RecordDecoder {
+  fileprivate func values<T: RecordDecodable>(_ type: T.Type, of records: [Record]) throws -> [T] {
+    try records.map { try decode(type, from: $0) }
+  }
+}

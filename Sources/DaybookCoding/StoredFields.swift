@@ -36,7 +36,10 @@ struct FieldWriter {
   @inline(__always)
   mutating func remove(_ field: String) throws(DatabaseError) {
     if keepsEqualValues, record[field] as Record.Value? == nil { return }
-    try record.set(nil, forKey: field)
+    do { try record.set(nil, forKey: field) } catch {
+      // A name that no field can have: there is none to take away.
+      if record[field] as Record.Value? != nil { throw error }
+    }
   }
 
   /// Removes the fields whose names begin so and that may go.

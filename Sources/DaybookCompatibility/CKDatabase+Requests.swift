@@ -95,7 +95,10 @@
       for ((index, _), save) in zip(sound, result.saves) {
         switch save.result {
         case .success(let saved):
-          records[index].state.withLock { $0.take(saved, savedAs: states[index]) }
+          // Asked under the lock: no answer of another save can come between.
+          records[index].state.withLock { state in
+            state.take(saved, savedAs: states[index]) { try? database.record(saved.id) }
+          }
           answers[index] = .success(records[index])
         case .failure(let error): answers[index] = .failure(CKError(error, client: records[index]))
         }

@@ -63,6 +63,9 @@
       if case .container(let opening) = source { try opening.container().userRecordName } else { nil }
     }
 
+    /// The identifier of the container; nil for a database that was opened by itself.
+    var containerIdentifier: String? { if case .container(let opening) = source { opening.identifier } else { nil } }
+
     /// Runs an operation on this database.
     public func add(_ operation: CKDatabaseOperation) {
       operation.database = self

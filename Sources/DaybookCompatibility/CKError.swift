@@ -12,6 +12,7 @@
     /// The Daybook error, with facts.
     public let daybookError: DatabaseError
     private let clientRecord_: CKRecord?
+    private let subscriptionErrors: [CKSubscription.ID: CKError]
 
     /// An error with a code alone, as tests and applications make them.
     public init(_ code: Code) { self.init(DatabaseError(DatabaseError.Code(rawValue: code.rawValue) ?? .internalError)) }
@@ -23,7 +24,16 @@
     init(_ error: DatabaseError, client: CKRecord?) {
       daybookError = error
       clientRecord_ = client
+      subscriptionErrors = [:]
       code = Code(rawValue: error.code.rawValue) ?? Code(storage: error.code)
+    }
+
+    /// Some of several subscriptions failed.
+    init(subscriptions errors: [CKSubscription.ID: CKError]) {
+      daybookError = DatabaseError(.partialFailure)
+      clientRecord_ = nil
+      subscriptionErrors = errors
+      code = .partialFailure
     }
 
     /// Whatever was thrown.
@@ -46,12 +56,13 @@
       }
     }
 
-    /// What went wrong with each item, by `CKRecord.ID` or `CKRecordZone.ID`; nil unless the code is `partialFailure`.
+    /// What went wrong with each item, by `CKRecord.ID`, `CKRecordZone.ID` or name of a subscription; nil unless the code is `partialFailure`.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
       guard code == .partialFailure else { return nil }
       var errors: [AnyHashable: any Error] = [:]
       for (id, error) in daybookError.partialErrors { errors[CKRecord.ID(id)] = CKError(error) }
       for (id, error) in daybookError.partialZoneErrors { errors[CKRecordZone.ID(id)] = CKError(error) }
+      for (id, error) in subscriptionErrors { errors[id] = error }
       return errors
     }
 

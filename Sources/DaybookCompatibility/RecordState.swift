@@ -95,10 +95,24 @@
     }
 
     /// Takes over what a save has made of an earlier state; what was changed since stays changed.
-    mutating func take(_ saved: Record, savedAs earlier: RecordState) {
-      base = .success(saved)
+    ///
+    /// Of two saves at once the second may answer first. Then the later version stays.
+    /// - Parameter stored: the record as it is stored now; asked for where another save has answered meanwhile.
+    mutating func take(_ saved: Record, savedAs earlier: RecordState, stored: () -> Record?) {
+      let known = known?.metadata
+      if known == earlier.known?.metadata || !Self.isOlder(saved.metadata, than: known, stored: stored()?.metadata) {
+        base = .success(saved)
+      }
       edits = edits.filter { $0.value.number > earlier.lastNumber }
       if let edit = parentEdit, let known = earlier.parentEdit, edit == known { parentEdit = nil }
+    }
+
+    /// Whether a version came before another one. Tags have no order; one of the two is the stored one, unless another writer has
+    /// saved the record since.
+    private static func isOlder(_ saved: Record.Metadata?, than known: Record.Metadata?, stored: Record.Metadata?) -> Bool {
+      guard let saved, let known else { return false }
+      if saved.changeTag == stored?.changeTag { return false }
+      return known.changeTag == stored?.changeTag || saved.modificationDate < known.modificationDate
     }
   }
 

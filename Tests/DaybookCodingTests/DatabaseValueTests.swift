@@ -94,6 +94,63 @@ struct DatabaseValueTests {
     try database.save(mine, policy: .changedKeys)
     #expect(try database.fetch(Tracked.self, "dune")?.title == "Mine")
   }
+  @Test("values are found by a predicate with typed keys, in an order, cut, in one zone or in all")
+  func queries() async throws {
+    let database = try Database.inMemory()
+    let library = try Zone.ID("Library")
+    try await database.write { transaction in
+      try transaction.save(Zone(library))
+      for (id, title, year) in [("dune", "Dune", 2021), ("alien", "Alien", 1979), ("arrival", "Arrival", 2016)] {
+        try transaction.save(Movie(id: id, title: title, year: year), in: library)
+      }
+      try transaction.save(Movie(id: "solaris", title: "Solaris", year: 1972))
+      try transaction.save(Movie(id: "none", title: "Untitled"))
+    }
+    let found = try await database.fetchAll(
+      Movie.self, where: .field(.codedYear) > 2000, sort: [.descending(.field(.codedYear))], in: library)
+    #expect(found.map(\.id) == ["dune", "arrival"])
+    let first = try await database.fetchAll(Movie.self, where: .true, sort: [.ascending("title")], in: nil, limit: 2)
+    #expect(first.map(\.title) == ["Alien", "Arrival"])
+    func inline() throws -> [[String]] {
+      [
+        try database.fetchAll(Movie.self, where: .field(.codedTitle).hasPrefix("S")).map(\.id),
+        try database.read { try $0.fetchAll(Movie.self, where: .field("year") == nil, in: nil).map(\.id) },
+        try database.write { transaction in
+          try transaction.save(Movie(id: "new", title: "New", year: 2030), in: library)
+          return try transaction.fetchAll(Movie.self, where: .field(.codedYear) > 2025, in: library).map(\.id)
+        },
+      ]
+    }
+    #expect(try inline() == [["solaris"], ["none"], ["new"]])
+    #expect { try { try database.fetchAll(Movie.self, where: .true, limit: 0) }() } throws: {
+      ($0 as? DatabaseError)?.code == .invalidArguments
+    }
+  }
+
+  @Test("observed values are those of each moment; a record that is no value of the type ends them with its error")
+  func observation() async throws {
+    let database = try Database.inMemory()
+    try await database.save(Movie(id: "dune", title: "Dune", year: 2021))
+    let movies = database.observe(Movie.self, where: .field(.codedYear) > 2000, sort: [.ascending(.field(.codedTitle))])
+    var results = movies.makeAsyncIterator()
+    #expect(try await results.next()?.map(\.id) == ["dune"])
+    try await database.save(Movie(id: "arrival", title: "Arrival", year: 2016))
+    #expect(try await results.next()?.map(\.id) == ["arrival", "dune"])
+    var dune = try database.observe(Movie.self, "dune").makeAsyncIterator()
+    #expect(try await dune.next()??.title == "Dune")
+    try await database.save(Movie(id: "dune", title: "Dune: Part One", year: 2021))
+    #expect(try await dune.next()??.title == "Dune: Part One")
+    #expect(try await results.next()?.last?.title == "Dune: Part One")
+    try await database.delete(Record.ID("dune"))
+    #expect(try await dune.next() == .some(nil))
+    #expect(try await results.next()?.map(\.id) == ["arrival"])
+    var broken = try Record(type: "Movie", id: Record.ID("broken"))
+    broken["year"] = 2020
+    try await database.save(broken)
+    await #expect(throws: RecordCodingError.self) { try await results.next() }
+    var all = database.observe(Tracked.self, where: .field("title") == "Arrival").makeAsyncIterator()
+    #expect(try await all.next()?.map(\.id) == ["arrival"])
+  }
 
   @Test("encoding onto a record changes the fields that differ, and no others")
   func onto() throws {

@@ -375,6 +375,25 @@ struct RecordCodecTests {
     #expect(refusal { try RecordEncoder().encode(Underscore()) }?.code == .invalidKey)
   }
 
+  @Test("an optional property of a name that no field can have is no obstacle while it is nil")
+  func reservedOptional() throws {
+    struct Node: RecordCodable, Equatable {
+      var parent: String?
+      var recordType: Int?
+      var _hidden: [String]?
+      var title: String?
+    }
+    let record = try RecordEncoder().encode(Node())
+    #expect(record.changedKeys == ["title"] && record.removedKeys == ["title"])
+    #expect(try RecordDecoder().decode(Node.self, from: record) == Node())
+    let database = try Database.inMemory()
+    try database.save(Node(title: "a"))
+    #expect(try database.fetchAll(Node.self) == [Node(title: "a")])
+    #expect(try RecordEncoder().encode(Node(title: "b"), onto: record).changedKeys == ["title"])
+    #expect(refusal { try RecordEncoder().encode(Node(parent: "a")) }?.code == .invalidKey)
+    #expect(refusal { try RecordEncoder().encode(Node(_hidden: ["a"])) }?.code == .invalidKey)
+  }
+
   @Test("C19: a Boolean is 0 or 1, and nothing else is a Boolean")
   func booleans() throws {
     struct Flag: RecordCodable, Equatable { var isOn: Bool }

@@ -260,6 +260,16 @@
       #expect(try CloudKitRecordDecoder().decode(Odd.self, from: record).systemFields == "a")
       // CloudKit has this name for itself, and what no record can have is an error.
       #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode(Named()) }
+      struct Optional: CustomCloudKitCodable, CKCodable {
+        var cloudKitSystemFields: Data?
+        var cloudKitIdentifier = "a"
+        var parent: String?
+        var recordName: String?
+        var title = "b"
+      }
+      let fields = try CloudKitRecordEncoder().encode(Optional())
+      #expect(fields["title"] == "b" && !fields.changedKeys().contains("parent"))
+      #expect(try CKRecordEncoder().encode(Optional()).last?["title"] == "b")
     }
   }
 #endif

@@ -246,6 +246,30 @@
       }
     }
 
+    @Test("of saves of one record at once the last one stays, whichever answers first")
+    func overlapping() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Counter")
+        try await database.save(record)
+        for round in 0..<60 {
+          await withTaskGroup(of: Void.self) { group in
+            for step in 0..<8 {
+              group.addTask {
+                record["key\(step)"] = round
+                _ = try? await database.modifyRecords(saving: [record], deleting: [], savePolicy: .changedKeys)
+              }
+            }
+          }
+          let stored = try await database.record(for: record.recordID)
+          #expect(record.recordChangeTag == stored.recordChangeTag)
+          #expect(record.allKeys() == stored.allKeys())
+        }
+        record["last"] = 1
+        try await database.save(record)
+      }
+    }
+
     @Test("a Daybook record becomes one of these and back, with its changes")
     func bridge() throws {
       var record = try Record(type: "Note", id: Record.ID("note"))

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 import Testing
 
@@ -79,5 +80,83 @@ struct QueryCommandTests {
     #expect(
       object["access"] as? String == "scan" && object["recordCount"] as? Int == 6
         && object["filter"] as? String == "year > 2000")
+  }
+
+  @Test("subscriptions are listed with what they watch and what they tell")
+  func subscriptions() throws {
+    #expect(bench.run("subscriptions", file).lines == ["SUBSCRIPTION  TO  FIRES ON"])
+    #expect(bench.run("subscriptions", file, "--json").output == "[]\n")
+    let database = try Database.open(at: file)
+    var info = Subscription.NotificationInfo()
+    info.alertBody = "New"
+    try database.write { transaction in
+      let query = Query("Movie", where: .field("year") > 2000, in: try Zone.ID("Library"))
+      try transaction.save(Subscription("new", to: query, firesOn: [.creation, .update], firesOnce: true, info: info))
+      try transaction.save(Subscription("zone\u{1B}", to: try Zone.ID("Archive"), recordType: "Movie"))
+      try transaction.save(Subscription(toDatabase: "all"))
+    }
+    try database.close()
+    let table = bench.run("subscriptions", file)
+    #expect(table.status == 0 && table.lines.count == 4)
+    #expect(table.lines[1].hasPrefix("all ") && table.lines[1].contains("database"))
+    #expect(table.lines[2].contains("query Movie where year > 2000 in Library"))
+    #expect(table.lines[2].hasSuffix("creation, update, once"))
+    #expect(table.lines[3].contains("zone Archive, only Movie") && Plants.rawControls(in: table.output).isEmpty)
+    guard case .array(let list) = try json(bench.run("subscriptions", file, "--json").output) else {
+      throw ToolError.usage("no array")
+    }
+    #expect(list.map { $0["target"] } == ["database", "query", "zone"])
+    #expect(list[1]["predicate"] == "year > 2000" && list[1]["firesOn"] == ["creation", "update"])
+    #expect(list[1]["recordType"] == "Movie" && list[1]["zone"] == "Library" && list[1]["firesOnce"] == true)
+    #expect(list[1]["info"]?["alertBody"] == "New" && list[2]["recordType"] == "Movie")
+    #expect(bench.run("subscriptions", bench.path("none.daybook")).status == 5)
+  }
+
+  @Test("watch --query prints the result, then what becomes of it")
+  func watchResult() throws {
+    let whole = bench.run("watch", file, "--query", "year < 2000", "--type", "Movie", "--zone", "Library", "--limit", "1")
+    #expect(whole.status == 0 && whole.lines.count == 3 && whole.lines[0].hasSuffix("2 records"))
+    #expect(whole.lines[1].hasPrefix("  inserted  0  {") && whole.lines[1].contains("\"alien\""))
+
+    let outcome = Locked<(status: Int32, text: String)?>(nil)
+    let watcher = Thread { [file] in
+      let output = Output.memory()
+      let status = Tool.run(
+        arguments: [
+          "watch", file, "--query", "year < 2000", "--type", "Movie", "--zone", "Library", "--sort", "-year", "--limit", "2",
+          "--json",
+        ], output: output, errors: .memory())
+      outcome.withLock { $0 = (status, output.text) }
+    }
+    watcher.start()
+    // Watching begins at some moment: changes are made and taken back until one was seen.
+    let database = try Database.open(at: file)
+    let zone = try Zone.ID("Library")
+    for number in 0..<400 where outcome.withLock({ $0 == nil }) {
+      try database.write { transaction in
+        var film = try Record(type: "Movie", id: Record.ID(number.isMultiple(of: 2) ? "solaris" : "stalker", in: zone))
+        film["year"] = number.isMultiple(of: 2) ? 1990 + number % 9 : 1960 + number % 30
+        try transaction.save(film, policy: .changedKeys)
+      }
+      Thread.sleep(forTimeInterval: 0.15)
+    }
+    try database.close()
+    let (status, text) = try #require(outcome.withLock { $0 })
+    let lines = try text.split(separator: "\n").map { try json(String($0)) }
+    #expect(status == 0 && lines.count == 2)
+    guard case .array(let first)? = lines[0]["inserted"], case .array(let inserted)? = lines[1]["inserted"],
+      case .array(let moved)? = lines[1]["moved"], case .array(let updated)? = lines[1]["updated"],
+      case .int(let before)? = lines[0]["count"], case .int(let after)? = lines[1]["count"]
+    else { throw ToolError.usage("not the members of a difference") }
+    #expect(first.count == before && first.allSatisfy { $0["record"]?["type"] == "Movie" && $0["index"] != nil })
+    #expect(Int(after) == first.count + inserted.count && inserted.count + moved.count + updated.count > 0)
+  }
+
+  @Test("watch refuses options that do not go together")
+  func watchMistakes() throws {
+    #expect(bench.run("watch", file, "--type", "Movie").errors.contains("--type goes with --query"))
+    #expect(bench.run("watch", file, "--query", "year > 1", "--since", "1").status == 2)
+    #expect(bench.run("watch", file, "--query", "year >").status == 2)
+    #expect(bench.run("watch", file, "--query", "year > 1", "--zone", "Nowhere").status == 1)
   }
 }

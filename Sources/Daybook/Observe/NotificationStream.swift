@@ -218,11 +218,11 @@ private struct SubscriptionTest {
 
   init(_ subscription: Subscription, _ database: Database) {
     self.subscription = subscription
-    let dialect = database.options.dialect
     switch subscription.target {
     case .query(let query):
-      filter = BodyFilter(query.predicate, dialect: dialect, now: database.options.now())
-      zones = query.zone.map { [$0] } ?? (dialect == .cloudKit ? [.default] : nil)
+      filter = BodyFilter(query.predicate, dialect: database.options.dialect, now: database.options.now())
+      // Other than a query, a subscription without a zone is one to all of them, in CloudKit too.
+      zones = query.zone.map { [$0] }
       type = query.recordType
     case .zone(let zone):
       filter = nil

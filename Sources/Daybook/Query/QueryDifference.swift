@@ -51,7 +51,7 @@ extension Query {
 
     /// What became of a result, in which each record is once, as in that of every query.
     /// - Complexity: O(n) of both; where their orders are different, O(n log n).
-    init(from old: [Record], to new: [Record]) {
+    package init(from old: [Record], to new: [Record]) {
       var oldIndices: [Record.ID: Int] = Dictionary(minimumCapacity: old.count)
       for (index, record) in old.enumerated() { oldIndices[record.id] = index }
       var inserted: [Placed] = []

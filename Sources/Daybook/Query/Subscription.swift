@@ -13,7 +13,8 @@
 public struct Subscription: Hashable, Sendable, Identifiable {
   /// What is watched.
   public enum Target: Hashable, Sendable {
-    /// Records of a type that a predicate accepts. Order and limit of the query mean nothing here.
+    /// Records of a type that a predicate accepts. Order and limit of the query mean nothing here; without a zone it is all zones,
+    /// in ``Dialect/cloudKit`` too.
     case query(Query)
     /// All that changes in a zone.
     case zone(Zone.ID)

@@ -1,7 +1,7 @@
 import Daybook
 
 extension Commands {
-  private static let predicateHelp = """
+  static let predicateHelp = """
     A PREDICATE is what CloudKit and NSPredicate take: year > 2000 AND title BEGINSWITH 'D'. It has
       = != < <= > >=, BETWEEN {1, 5}, IN {'a', 'b'}, CONTAINS, BEGINSWITH, ENDSWITH, LIKE 'D*', key == nil,
       with [c] case and with [d] accents are ignored: title CONTAINS[cd] 'ete'; AND, OR, NOT, parentheses
@@ -60,17 +60,21 @@ extension Invocation {
     let given = [arguments.positionals.count > 2 ? arguments[2] : nil, arguments.value("--where")].compactMap { $0 }
     if given.count > 1 { throw ToolError.usage("The predicate is given twice.", advice: command.usage) }
     let predicate = try given.first.map { text in try self.predicate(text) } ?? Query.Predicate.true
-    let sort = arguments.allValues("--sort").map { word in
-      word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
-    }
     let limit = try arguments.count("--limit")
     let type = arguments[1]
     return type == "*"
       ? Query(where: predicate, sort: sort, limit: limit) : Query(type, where: predicate, sort: sort, limit: limit)
   }
 
+  /// The order that the options say; empty where they say none.
+  var sort: [Query.Sort] {
+    arguments.allValues("--sort").map { word in
+      word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
+    }
+  }
+
   /// A predicate's text; what is wrong with it is shown where it is.
-  private func predicate(_ text: String) throws -> Query.Predicate {
+  func predicate(_ text: String) throws -> Query.Predicate {
     do throws(DatabaseError) { return try Query.Predicate(format: text) } catch {
       let parts = [error.facts.expected.map { "expected: \($0)" }, error.facts.found.map { "found: \($0)" }]
         .compactMap { $0 }

@@ -3,19 +3,27 @@ import Foundation
 
 extension Commands {
   static let watch = Command(
-    name: "watch", summary: "Follow a live database: print a line for each commit, until interrupted.",
+    name: "watch", summary: "Follow a live database: print a line for each commit, or what becomes of a query's result.",
     positionals: ["FILE"],
     options: [
       .value("--since", "SEQUENCE", "Begin with the commits after this one; with new ones when left out."),
-      .value("--limit", "N", "End after this many commits."), .json,
+      .value("--query", "PREDICATE", "Print what becomes of the records that it accepts, instead of commits."),
+      .value("--type", "TYPE", "Of a query: only records of this type."),
+      .value("--zone", "ZONE", "Of a query: only this zone."),
+      .value("--sort", "KEY", "Of a query: by this field, with - before it downwards; several in turn.", mayRepeat: true),
+      .value("--limit", "N", "End after this many commits, or changes of the result."), .json,
     ],
     details: """
       Looks four times a second, reads only, and never holds up who writes. It shows what is durable, so the last commit
       of a busy writer may come with the next. With --json a line is an object.
+      With --query it prints first all records that are found, and then, after each look that finds the result changed,
+      which ones were removed, moved, inserted and updated: positions as in a list, those of removed ones in the list
+      before, and the lines of dump. `daybook help query` says what a PREDICATE has. Without --sort it is by name.
       """
   ) { invocation in
     let arguments = invocation.arguments
     var left = try arguments.count("--limit") ?? .max
+    let query = try invocation.watchedQuery()
     var known: UInt64?
     if let text = arguments.value("--since") {
       guard let sequence = UInt64(text) else { throw ToolError.usage("--since needs the sequence of a commit.") }
@@ -24,6 +32,10 @@ extension Commands {
     var options = invocation.databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: arguments[0], options: options)
+    if var query {
+      if let zone = arguments.value("--zone") { query.zone = try invocation.existingZone(zone, in: database) }
+      return try invocation.watchResult(of: query, database, atMost: left)
+    }
     var last = try known ?? database.statistics().lastSequence
     try invocation.note("watching \(arguments[0]) from commit \(last) on; control-C ends")
     let newest = try database.statistics().lastSequence

@@ -99,6 +99,25 @@ struct SubscriptionTests {
     #expect(texts.contains("library zone Library") && texts.contains("queried deleted –") && texts.contains("maps database"))
   }
 
+  @Test("a subscription to a query without a zone is one to all zones, in each dialect")
+  func allZones() async throws {
+    for dialect in [Dialect.extended, .cloudKit] {
+      let database = try now {
+        let database = try Database.scratch { $0.dialect = dialect }
+        try database.write { transaction in
+          try transaction.save(Zone(Zone.ID("Library")))
+          try transaction.save(Subscription("all", to: Query("Note"), firesOn: .creation))
+          try transaction.save(Subscription("one", to: Query("Note", in: .default), firesOn: .creation))
+          try transaction.save(Subscription("zzz", to: Query("End")))
+        }
+        return database
+      }
+      let stream = database.notifications()
+      try now { try put(database, "a", 1, in: try Zone.ID("Library")) }
+      #expect(try await texts(stream, database) == ["all created a"])
+    }
+  }
+
   @Test("a subscription tells of commits after its own, also when they were waiting before")
   func since() async throws {
     let database = try now { try subscribed() }
