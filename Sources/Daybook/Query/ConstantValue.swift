@@ -14,6 +14,8 @@ enum ConstantValue {
     switch constant {
     case let id as UUID: return .string(id.uuidString)
     case let ids as [UUID]: return .strings(ids.map(\.uuidString))
+    // A text, of which one number may have several.
+    case is Decimal, is [Decimal], is URL, is [URL]: break
     // In a record the elements have an order that the constant does not have.
     case is any SetAlgebra where !(constant is any RawRepresentable): break
     case let value as any RecordValueConvertible: return try value.checkedRecordValue()
@@ -25,7 +27,7 @@ enum ConstantValue {
     }
   }
 
-  /// What an optional holds, the value of anything else.
+  /// What is in an optional, the value of anything else.
   static func unwrapped(_ constant: Any) -> Any? {
     guard let optional = constant as? any OptionalConstant else { return constant }
     return optional.content.flatMap { unwrapped($0) }
@@ -57,7 +59,7 @@ enum ConstantValue {
   }
 }
 
-/// Optionals, whatever they hold.
+/// Optionals of any type.
 protocol OptionalConstant {
   var content: Any? { get }
   static var contentType: Any.Type { get }
@@ -68,7 +70,7 @@ extension Optional: OptionalConstant {
   static var contentType: Any.Type { Wrapped.self }
 }
 
-/// Arrays and sets, whatever they hold.
+/// Arrays and sets of any type.
 protocol ListConstant {
   static var elementType: Any.Type { get }
 }

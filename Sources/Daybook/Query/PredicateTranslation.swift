@@ -39,7 +39,7 @@ extension Query.Predicate {
   /// ```
   /// A property's key is what its type says as ``RecordKeyPaths``, and else its name, which Swift knows of stored properties of
   /// structs and of classes without a superclass. A property of no size, such as an enum with a single case, hides the name of the
-  /// one behind it: a type with such a property has to declare its keys. Values are taken to be stored as Daybook stores their
+  /// next one: a type with such a property has to declare its keys. Values are taken to be stored as Daybook stores their
   /// types: Booleans as 0 and 1, UUIDs as text, enums as raw values, nil as an absent field.
   ///
   /// Translated are `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!` and `? :`; ranges and lists of constants with `contains`;
@@ -127,7 +127,7 @@ package struct PredicateTranslation {
     return truth.predicate
   }
 
-  /// A side as a Boolean; a field is one that holds 1.
+  /// A side as a Boolean; a field is one by its value 1.
   func truth<E: PredicateExpression>(of side: Side, _ expression: E) throws(DatabaseError) -> Truth {
     switch side {
     case .truth(let truth): return truth
