@@ -271,3 +271,166 @@ extension StringProtocol {
   public func trimmingCharacters(in set: CharacterSet) -> String { fatalError() }
   public func padding(toLength length: Int, withPad pad: some StringProtocol, startingAt index: Int) -> String { fatalError() }
 }
+
+public struct PredicateBindings {}
+
+public protocol PredicateExpression<Output> {
+  associatedtype Output
+  func evaluate(_ bindings: PredicateBindings) throws -> Output
+}
+
+public protocol StandardPredicateExpression<Output>: PredicateExpression, Codable, Sendable {}
+
+public struct Predicate<each Input>: Sendable {
+  public let expression: any StandardPredicateExpression<Bool>
+  public let variable: (repeat PredicateExpressions.Variable<each Input>)
+}
+
+public enum PredicateExpressions {
+  public struct VariableID: Hashable, Codable, Sendable {}
+  public enum ComparisonOperator: Codable, Sendable {
+    case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+  }
+  public enum ArithmeticOperator: Codable, Sendable {
+    case add, subtract, multiply
+  }
+
+  public struct Variable<Output>: StandardPredicateExpression {
+    public let key: VariableID
+    public func evaluate(_ bindings: PredicateBindings) throws -> Output { fatalError() }
+  }
+  public struct Value<Output>: PredicateExpression {
+    public let value: Output
+    public func evaluate(_ bindings: PredicateBindings) -> Output { fatalError() }
+  }
+  public struct NilLiteral<Wrapped>: StandardPredicateExpression {
+    public func evaluate(_ bindings: PredicateBindings) throws -> Wrapped? { fatalError() }
+  }
+  public struct KeyPath<Root: PredicateExpression, Output>: PredicateExpression {
+    public let root: Root
+    public let keyPath: Swift.KeyPath<Root.Output, Output> & Sendable
+    public func evaluate(_ bindings: PredicateBindings) throws -> Output { fatalError() }
+  }
+
+  public struct Conjunction<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == Bool, RHS.Output == Bool {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct Disjunction<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == Bool, RHS.Output == Bool {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct Negation<Wrapped: PredicateExpression>: PredicateExpression where Wrapped.Output == Bool {
+    public let wrapped: Wrapped
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct Conditional<Test: PredicateExpression, If: PredicateExpression, Else: PredicateExpression>: PredicateExpression
+  where Test.Output == Bool, If.Output == Else.Output {
+    public let test: Test
+    public let trueBranch: If
+    public let falseBranch: Else
+    public func evaluate(_ bindings: PredicateBindings) throws -> If.Output { fatalError() }
+  }
+
+  public struct Equal<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Equatable {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct NotEqual<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Equatable {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct Comparison<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Comparable {
+    public let op: ComparisonOperator
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+
+  public struct Range<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Comparable {
+    public let lower: LHS
+    public let upper: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Swift.Range<LHS.Output> { fatalError() }
+  }
+  public struct ClosedRange<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Comparable {
+    public let lower: LHS
+    public let upper: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Swift.ClosedRange<LHS.Output> { fatalError() }
+  }
+  public struct RangeExpressionContains<RangeExpression: PredicateExpression, Element: PredicateExpression>: PredicateExpression
+  where RangeExpression.Output: Swift.RangeExpression, Element.Output == RangeExpression.Output.Bound {
+    public let range: RangeExpression
+    public let element: Element
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct SequenceContains<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output: Sequence, LHS.Output.Element == RHS.Output, RHS.Output: Equatable {
+    public let sequence: LHS
+    public let element: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct SequenceContainsWhere<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output: Sequence, RHS.Output == Bool {
+    public let sequence: LHS
+    public let test: RHS
+    public let variable: Variable<LHS.Output.Element>
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct SequenceStartsWith<Base: PredicateExpression, Prefix: PredicateExpression>: PredicateExpression
+  where Base.Output: Sequence, Prefix.Output: Sequence, Base.Output.Element == Prefix.Output.Element,
+    Base.Output.Element: Equatable
+  {
+    public let base: Base
+    public let prefix: Prefix
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+  public struct CollectionContainsCollection<Base: PredicateExpression, Other: PredicateExpression>: PredicateExpression
+  where Base.Output: Collection, Other.Output: Collection, Base.Output.Element == Other.Output.Element,
+    Base.Output.Element: Equatable
+  {
+    public let base: Base
+    public let other: Other
+    public func evaluate(_ bindings: PredicateBindings) throws -> Bool { fatalError() }
+  }
+
+  public struct ForcedUnwrap<Inner: PredicateExpression, Wrapped>: PredicateExpression where Inner.Output == Wrapped? {
+    public let inner: Inner
+    public func evaluate(_ bindings: PredicateBindings) throws -> Wrapped { fatalError() }
+  }
+  public struct OptionalFlatMap<LHS: PredicateExpression, Wrapped, RHS: PredicateExpression, Result>: PredicateExpression
+  where LHS.Output == Wrapped? {
+    public let wrapped: LHS
+    public let transform: RHS
+    public let variable: Variable<Wrapped>
+    public func evaluate(_ bindings: PredicateBindings) throws -> Result? { fatalError() }
+  }
+  public struct NilCoalesce<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output? {
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> RHS.Output { fatalError() }
+  }
+
+  public struct Arithmetic<LHS: PredicateExpression, RHS: PredicateExpression>: PredicateExpression
+  where LHS.Output == RHS.Output, LHS.Output: Numeric {
+    public let op: ArithmeticOperator
+    public let lhs: LHS
+    public let rhs: RHS
+    public func evaluate(_ bindings: PredicateBindings) throws -> LHS.Output { fatalError() }
+  }
+  public struct UnaryMinus<Wrapped: PredicateExpression>: PredicateExpression where Wrapped.Output: SignedNumeric {
+    public let wrapped: Wrapped
+    public func evaluate(_ bindings: PredicateBindings) throws -> Wrapped.Output { fatalError() }
+  }
+}

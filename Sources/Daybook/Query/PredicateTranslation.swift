@@ -1,0 +1,357 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A type that says under which keys its properties are in a record, for predicates that name the properties.
+///
+/// ```swift
+/// struct Movie: RecordKeyPaths {
+///   var id: String
+///   var title: String
+///   var director: Person?
+///   static var recordKeyPaths: [String: PartialKeyPath<Movie>] {
+///     ["recordName": \.id, "titel": \.title, "director_name": \.director!.name]
+///   }
+/// }
+/// ```
+/// A property that is not among them has its own name as the key. A path through an optional has a `!` in it; nothing is ever
+/// read through it.
+public protocol RecordKeyPaths {
+  /// The properties by their keys, or by the names of system fields.
+  static var recordKeyPaths: [String: PartialKeyPath<Self>] { get }
+}
+
+extension RecordKeyPaths {
+  /// The same without the type.
+  fileprivate static var anyKeyPaths: [String: AnyKeyPath] { recordKeyPaths }
+}
+
+/// Foundation's predicate over one value, as `#Predicate<Movie> { $0.year > 2000 }` makes it: the name is free outside of ``Query``.
+public typealias FoundationPredicate<Input> = Predicate<Input>
+
+extension Query.Predicate {
+  /// Foundation's predicate as one on records.
+  ///
+  /// ```swift
+  /// let recent = try Query.Predicate(#Predicate<Movie> { $0.year > 2000 && $0.title.starts(with: "D") })
+  /// ```
+  /// A property's key is what its type says as ``RecordKeyPaths``, and else its name, which Swift knows of stored properties of
+  /// structs and of classes without a superclass. A property of no size, such as an enum with a single case, hides the name of the
+  /// next one: a type with such a property has to declare its keys. Values are taken to be stored as Daybook stores their
+  /// types: Booleans as 0 and 1, UUIDs as text, enums as raw values, nil as an absent field.
+  ///
+  /// Translated are `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!` and `? :`; ranges and lists of constants with `contains`;
+  /// `starts(with:)` and `contains` of texts, `contains` of lists, also with a closure of one condition; comparisons with nil,
+  /// optional chaining, `if let`, `!` and `??` with a constant; and calculations with constants alone.
+  ///
+  /// The predicate finds the records whose values Foundation's accepts, with these differences:
+  /// - Texts are compared by their bytes, in Swift by characters: an accent that is a scalar of its own is not the letter with the
+  ///   accent, and is found by itself, as is the end of line within CR LF.
+  /// - Where Swift has no answer, because `!` unwraps nil, the field passes no condition, and passes `!` in front of one. The same
+  ///   is true of records without the field of a property that is no optional.
+  /// - References are equal when they point to the same record.
+  /// - ``Dialect/cloudKit`` compares texts for equality without regard to case, and refuses what CloudKit does not have.
+  ///
+  /// - Throws: `invalidArguments` for what has no counterpart, with the expression among the facts: comparisons of two properties,
+  ///   calculations with properties, `count`, `localizedStandardContains` and whatever depends on the locale, an order of values
+  ///   that records do not have (enums), sets in whole, and properties whose key is not known.
+  public init<Input>(_ predicate: FoundationPredicate<Input>) throws(DatabaseError) {
+    var translation = PredicateTranslation()
+    translation.bindings[predicate.variable.key] = .field(PredicateTranslation.Place())
+    let result = try translation.predicate(of: predicate.expression)
+    if let fault = result.fault { throw fault }
+    self = result
+  }
+}
+
+/// Foundation's expressions as conditions: what each one is, seen from a query.
+package struct PredicateTranslation {
+  /// What an expression is.
+  package enum Side {
+    /// A value that does not depend on the record.
+    case constant(Any)
+    case field(Place)
+    case truth(Truth)
+    case range(Ends)
+  }
+
+  /// A property of the value, or the whole value.
+  package struct Place {
+    /// The property; nil for the whole value.
+    var path: AnyKeyPath?
+    /// The property without its optional, to go on from.
+    var inside: AnyKeyPath?
+    /// Whether the property takes room in the value.
+    var hasSize = true
+    /// Whether Swift may see nil here.
+    var isOptional = false
+    /// What is there instead of nil.
+    var fallback: Any?
+    /// Whether this is an element of the list.
+    var isElement = false
+    /// The names of unwrapped values that this one lies in.
+    var through: [PredicateExpressions.VariableID] = []
+  }
+
+  /// A Boolean that may be nil.
+  package struct Truth {
+    var predicate: Query.Predicate
+    /// Passed when Swift sees nil, and then the other one does not matter; nil when that cannot be.
+    var absent: Query.Predicate?
+  }
+
+  package struct Ends {
+    var lower: Any?
+    var upper: Any?
+    var isClosed: Bool
+  }
+
+  var bindings: [PredicateExpressions.VariableID: Side] = [:]
+
+  func binding(_ key: PredicateExpressions.VariableID, to side: Side) -> PredicateTranslation {
+    var other = self
+    other.bindings[key] = side
+    return other
+  }
+
+  func side<E: PredicateExpression>(of expression: E) throws(DatabaseError) -> Side {
+    guard let known = expression as? any TranslatedExpression else { throw refusal(expression) }
+    return try known.translated(by: self)
+  }
+
+  func predicate<E: PredicateExpression>(of expression: E) throws(DatabaseError) -> Query.Predicate {
+    let truth = try truth(of: try side(of: expression), expression)
+    guard truth.absent == nil else { throw refusal(expression) }
+    return truth.predicate
+  }
+
+  /// A side as a Boolean; a field is one by its value 1.
+  func truth<E: PredicateExpression>(of side: Side, _ expression: E) throws(DatabaseError) -> Truth {
+    switch side {
+    case .truth(let truth): return truth
+    case .constant(let value):
+      guard let value = ConstantValue.unwrapped(value) else { return Truth(predicate: .false, absent: .true) }
+      guard let isTrue = value as? Bool else { throw refusal(expression) }
+      return Truth(predicate: isTrue ? .true : .false)
+    case .field(let place):
+      guard E.Output.self == Bool.self || E.Output.self == Bool?.self else { throw refusal(expression) }
+      return Truth(
+        predicate: try condition(place, .compare(.equal, .value(.int(1))), expression),
+        absent: place.isOptional ? try absence(of: place, expression) : nil)
+    case .range: throw refusal(expression)
+    }
+  }
+
+  /// The error for an expression that has no counterpart.
+  func refusal<E: PredicateExpression>(_ expression: E, _ reason: String? = nil) -> DatabaseError {
+    let name = String(describing: E.self)
+    return DatabaseError(
+      .invalidArguments, reason ?? "A query has no counterpart for an expression of the predicate.",
+      facts: .init(found: String(name.prefix { $0 != "<" })))
+  }
+}
+
+extension PredicateTranslation {
+  /// The field that a property is in.
+  private func field(of place: Place) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool) {
+    guard let path = place.path else {
+      throw DatabaseError(.invalidArguments, "A predicate names properties of the value, not the value itself.")
+    }
+    let declared = (type(of: path).rootType as? any RecordKeyPaths.Type)?.anyKeyPaths ?? [:]
+    let keys = declared.filter { $0.value == path }.keys
+    // Of two keys of a property the first one, whatever the order of the dictionary is.
+    if let key = keys.min() { return (queryField(key, place), true) }
+    // Of one without a size Swift says another's name.
+    guard place.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
+      throw DatabaseError(
+        .invalidArguments, "The key of a property is not known; the type can declare it as RecordKeyPaths.",
+        facts: .init(found: path.debugDescription))
+    }
+    return (queryField(name, place), false)
+  }
+
+  private func queryField(_ key: String, _ place: Place) -> Query.Field {
+    // The field of all texts is no property.
+    let named = Query.Field(key)
+    let field = named.system == .text ? Query.Field(key: key) : named
+    return place.isElement ? field.any : field
+  }
+
+  /// The name of a stored property; nil of a computed one, and of one of another property's.
+  private static func name(of path: AnyKeyPath) -> String? {
+    let text = path.debugDescription
+    guard let last = text.lastIndex(of: ".") else { return nil }
+    let name = text[text.index(after: last)...]
+    let root = text[..<last].dropFirst()
+    guard root == String(describing: type(of: path).rootType) else { return nil }
+    let isName = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
+    return isName && !name.isEmpty ? String(name) : nil
+  }
+
+  /// A condition on a property, and what it says where Swift sees the fallback.
+  func condition<E: PredicateExpression>(
+    _ place: Place, _ test: Query.Condition.Test, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    let field = try field(of: place).field
+    let condition = Query.Predicate(Query.Condition(field, test))
+    guard let fallback = place.fallback else { return condition }
+    guard let value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
+    var record = try Record(type: "Fallback")
+    record["value"] = value
+    let passes = Query.Predicate(Query.Condition(Query.Field("value"), test)).matches(record)
+    return passes ? field.isAbsent || condition : condition
+  }
+
+  func absence<E: PredicateExpression>(of place: Place, _ expression: E) throws(DatabaseError) -> Query.Predicate {
+    let (field, isDeclared) = try field(of: place)
+    // Whatever is not one value is in several fields, or in one, as its coder says.
+    guard isDeclared || ConstantValue.isOneValue(place.path.map { type(of: $0).valueType }) else {
+      throw DatabaseError(
+        .invalidArguments, "It is not known where a value of several parts is; the type can declare its key as RecordKeyPaths.",
+        facts: .init(key: field.name))
+    }
+    return field.isAbsent
+  }
+
+  /// Whether a side equals another.
+  func equality<L: PredicateExpression, R: PredicateExpression, E: PredicateExpression>(
+    _ left: L, _ right: R, isNegated: Bool, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate where L.Output: Equatable, L.Output == R.Output {
+    switch (try side(of: left), try side(of: right)) {
+    case (.constant(let a), .constant(let b)):
+      guard let a = a as? L.Output, let b = b as? L.Output else { throw refusal(expression) }
+      return (a == b) != isNegated ? .true : .false
+    case (.field(let place), .constant(let value)), (.constant(let value), .field(let place)):
+      return try equality(place, value, isNegated: isNegated, expression)
+    case (.truth(let truth), .constant(let value)), (.constant(let value), .truth(let truth)):
+      let result: Query.Predicate
+      switch ConstantValue.unwrapped(value) as? Bool {
+      case nil: result = truth.absent ?? .false
+      case true?: result = truth.guarded(truth.predicate)
+      case false?: result = truth.guarded(truth.predicate.negated)
+      }
+      return isNegated ? result.negated : result
+    case (.field, .field):
+      throw refusal(expression, "A query does not compare two properties with each other.")
+    default: throw refusal(expression)
+    }
+  }
+
+  private func equality<E: PredicateExpression>(
+    _ place: Place, _ constant: Any, isNegated: Bool, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    guard let value = try ConstantValue.value(of: constant, expression, self) else {
+      let result = place.isOptional ? try absence(of: place, expression) : .false
+      return isNegated ? result.negated : result
+    }
+    // Nothing equals NaN.
+    if value.isNotANumber { return isNegated ? .true : .false }
+    // In Swift nil is another value than this one.
+    if isNegated, place.isOptional || place.fallback != nil {
+      return try condition(place, .compare(.equal, .value(value)), expression).negated
+    }
+    return try condition(place, .compare(isNegated ? .notEqual : .equal, .value(value)), expression)
+  }
+
+  /// Whether a property lies on one side of a constant.
+  func order<E: PredicateExpression>(
+    _ place: Place, _ comparison: Query.Comparison, _ constant: Any, _ type: Any.Type, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    guard ConstantValue.isOrdered(type) else {
+      throw refusal(expression, "Records do not have the order of the values in the predicate.")
+    }
+    guard let value = try ConstantValue.value(of: constant, expression, self) else { throw refusal(expression) }
+    return value.isNotANumber ? .false : try condition(place, .compare(comparison, .value(value)), expression)
+  }
+
+  /// Whether a property lies in a range.
+  func contains<E: PredicateExpression>(
+    _ ends: Ends, _ place: Place, _ type: Any.Type, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    if ends.isClosed, let lower = ends.lower, let upper = ends.upper {
+      let isLower = try order(place, .greaterOrEqual, lower, type, expression)
+      let isUpper = try order(place, .lessOrEqual, upper, type, expression)
+      guard place.fallback == nil, case .condition(let first) = isLower.term, case .condition(let last) = isUpper.term,
+        case .compare(_, let lower) = first.test, case .compare(_, let upper) = last.test
+      else { return isLower.and(isUpper) }
+      return try condition(place, .between(lower, upper), expression)
+    }
+    var result = Query.Predicate.true
+    if let lower = ends.lower { result = try order(place, .greaterOrEqual, lower, type, expression) }
+    if let upper = ends.upper {
+      result = result.and(try order(place, ends.isClosed ? .lessOrEqual : .less, upper, type, expression))
+    }
+    return result
+  }
+
+  /// Whether a property is one of some constants.
+  func contains<E: PredicateExpression>(
+    _ constants: any Sequence, _ place: Place, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    var values: [Record.Value] = []
+    var hasNil = false
+    for constant in ConstantValue.elements(of: constants) {
+      guard let value = try ConstantValue.value(of: constant, expression, self) else {
+        hasNil = true
+        continue
+      }
+      if !value.isNotANumber { values.append(value) }
+    }
+    let result = values.isEmpty ? Query.Predicate.false : try condition(place, .isIn(values), expression)
+    return hasNil && place.isOptional ? result.or(try absence(of: place, expression)) : result
+  }
+
+  /// A test of a property's text.
+  func text<E: PredicateExpression>(
+    _ side: Side, _ other: Side, _ type: Any.Type, _ expression: E, _ test: (String) -> Query.Condition.Test
+  ) throws(DatabaseError) -> Query.Predicate {
+    guard case .field(let place) = side, case .constant(let constant) = other, type == String.self else {
+      throw refusal(expression)
+    }
+    let text: String
+    switch constant {
+    case let string as String: text = string
+    case let part as Substring: text = String(part)
+    case let character as Character: text = String(character)
+    default: throw refusal(expression)
+    }
+    return try condition(place, test(text), expression)
+  }
+}
+
+extension PredicateTranslation.Truth {
+  /// The predicate where Swift does not see nil, false where it does.
+  func guarded(_ predicate: Query.Predicate) -> Query.Predicate {
+    guard let absent else { return predicate }
+    // A condition is not passed by an absent field as it is.
+    if case .condition(let condition) = predicate.term, case .condition(let absence) = absent.term,
+      condition.test != .isAbsent, absence.test == .isAbsent, condition.field.whole == absence.field
+    {
+      return predicate
+    }
+    return absent.negated.and(predicate)
+  }
+}
+
+extension Query.Predicate {
+  /// Both, without constants among them.
+  func and(_ other: Query.Predicate) -> Query.Predicate {
+    if self == .false || other == .false { return .false }
+    return self == .true ? other : other == .true ? self : self && other
+  }
+
+  /// One of both, without constants among them.
+  func or(_ other: Query.Predicate) -> Query.Predicate {
+    if self == .true || other == .true { return .true }
+    return self == .false ? other : other == .false ? self : self || other
+  }
+
+  /// The others; constants are turned around.
+  var negated: Query.Predicate { self == .true ? .false : self == .false ? .true : !self }
+}
+
+extension Record.Value {
+  var isNotANumber: Bool { if case .double(let number) = self { number.isNaN } else { false } }
+}
