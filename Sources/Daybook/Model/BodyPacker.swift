@@ -24,7 +24,7 @@ final class BodyPacker {
   /// With so many shapes of a type, the next is a sparse one.
   static let shapeLimit = 16
   /// With so many, the sparse ones included, a body that none of them covers is spelled out. A type whose records bring new keys
-  /// for ever would declare a shape with each, every one longer than the one before.
+  /// without end would declare a shape with each, every one longer than the one before.
   static let sparseShapeLimit = 48
   private static let choiceLimit = 1 << 14
 

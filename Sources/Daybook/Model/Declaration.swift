@@ -21,7 +21,7 @@ enum Declaration {
 
   /// A longer one is not made: its bodies say themselves what they are.
   static let maximumByteCount = 64 << 10
-  /// Of a user or a device, as `Options` limits them: four bytes of a body stand for no more.
+  /// Of a user or a device, as `Options` limits them: so long is what four bytes of a body can mean.
   static let maximumTextByteCount = 255
   /// A tree keeps one in pieces.
   static let pieceByteCount = 500

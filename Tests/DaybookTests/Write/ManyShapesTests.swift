@@ -60,7 +60,7 @@ struct ManyShapesTests {
     try salvaged.close()
   }
 
-  @Test("four bytes of a body stand for at most 255 of a user or a device")
+  @Test("four bytes of a body mean at most 255 of a user or a device")
   func longTexts() {
     for kind in [Declaration.Kind.user, .device] {
       for (count, isSound) in [(1, true), (255, true), (256, false), (65_000, false)] {
