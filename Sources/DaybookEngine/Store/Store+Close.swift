@@ -36,7 +36,8 @@ extension Store {
         // A checkpoint is followed by one. If there is no room for the copy, the commits still have them.
         do {
           try withTurnForBackground { (hold) throws(StoreError) in
-            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold) }
+            // Only what is new: a file that is opened and closed often would get all of them each time.
+            if haveDeclarationsGrown(hold) { try repeatDeclarations(hold, from: repeated.count) }
           }
         } catch .disk {}
         try tellOfDamagedPage()

@@ -1,20 +1,23 @@
 /// Copies of declarations in the log: a `declarations` frame has all of them, as operations.
 ///
-/// A declaration is in its commit, and in a tree. A copy of all follows each checkpoint, precedes the `closed` frame if they have
-/// grown since the last one, and comes again when the log has become longer by 64 MB. No open needs one; a salvage takes
+/// A declaration is in its commit, and in a tree. A copy of all follows each checkpoint, and comes again when the log has become longer
+/// by 64 MB; one of those that are new since the last one precedes the `closed` frame. No open needs one; a salvage takes
 /// what is valid of them all.
 extension Store {
   /// How far from the last copy another one is due.
   private static let declarationDistance: UInt64 = 64 << 20
 
-  /// Appends a copy of all declarations. The caller syncs.
-  func repeatDeclarations(_ hold: borrowing Turn.Hold) throws(StoreError) {
+  /// Appends a copy of all declarations, or of those from a number on. The caller syncs.
+  func repeatDeclarations(_ hold: borrowing Turn.Hold, from first: Int = 0) throws(StoreError) {
     let count = applier.declarationCount(in: head.roots)
-    if count == 0 || isMutant("never-repeat-declarations") { return }
+    if count <= first || isMutant("never-repeat-declarations") { return }
     let tail = log.tail
     let frame = ByteBuffer(capacity: 4096)
     frame.append(zeros: FrameHeader.byteCount)
+    var number = 0
     applier.forEachDeclaration(in: head.roots) { kind, payload in
+      defer { number += 1 }
+      if number < first { return }
       let start = frame.count
       frame.append(zeros: Operation.headerByteCount)
       frame.append(payload)
