@@ -125,7 +125,7 @@ import DaybookEngine
     do throws(BodyFault) {
       if PackedBody.isPacked(stored) { return try RecordBody(stored: stored, shapes, services: services) }
       let layout = try RecordBody.layout(of: stored)
-      // Safe: the payload begins behind the room of a layout.
+      // Safe: the payload begins where the room of a layout ends.
       unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
       return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
     } catch { throw .operation(offset: place.offset) }

@@ -120,7 +120,7 @@
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Moves what is behind `offset` by four bytes.
+  /// Moves everything from `offset` on by four bytes.
   public func insert(uint32 value: UInt32, at offset: Int) {
     precondition(offset >= 0 && offset <= count, "a buffer grows inside its bytes")
     let moved = count - offset

@@ -13,7 +13,7 @@ package enum Operation {
   /// Of all but those with a long payload.
   package static let headerByteCount = 12
   package static let longHeaderByteCount = 16
-  /// The shortest payload that has its length behind the usual header.
+  /// The shortest payload that has its length after the usual header.
   package static let longPayloadByteCount = 0xFF_FFFF
   /// Takes back the operations of this transaction from number k on: it was rolled back to a savepoint after parts had been
   /// written.

@@ -80,7 +80,7 @@ struct LargeRecordTests {
     try again.close()
   }
 
-  @Test("records of more than 16 MB, whose length needs a longer header, are read, changed, compacted and listed with their history")
+  @Test("records of more than 16 MB are read, changed, compacted and listed with their history")
   func longHeaders() throws {
     let disk = SimulatedDisk(seed: 1, maximumFileByteCount: 256 << 20)
     func open() throws -> Database {
