@@ -130,6 +130,8 @@ extension RecordTrial {
     for type in try snapshot.schema().types {
       schema[type.name] = Dictionary(uniqueKeysWithValues: type.fields.map { ($0.key, Set($0.kinds.map(\.rawValue))) })
     }
+    let indexes = Set(try snapshot.schema().types.flatMap { type in type.indexes.map { [type.name, $0.key] } })
+    try require(indexes == model.indexes, "indexes \(indexes), expected \(model.indexes)")
     try require(schema == model.schema, "schema \(schema), expected \(model.schema)")
     for key in ["state", "état", "e\u{301}tat"] {
       let value = try snapshot.metadata(forKey: key)

@@ -1,7 +1,7 @@
 import DaybookTesting
 import Foundation
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 
 /// Several that have one file open: writers that take turns, and one that writes while another is suspended.
 ///
@@ -205,5 +205,29 @@ extension RecordTrial {
     let before = next.schema
     next.schema[type, default: [:]][key, default: []].formUnion(kinds)
     if next.schema != before { next.order += 1 }
+  }
+
+  /// Defines an index, builds a part of one, or drops it.
+  func index(_ transaction: borrowing Transaction, _ next: inout ModelDatabase) throws {
+    let (type, key) = (pick(types), pick(keys))
+    let context = transaction.context
+    switch number(0...5) {
+    case 0:
+      let isThere = try context.dropIndex(on: key, ofType: type)
+      try require(isThere == (next.indexes.remove([type, key]) != nil), "dropping the index of \(type).\(key): \(isThere)")
+      if isThere { next.order += 1 }
+    case 1, 2:
+      let isNew = try context.defineIndex(on: key, ofType: type)
+      try require(isNew == next.indexes.insert([type, key]).inserted, "defining the index of \(type).\(key): \(isNew)")
+      if isNew {
+        next.schema[type, default: [:]].merge([:]) { $1 }
+        next.order += 1
+      }
+    default:
+      for index in try context.view.indexes() where !index.isComplete {
+        _ = try context.buildIndex(number: index.number, limit: number(1...5))
+        next.order += 1
+      }
+    }
   }
 }
