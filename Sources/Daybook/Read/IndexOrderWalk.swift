@@ -24,7 +24,7 @@ struct IndexOrderWalk {
   private var prefix: [UInt8] = []
   private var names: [[UInt8]] = []
   private var index = 0
-  /// The rest of the group stands in the order of names: it is read as it comes.
+  /// The rest of the group is in the order of names: it is read as it comes.
   private var isStreaming = false
   /// The place to go on behind.
   private let after: (prefix: [UInt8], name: [UInt8])?
@@ -87,7 +87,7 @@ struct IndexOrderWalk {
     return nil
   }
 
-  /// The name that the cursor stands on, if it is of the group and behind the place to go on from.
+  /// The name that the cursor is on, if it is of the group and behind the place to go on from.
   private mutating func nameOfGroup() throws(PageFault) -> [UInt8]? {
     while cursor.isValid {
       cursor.key(into: key)

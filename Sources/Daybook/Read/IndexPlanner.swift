@@ -5,8 +5,8 @@
 #endif
 import DaybookEngine
 
-/// What of an index a predicate leaves: every record that passes has an entry in one of the ranges, and more may have. So whoever
-/// uses them tests the records still.
+/// What of an index a predicate leaves: every record that passes has an entry in one of the ranges, and more may have. So the caller
+/// tests the records still.
 struct IndexPlanner {
   let definition: IndexDefinition
   /// The kinds that the field has had.
