@@ -121,25 +121,6 @@ final class GraphEncoding {
 
   /// Depth first from the root, each record after those that it refers to, as far as they do not refer back.
   private func order() -> [Record] {
-    var records: [Record] = []
-    records.reserveCapacity(vertices.count)
-    var isSeen = [Bool](repeating: false, count: vertices.count)
-    var path: [(vertex: Int, next: Int)] = [(0, 0)]
-    isSeen[0] = true
-    while let (vertex, next) = path.last {
-      let targets = vertices[vertex].targets
-      if next == targets.count {
-        path.removeLast()
-        if let record = vertices[vertex].record { records.append(record) }
-        continue
-      }
-      path[path.count - 1].next += 1
-      let target = targets[next]
-      if !isSeen[target] {
-        isSeen[target] = true
-        path.append((target, 0))
-      }
-    }
-    return records
+    GraphOrder.depthFirst(vertices.map(\.targets)).compactMap { vertices[$0].record }
   }
 }

@@ -131,24 +131,7 @@
 
     /// Depth first from the root, each record after those that it refers to, as far as they do not refer back.
     private func order() -> [CKRecord] {
-      var records: [CKRecord] = []
-      var isSeen = [Bool](repeating: false, count: vertices.count)
-      var path: [(vertex: Int, next: Int)] = [(0, 0)]
-      isSeen[0] = true
-      while let (vertex, next) = path.last {
-        let targets = vertices[vertex].targets
-        if next == targets.count {
-          path.removeLast()
-          if let record = vertices[vertex].record { records.append(record) }
-          continue
-        }
-        path[path.count - 1].next += 1
-        if !isSeen[targets[next]] {
-          isSeen[targets[next]] = true
-          path.append((targets[next], 0))
-        }
-      }
-      return records
+      GraphOrder.depthFirst(vertices.map(\.targets)).compactMap { vertices[$0].record }
     }
   }
 
