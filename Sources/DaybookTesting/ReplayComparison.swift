@@ -105,7 +105,7 @@ package struct ReplayComparison {
           try transaction.endOperation(start, kind: operation.kind)
         }
       } catch {
-        store.abort(transaction)
+        store.abandon(transaction)
         throw error
       }
       try store.wait(try store.commit(transaction))

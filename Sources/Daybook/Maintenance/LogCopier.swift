@@ -49,7 +49,7 @@ struct LogCopier {
         guard try copy(payload, kind, transaction) else { throw .log(.inconsistent) }
       }
     } catch {
-      store.abort(transaction)
+      store.abandon(transaction)
       throw error
     }
     guard try store.commit(transaction).sequence == commit.sequence else { throw .log(.inconsistent) }
@@ -98,7 +98,7 @@ struct LogCopier {
         }
       }
     } catch {
-      store.abort(transaction)
+      store.abandon(transaction)
       throw error
     }
     _ = try store.commit(transaction)

@@ -103,7 +103,7 @@ extension Database {
     let repeated: CopiedDeclarations?
     do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
       context.resetShapes()
-      store.abort(context.changes)
+      store.abandon(context.changes)
       throw error
     }
     do {

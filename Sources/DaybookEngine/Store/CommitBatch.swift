@@ -69,6 +69,6 @@
     guard let transaction else { return }
     self.transaction = nil
     last = nil
-    target.abort(transaction)
+    target.abandon(transaction)
   }
 }

@@ -57,5 +57,5 @@
   }
 
   /// Gives the image up, before `finish`.
-  package func abort() { store.abort(transaction) }
+  package func abort() { store.abandon(transaction) }
 }

@@ -56,8 +56,7 @@ extension Store {
       try transaction.withTurn { (hold) throws(StoreError) in try makeNameDurable(hold) }
       header = try transaction.writeCommit()
     } catch {
-      abort(transaction)
-      releaseFileLockIfIdle()
+      abandon(transaction)
       throw error
     }
     whenWritten()
@@ -104,14 +103,21 @@ extension Store {
     return ticket
   }
 
-  /// Undoes the transaction and gives back the turn. The ticket covers what the transaction may have read.
-  @discardableResult
+  /// Undoes the transaction and gives back the turn. The ticket covers what the transaction may have read: its caller waits for
+  /// it, which also gives back the file lock.
   package func abort(_ transaction: StoreTransaction) -> Ticket {
     transaction.rollBackAll()
     transaction.giveBackRoom()
     let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
     turn.give(transaction.end())
     return ticket
+  }
+
+  /// Undoes a transaction that ends with an error of the store, and gives back the turn and the file lock.
+  package func abandon(_ transaction: StoreTransaction) {
+    // Nobody waits for the ticket, because the error tells nothing of what was read.
+    _ = abort(transaction)
+    releaseFileLockIfIdle()
   }
 
   /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.

@@ -121,7 +121,7 @@ import DaybookEngine
       acknowledged = max(acknowledged, Int(ticket.sequence))
     case .abort(let count):
       let transaction = try store.store.beginTransaction()
-      defer { store.store.abort(transaction) }
+      defer { store.store.abandon(transaction) }
       for index in 0..<count { try put(KeyValueTransaction(transaction), key: 20 + index, byteCount: 300) }
     case .note: store.store.appendNote()
     case .zeros: store.store.prepareZeros()
@@ -154,7 +154,7 @@ import DaybookEngine
       }
     } catch {
       // Give back the turn, or the next thread waits forever.
-      store.store.abort(transaction)
+      store.store.abandon(transaction)
       throw error
     }
     history.append(contents)

@@ -72,7 +72,7 @@ private final class Explorer: @unchecked Sendable {
     let transaction = try store.stores.beginTransaction()
     // Whoever waits for a turn that is never given waits for ever.
     do { try KeyValueTransaction(transaction).put(key, value) } catch {
-      transaction.store.abort(transaction)
+      transaction.store.abandon(transaction)
       throw error
     }
     newest[key] = value

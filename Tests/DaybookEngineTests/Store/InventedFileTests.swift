@@ -130,7 +130,7 @@ struct InventedFileTests {
     let pin = try store.beginRead()
     defer { store.endRead(pin) }
     let transaction = try store.beginTransaction()
-    defer { _ = store.abort(transaction) }
+    defer { store.abandon(transaction) }
     for offset in [0, pin.end, pin.end + 8, 1 << 40, 1 << 63, UInt64.max - 15, .max] {
       for byteCount in [0, 15, 1 << 20, UInt32.max] {
         let place = Place(offset: offset, byteCount: byteCount)

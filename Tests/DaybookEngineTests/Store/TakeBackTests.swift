@@ -54,7 +54,7 @@ struct TakeBackTests {
         hasEnded.withLock { $0 = true }
         disk.limit(toByteCount: 0)
         try? Self.put(writer.store.reusableTransaction, "part 3", 200_000)
-        writer.store.abort(writer.store.reusableTransaction)
+        writer.store.abandon(writer.store.reusableTransaction)
         disk.limit(toByteCount: nil)
       }
       hooked.beforeRead.withLock { hook in
@@ -92,7 +92,7 @@ struct TakeBackTests {
     #expect(try reader.value("c") == [1])
     disk.limit(toByteCount: 0)
     #expect(throws: StoreError.self) { try Self.put(transaction, "part 3", 200_000) }
-    writer.store.abort(transaction)
+    writer.store.abandon(transaction)
     disk.limit(toByteCount: nil)
     // At the same place, and as long.
     try writer.put("d", [UInt8](repeating: 9, count: 50))
@@ -115,7 +115,7 @@ struct TakeBackTests {
         state.withLock { $0.hasEnded = true }
         disk.limit(toByteCount: 0)
         try? Self.put(writer.store.reusableTransaction, "part 3", 200_000)
-        writer.store.abort(writer.store.reusableTransaction)
+        writer.store.abandon(writer.store.reusableTransaction)
         disk.limit(toByteCount: nil)
         // At the place of the first part, with its number, and not synced yet.
         guard let next = try? writer.stores.beginTransaction() else { return }
@@ -139,7 +139,7 @@ struct TakeBackTests {
       let wasReached = state.withLock { $0.hasEnded }
       try reader.close()
       hooked.beforeRead.withLock { $0 = nil }
-      if !wasReached { writer.store.abort(transaction) }
+      if !wasReached { writer.store.abandon(transaction) }
       try writer.close()
       if !wasReached { return }
     }
@@ -164,7 +164,7 @@ struct TakeBackTests {
       try put(transaction, "last", 50)
       _ = try writer.store.commit(transaction)
     } else {
-      writer.store.abort(transaction)
+      writer.store.abandon(transaction)
     }
     defer { try? writer.close() }
     return (try #require(disk.bytes(of: "a")), ends)
@@ -209,7 +209,7 @@ struct TakeBackTests {
         disk.inject(SimulatedFault([.write], call: call, code: ErrorNumber.noSpace, leavesPartOfWrite: false, path: "a"))
       }
       #expect(throws: StoreError.self) { try Self.put(transaction, "part 2", 120_000) }
-      store.store.abort(transaction)
+      store.store.abandon(transaction)
       disk.removeFaults()
       disk.observe { call in
         for seed in 0..<20 as Range<UInt64> {

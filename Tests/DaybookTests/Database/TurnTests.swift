@@ -114,6 +114,48 @@ struct TurnTests {
     }
   }
 
+  @Test("wherever a full disk ends a transaction, the other writer gets the lock")
+  func fullDiskGivesTheLockBack() throws {
+    // Found by the record model, seed 8821, step 992: its declarations were repeated, and there was no room for them.
+    var refusedCount = 0
+    for room in stride(from: 0, to: 6 << 10, by: 128) {
+      let disk = SimulatedDisk(seed: 1)
+      func open(_ seed: UInt64) throws -> Database {
+        try Self.open(disk, seed: seed) {
+          $0.lock = .perTransaction
+          $0.partByteCount = 1 << 10
+          $0.lockTimeout = .zero
+        }
+      }
+      let (a, b) = (try open(1), try open(2))
+      // The other one's declarations: `a` does not know where they are, and repeats them with its own.
+      for type in 0..<4 {
+        try b.write { transaction in
+          var record = try Record(type: "Type\(type)", id: Record.ID("\(type)"))
+          for key in 0..<20 { record["a_long_key_of_type_\(type)_with_number_\(key)"] = key }
+          try transaction.save(record)
+        }
+      }
+      try a.refresh()
+      disk.limit(toByteCount: disk.paths.reduce(0) { $0 + (disk.bytes(of: $1)?.count ?? 0) } + room)
+      do {
+        try a.write { transaction in
+          var record = try Record(type: "Other", id: Record.ID("other"))
+          for key in 0..<40 { record["key_\(key)"] = key }
+          try transaction.save(record)
+        }
+      } catch let error as DatabaseError {
+        #expect(error.code == .diskFull, "with room for \(room) bytes: \(error)")
+        refusedCount += 1
+      }
+      disk.limit(toByteCount: nil)
+      #expect(throws: Never.self, "after a full disk with room for \(room) bytes") { try Self.increment(b) }
+      try a.close()
+      try b.close()
+    }
+    #expect(refusedCount > 5)
+  }
+
   @Test("readers of a process that does not write see the others' commits after a refresh")
   func refresh() throws {
     let disk = SimulatedDisk(seed: 1)
