@@ -95,6 +95,7 @@ forget-the-pin                   ProcessSearch          a checkpoint does not ke
 skip-copy-verification           CheckpointPages        corrupt bytes get a new checksum when their page is copied
 forget-damaged-page              Checkpoint|Recovery    a checkpoint says nothing of a page that failed its check
 change-published-page            StoreModelTests        a page that readers see is changed in place
+free-before-savepoint            TreeModelTests         a released savepoint frees pages that others still need
 change-published-delta           LeafDelta              so is a delta that readers see
 write-leaf-without-delta         LeafDelta|StoreModel   a checkpoint writes the leaf and forgets its delta
 keep-merged-leaf                 LeafDelta              a cursor stands on a merged page that its thread uses again

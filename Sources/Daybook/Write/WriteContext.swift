@@ -109,7 +109,11 @@ final class WriteContext {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try changes.savepoint() } catch { throw failure(error) }
     let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
-    do { return try body() } catch {
+    do {
+      let result = try body()
+      changes.release(savepoint)
+      return result
+    } catch {
       do { try changes.rollBack(to: savepoint) } catch { throw failure(error) }
       if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted

@@ -383,6 +383,13 @@
       bufferCount: buffer.count)
   }
 
+  /// Keeps everything since a savepoint as a part of what is around it, and gives back the memory that only a rollback to it
+  /// would have needed.
+  package func release(_ savepoint: Savepoint) {
+    // After a failure the trees are half changed, and a rollback of what is around it follows.
+    if failure == nil { editor.release(savepoint.editor) }
+  }
+
   /// Undoes everything since a savepoint. Parts that were written stay in the log, followed by an operation that takes them
   /// back.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {

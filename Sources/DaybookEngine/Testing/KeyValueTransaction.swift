@@ -40,5 +40,6 @@ package struct KeyValueTransaction: ~Copyable {
       try transaction.rollBack(to: savepoint)
       throw error
     }
+    transaction.release(savepoint)
   }
 }

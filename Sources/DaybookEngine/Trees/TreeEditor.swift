@@ -1,8 +1,9 @@
 /// Changes trees, copy on write.
 ///
 /// A page that a published version may hold is never changed: the editor copies it, and every page on the way from the root,
-/// and retires the originals. Pages that this edit made itself are changed in place. `mark` distinguishes the two: it grows at
-/// the start of a transaction and of each savepoint, so a rollback finds every older page unchanged.
+/// and retires the originals. Pages that this edit made itself are changed in place. `mark` distinguishes the two: a
+/// transaction and each savepoint begin with a new one, so a rollback finds every older page unchanged. What a savepoint has
+/// made belongs to what is around it as soon as it is released.
 ///
 /// One thread at a time: the holder of the turn. After a fault while pages are changed, the trees of this transaction are
 /// unusable, and it must be rolled back (`isFaulty`).
@@ -37,7 +38,10 @@
 
   /// The version that new pages are born in.
   @safe @exclusivity(unchecked) package var version: UInt64 = 1
+  /// Pages with this mark or a higher one were made since the innermost savepoint, or since the transaction began.
   @safe @exclusivity(unchecked) private(set) var mark: UInt64 = 1
+  /// The highest mark that any page may have.
+  @safe @exclusivity(unchecked) private var lastMark: UInt64 = 1
   /// The end of what this transaction may read of the file.
   @safe @exclusivity(unchecked) package var end: UInt64 = 0
   @safe @exclusivity(unchecked) private(set) var created: [UInt64] = []
@@ -63,8 +67,10 @@
 
   // MARK: transactions and savepoints
 
-  /// A savepoint, for rolling back to it.
+  /// A savepoint, for rolling back to it or releasing it: once, and after every savepoint within it.
   package struct Savepoint {
+    /// The mark of what is around it.
+    let outerMark: UInt64
     let createdCount: Int
     let createdByteCount: Int
     let retiredCount: Int
@@ -73,10 +79,36 @@
 
   /// From here on, pages made so far are copied before they change.
   package func beginEdit() -> Savepoint {
-    mark &+= 1
+    let outerMark = mark
+    beginMark()
     return Savepoint(
-      createdCount: created.count, createdByteCount: createdByteCount, retiredCount: retired.count,
+      outerMark: outerMark, createdCount: created.count, createdByteCount: createdByteCount, retiredCount: retired.count,
       pageBalance: pageBalance)
+  }
+
+  private func beginMark() {
+    lastMark &+= 1
+    mark = lastMark
+  }
+
+  /// Ends a savepoint that succeeded: its changes are part of what is around it. Pages that were made around it and replaced
+  /// within it are freed, because no version and no rollback can lead to them any more; so many savepoints in one transaction
+  /// need no more memory than one.
+  package func release(_ savepoint: Savepoint) {
+    var keptCount = savepoint.retiredCount
+    for index in savepoint.retiredCount..<retired.count {
+      let retirement = retired[index]
+      if retirement.reference & PageSource.memoryTag != 0, !retirement.isWholeTree,
+        DirtyPage(retirement.reference).mark >= (isMutant("free-before-savepoint") ? 0 : savepoint.outerMark)
+      {
+        free(retirement.reference)
+      } else {
+        retired[keptCount] = retirement
+        keptCount += 1
+      }
+    }
+    retired.removeSubrange(keptCount...)
+    mark = savepoint.outerMark
   }
 
   /// Undoes everything since a savepoint; the caller restores the roots that it kept.
@@ -91,7 +123,7 @@
     created.removeSubrange(savepoint.createdCount...)
     createdByteCount = savepoint.createdByteCount
     pageBalance = savepoint.pageBalance
-    mark &+= 1
+    mark = savepoint.outerMark
     isFaulty = false
   }
 
@@ -102,7 +134,7 @@
     let result = retired
     retired.removeAll(keepingCapacity: true)
     pageBalance = 0
-    mark &+= 1
+    beginMark()
     return result
   }
 
@@ -112,7 +144,7 @@
     created.removeAll(keepingCapacity: true)
     createdByteCount = 0
     retired.removeAll(keepingCapacity: true)
-    mark &+= 1
+    beginMark()
   }
 
   // MARK: pages
@@ -211,9 +243,15 @@
   /// zone that a transaction reads, and deltas grow: without this they would fill the memory until the transaction ends.
   func discard(_ reference: UInt64) {
     guard reference & PageSource.memoryTag != 0, DirtyPage(reference).mark >= mark else { return retire(reference) }
+    free(reference)
+    pageBalance -= 1
+  }
+
+  /// Frees a page of this edit that nothing leads to.
+  private func free(_ reference: UInt64) {
     let index = DirtyPage(reference).createdIndex
-    precondition(created[index] == reference, "an edit knows what it has made")
-    // The last page was also made since the last savepoint, so the older part of the list does not move.
+    precondition(index < created.count && created[index] == reference, "an edit knows what it has made")
+    // The last page is no older than what is left of the list before it, as far as the savepoints that can be rolled back to.
     let last = created.removeLast()
     if last != reference {
       created[index] = last
@@ -221,7 +259,6 @@
     }
     createdByteCount -= DirtyPages.byteCount(of: reference)
     pages.deallocate(reference)
-    pageBalance -= 1
   }
 
   /// Called for a page that leaves memory while its tree keeps it.

@@ -223,6 +223,36 @@ struct TreeModelTests {
     try bench.checkEverything()
   }
 
+  @Test("ten thousand savepoints that succeed need the memory of one, within another, too")
+  func manySavepoints() throws {
+    let bench = try TreeWorkbench(treeCount: 1)
+    for number in 0..<3000 { try bench.put([UInt8(number & 255), UInt8(number >> 8)], [1]) }
+    try bench.commit()
+    var generator = SeededGenerator(seed: 7)
+    func change(_ count: Int) throws {
+      for _ in 0..<count {
+        try bench.beginSavepoint()
+        let key = [UInt8.random(in: 0...255, using: &generator), UInt8.random(in: 0..<12, using: &generator)]
+        try bench.put(key, [UInt8.random(in: 0...9, using: &generator)])
+        #expect(try bench.release(levels: 1))
+      }
+    }
+    let used = bench.editor.pages.usedPageCount
+    // Every page of the tree may be copied once for the transaction, and once more for what a savepoint goes back to.
+    let pageCount = Int(bench.roots[0].pageCount)
+    try change(5_000)
+    #expect(bench.editor.pages.usedPageCount - used <= 2 * pageCount + 8)
+    try bench.beginSavepoint()
+    try change(5_000)
+    #expect(bench.editor.pages.usedPageCount - used <= 3 * pageCount + 8)
+    try bench.checkNow(0)
+    #expect(bench.rollBack(levels: 1))
+    try bench.checkNow(0)
+    try change(100)
+    try bench.commit()
+    try bench.checkEverything()
+  }
+
   @Test("a dropped tree stays readable while its version is pinned, and then all its pages come free")
   func droppedTree() throws {
     let bench = try TreeWorkbench(treeCount: 2)

@@ -128,7 +128,8 @@ struct TreeTrial {
     case 850..<900: try walk(bench, tree, &generator)
     case 900..<912: try removeRange(bench, tree, &generator)
     case 912..<945: try bench.beginSavepoint()
-    case 945..<960: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
+    case 945..<953: _ = bench.rollBack(levels: Int.random(in: 1...2, using: &generator))
+    case 953..<960: _ = try bench.release(levels: Int.random(in: 1...2, using: &generator))
     case 960: if Int.random(in: 0..<10, using: &generator) == 0 { bench.dropTree(tree) }
     case 961..<965:
       bench.rests[tree] = [UInt8](repeating: UInt8(tree), count: Int.random(in: 0...480, using: &generator))

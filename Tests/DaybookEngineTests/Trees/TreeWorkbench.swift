@@ -315,6 +315,13 @@ struct TreeSurvey {
     return true
   }
 
+  /// Keeps what the newest savepoints have done; false when there are not so many.
+  func release(levels: Int) throws -> Bool {
+    guard savepoints.count >= levels else { return false }
+    for _ in 0..<levels { editor.release(savepoints.removeLast().savepoint) }
+    return true
+  }
+
   func dropTree(_ tree: Int) {
     editor.drop(roots[tree])
     roots[tree] = .empty

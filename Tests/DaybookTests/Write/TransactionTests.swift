@@ -211,6 +211,34 @@ struct TransactionTests {
     #expect(try database.snapshot().sequence == 1)
   }
 
+  @Test("twenty thousand savepoints in one transaction need the memory of what they changed")
+  func manySavepoints() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk) { $0.checkpoint.memoryByteCount = 4 << 20 }
+    try database.write { transaction in
+      for number in 0..<1_000 { try transaction.save(.fresh("\(number)")) }
+    }
+    // Every savepoint reads, so what it has saved is in the trees before it ends.
+    try database.write { transaction in
+      for number in 0..<20_000 {
+        try transaction.savepoint {
+          let id = try Record.ID("\(number * 7 % 1_000)")
+          var record = try #require(try transaction.record(id))
+          record["n"] = number
+          try transaction.save(record)
+          #expect(try transaction.record(id)?["n"] == number)
+        }
+        // Of those that fail nothing stays, either.
+        if number % 4 == 0 { try? transaction.savepoint { try transaction.save(.fresh("new")); throw CancellationError() } }
+      }
+    }
+    #expect(try database.record(Record.ID("7"))?["n"] == 19_001)
+    #expect(try database.record(Record.ID("new")) == nil)
+    let report = try database.check(.deep)
+    #expect(report.isClean, "\(report.findings)")
+    try database.close()
+  }
+
   @Test("a transaction in many parts keeps savepoints and its own reads straight", arguments: [false, true])
   func manyParts(_ endsWithRollback: Bool) throws {
     let disk = SimulatedDisk(seed: 5)
