@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// A file that belongs to a record and does not count towards its size.
   ///
@@ -15,7 +16,7 @@
 
     private let source: Source
     /// Where the content of an asset that lies in its record was written, once a file was asked for.
-    private let staged = Mutex<URL?>(nil)
+    private let staged = Locked<URL?>(nil)
 
     /// An asset whose content is in a file, which must stay as it is until the record has been saved.
     public init(fileURL: URL) { source = .file(fileURL) }

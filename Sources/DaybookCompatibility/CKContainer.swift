@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// The databases of one user and one identifier. Files of a container are opened when something of it is first asked for; if that
   /// fails, each operation fails with the reason and the next one tries again.
@@ -36,7 +37,7 @@
       }
     }
 
-    private static let state = Mutex(Setting())
+    private static let state = Locked(Setting())
 
     /// Set it before the first container is asked for: containers keep the setting that they were made with.
     public static var setting: Setting {

@@ -1,7 +1,6 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
 
   /// One database of a container, or a Daybook database under CloudKit's names.
   ///

@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Fetches which zones changed since a token.
   public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -19,7 +20,7 @@
         (@Sendable (Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// What was seen already; nil for nothing.
     public var previousServerChangeToken: CKServerChangeToken? {
@@ -90,7 +91,7 @@
       set { settings.withLock { $0.fetchDatabaseChangesResultBlock = newValue } }
     }
 
-    private let last = Mutex<(token: CKServerChangeToken, moreComing: Bool)?>(nil)
+    private let last = Locked<(token: CKServerChangeToken, moreComing: Bool)?>(nil)
 
     /// Which zones changed since a token; nil for all.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {

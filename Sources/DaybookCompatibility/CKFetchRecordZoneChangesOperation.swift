@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Fetches what changed in zones since a token, page by page. A zone that fails leaves the others alone.
   public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -48,7 +49,7 @@
       var fetchRecordZoneChangesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The zones whose changes to fetch.
     public var recordZoneIDs: [CKRecordZone.ID]? {

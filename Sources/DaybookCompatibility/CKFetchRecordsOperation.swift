@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Fetches records by identity.
   public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -14,7 +15,7 @@
       var fetchRecordsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The records to fetch.
     public var recordIDs: [CKRecord.ID]? {
@@ -56,7 +57,7 @@
       set { settings.withLock { $0.fetchRecordsResultBlock = newValue } }
     }
 
-    private let found = Mutex<[CKRecord.ID: CKRecord]>([:])
+    private let found = Locked<[CKRecord.ID: CKRecord]>([:])
     private let isOfUser: Bool
 
     /// An operation whose identities are still to be set.

@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Saves and deletes records in one request.
   public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -37,7 +38,7 @@
       var modifyRecordsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The records to save.
     public var recordsToSave: [CKRecord]? {
@@ -111,7 +112,7 @@
       set { settings.withLock { $0.modifyRecordsResultBlock = newValue } }
     }
 
-    private let done = Mutex(CKDatabase.Modification())
+    private let done = Locked(CKDatabase.Modification())
 
     /// Saves and deletes records.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {

@@ -1,14 +1,15 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// What a notification shows to people, and what it has with it. The database only hands it on.
   public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
-    private let info: Mutex<Subscription.NotificationInfo>
+    private let info: Locked<Subscription.NotificationInfo>
 
     /// Nothing is shown, and nothing goes with it.
-    public override init() { info = Mutex(.init()) }
+    public override init() { info = Locked(.init()) }
 
     /// What is shown, and what goes with it.
     public convenience init(

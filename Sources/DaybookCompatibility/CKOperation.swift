@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// A request that can be queued, cancelled, and made to wait for others.
   ///
@@ -10,7 +11,7 @@
   open class CKOperation: Operation, @unchecked Sendable {
     /// A name for logs.
     public let operationID = UUID().uuidString
-    private let hasEnded = Mutex(false)
+    private let hasEnded = Locked(false)
 
     /// Does the work, and reports its results.
     func perform() throws {}
@@ -49,7 +50,7 @@
 
   /// An operation on a database.
   open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
-    private let known = Mutex<CKDatabase?>(nil)
+    private let known = Locked<CKDatabase?>(nil)
 
     /// The database; set by ``CKDatabase/add(_:)``.
     public var database: CKDatabase? {

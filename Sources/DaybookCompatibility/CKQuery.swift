@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// What to look for: records of a type that a predicate accepts, in an order.
   public final class CKQuery: NSObject, NSCopying, @unchecked Sendable {
@@ -11,7 +12,7 @@
     public let predicate: NSPredicate
     /// Safe to share: no code here changes a descriptor.
     private struct Order: @unchecked Sendable { var steps: [NSSortDescriptor]? }
-    private let order = Mutex(Order())
+    private let order = Locked(Order())
 
     /// The order; nil for any.
     public var sortDescriptors: [NSSortDescriptor]? {

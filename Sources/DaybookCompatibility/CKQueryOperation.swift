@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Finds records, a page at a time: record by record, then a cursor for the next page.
   public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -21,7 +22,7 @@
       var queryResultBlock: (@Sendable (Result<CKQueryOperation.Cursor?, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// What to look for; nil when the operation goes on from a cursor.
     public var query: CKQuery? {
@@ -81,7 +82,7 @@
       set { settings.withLock { $0.queryResultBlock = newValue } }
     }
 
-    private let next = Mutex<Cursor?>(nil)
+    private let next = Locked<Cursor?>(nil)
 
     /// An operation whose query or cursor is still to be set.
     public override init() { super.init() }

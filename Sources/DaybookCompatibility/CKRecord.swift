@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// A record: an identity, a type, and values under keys.
   ///
@@ -27,7 +28,7 @@
     /// Name and zone.
     public let recordID: CKRecord.ID
 
-    let state: Mutex<RecordState>
+    let state: Locked<RecordState>
 
     /// A new record with a random name in the default zone.
     public convenience init(recordType: RecordType) { self.init(recordType: recordType, recordID: CKRecord.ID()) }
@@ -42,20 +43,20 @@
       self.recordType = recordType
       self.recordID = recordID
       let base = Result { () throws(DatabaseError) in try Record(type: recordType, id: recordID.daybookID) }
-      state = Mutex(RecordState(base))
+      state = Locked(RecordState(base))
     }
 
     /// A Daybook record, with the changes that it has.
     public init(_ record: Record) {
       recordType = record.type
       recordID = CKRecord.ID(record.id)
-      state = Mutex(RecordState(.success(record)))
+      state = Locked(RecordState(.success(record)))
     }
 
     init(recordType: RecordType, recordID: CKRecord.ID, _ content: RecordState) {
       self.recordType = recordType
       self.recordID = recordID
-      state = Mutex(content)
+      state = Locked(content)
     }
 
     /// The same as a Daybook record, with the changes that are not saved yet. Files of assets are looked at now.
@@ -164,7 +165,7 @@
       guard let known = RecordArchive.read(coder) else { return nil }
       recordType = known.recordType
       recordID = known.recordID
-      state = Mutex(known.state)
+      state = Locked(known.state)
     }
   }
 

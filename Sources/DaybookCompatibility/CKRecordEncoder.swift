@@ -2,7 +2,6 @@
   import Daybook
   import DaybookCoding
   import Foundation
-  import Synchronization
 
   /// Makes records of a value and of all values below it, those that others refer to before them, its own last.
   ///

@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Fetches zones.
   public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -12,7 +13,7 @@
       var fetchRecordZonesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The zones to fetch; nil for all.
     public var recordZoneIDs: [CKRecordZone.ID]? {
@@ -41,7 +42,7 @@
       set { settings.withLock { $0.fetchRecordZonesResultBlock = newValue } }
     }
 
-    private let found = Mutex<[CKRecordZone.ID: CKRecordZone]>([:])
+    private let found = Locked<[CKRecordZone.ID: CKRecordZone]>([:])
 
     /// Fetches zones by identity.
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
@@ -94,7 +95,7 @@
       var modifyRecordZonesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The zones to save.
     public var recordZonesToSave: [CKRecordZone]? {
@@ -136,7 +137,7 @@
       set { settings.withLock { $0.modifyRecordZonesResultBlock = newValue } }
     }
 
-    private let done = Mutex(CKDatabase.ZoneModification())
+    private let done = Locked(CKDatabase.ZoneModification())
 
     /// An operation whose zones are still to be set.
     public override init() { super.init() }

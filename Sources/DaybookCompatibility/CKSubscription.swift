@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// A lasting wish to be told of changes, saved in a database as records are. What it tells comes from
   /// ``CKDatabase/daybookNotifications(excluding:)``.
@@ -25,11 +26,11 @@
 
     /// The name.
     public final let subscriptionID: ID
-    private let info: Mutex<NotificationInfo?>
+    private let info: Locked<NotificationInfo?>
 
     fileprivate init(_ subscriptionID: ID, _ info: NotificationInfo? = nil) {
       self.subscriptionID = subscriptionID
-      self.info = Mutex(info?.copied)
+      self.info = Locked(info?.copied)
     }
 
     /// Another object for the same Daybook subscription.
@@ -82,7 +83,7 @@
     public required init?(coder: NSCoder) {
       guard let known = Self.archived(coder) else { return nil }
       subscriptionID = known.id
-      info = Mutex(NotificationInfo(known.info))
+      info = Locked(NotificationInfo(known.info))
     }
 
     fileprivate static func archived(_ coder: NSCoder) -> Subscription? {
@@ -115,7 +116,7 @@
     public let predicate: NSPredicate
     /// Which changes.
     public let querySubscriptionOptions: Options
-    private let zone = Mutex<CKRecordZone.ID?>(nil)
+    private let zone = Locked<CKRecordZone.ID?>(nil)
     /// Records of every type, which only Daybook's own subscriptions watch; the type is empty then.
     private let isOfAllTypes: Bool
 
@@ -186,7 +187,7 @@
   public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     /// The zone.
     public let zoneID: CKRecordZone.ID
-    private let type = Mutex<CKRecord.RecordType?>(nil)
+    private let type = Locked<CKRecord.RecordType?>(nil)
 
     /// The only type of records; nil for all.
     public var recordType: CKRecord.RecordType? {
@@ -234,7 +235,7 @@
 
   /// A subscription to all that changes in a database, but for its default zone.
   public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
-    private let type = Mutex<CKRecord.RecordType?>(nil)
+    private let type = Locked<CKRecord.RecordType?>(nil)
 
     /// The only type of records; nil for all.
     public var recordType: CKRecord.RecordType? {

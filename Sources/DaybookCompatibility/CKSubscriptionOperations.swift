@@ -1,7 +1,8 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// Saves and deletes subscriptions.
   public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
@@ -14,7 +15,7 @@
       var modifySubscriptionsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The subscriptions to save; one of the same name is replaced.
     public var subscriptionsToSave: [CKSubscription]? {
@@ -57,7 +58,7 @@
       set { settings.withLock { $0.modifySubscriptionsResultBlock = newValue } }
     }
 
-    private let done = Mutex(CKDatabase.SubscriptionModification())
+    private let done = Locked(CKDatabase.SubscriptionModification())
 
     /// An operation whose subscriptions are still to be set.
     public override init() { super.init() }
@@ -100,7 +101,7 @@
       var fetchSubscriptionsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     }
 
-    private let settings = Mutex(Settings())
+    private let settings = Locked(Settings())
 
     /// The subscriptions to fetch; nil for all.
     public var subscriptionIDs: [CKSubscription.ID]? {
@@ -130,7 +131,7 @@
       set { settings.withLock { $0.fetchSubscriptionsResultBlock = newValue } }
     }
 
-    private let found = Mutex<[CKSubscription.ID: CKSubscription]>([:])
+    private let found = Locked<[CKSubscription.ID: CKSubscription]>([:])
 
     /// Fetches all subscriptions.
     public override init() { super.init() }

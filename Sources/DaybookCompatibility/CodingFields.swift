@@ -2,7 +2,8 @@
   import Daybook
   import DaybookCoding
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// What both pairs of coders have in common: values become the fields of a Daybook record by DaybookCoding, and those become
   /// the fields of a record object. What DaybookCoding does not know, files that were not looked at yet and assets of values, a
@@ -74,7 +75,7 @@
   final class FieldLayer: CodingLayer, Sendable {
     typealias Reference = @Sendable (_ value: Any, _ field: String) throws -> Record.Value?
 
-    private let files = Mutex<[Data: CKAsset]>([:])
+    private let files = Locked<[Data: CKAsset]>([:])
     private let reference: Reference?
 
     /// - Parameter reference: the value of a field for a value that is a record of its own.

@@ -1,17 +1,18 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-  import Synchronization
+
+  import class DaybookEngine.Locked
 
   /// A container that is opened when it is first needed: one for each identifier and folder.
   ///
   /// It stays open as long as the program runs, as CloudKit's do. While it is open, changes of the account are posted.
   final class ContainerOpening: Sendable {
-    private static let known = Mutex<[String: ContainerOpening]>([:])
+    private static let known = Locked<[String: ContainerOpening]>([:])
 
     let identifier: String
     private let setting: CKContainer.Setting
-    private let container_ = Mutex<Container?>(nil)
+    private let container_ = Locked<Container?>(nil)
 
     private init(_ identifier: String, _ setting: CKContainer.Setting) {
       self.identifier = identifier
