@@ -137,8 +137,10 @@ extension Database {
   }
 
   /// The versions of a record that the file still has, newest first.
-  public func history(of id: Record.ID) async throws -> [RecordHistoryVersion] {
-    try await queues.read { [self] in try history(of: id) }
+  public func history(
+    of id: Record.ID, before tag: String? = nil, limit: Int = .max
+  ) async throws -> [RecordHistoryVersion] {
+    try await queues.read { [self] in try history(of: id, before: tag, limit: limit) }
   }
 
   /// A file with the content of a record's asset; of a list, of the one at `index`.

@@ -10,7 +10,12 @@ extension RecordReader where Self: ~Copyable {
   public func record(_ id: Record.ID, withChangeTag tag: String) throws(DatabaseError) -> Record? {
     try reading { (view) throws(DatabaseError) in
       if let current = try view.record(id), current.metadata?.changeTag == tag { return current }
-      return try view.history(of: id).first { $0.changeTag == tag }?.record
+      // Only as far as it has to go: an older version may be damaged, and the newer ones do not need it.
+      var walk = try view.historyWalk(of: id)
+      while let version = try walk.next() {
+        if version.changeTag == tag { return version.record }
+      }
+      return nil
     }
   }
 }

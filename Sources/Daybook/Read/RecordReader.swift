@@ -120,9 +120,18 @@ extension RecordReader where Self: ~Copyable {
   }
 
   /// The versions of a record that the file still has, newest first; a deletion is a version too.
-  /// - Throws: `zoneNotFound`.
-  public func history(of id: Record.ID) throws(DatabaseError) -> [RecordHistoryVersion] {
-    try reading { (view) throws(DatabaseError) in try view.history(of: id) }
+  ///
+  /// A record that was saved a million times has as many: ask for a page, and for the next one with the tag of the last
+  /// version. A page is empty when the file no longer has the version it was to begin after, as when a compaction came between.
+  /// - Parameters:
+  ///   - tag: the change tag of the version after which the page begins; nil begins at the newest.
+  ///   - limit: versions on the page, at least one.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one; `corrupted` when a version on the way fails its checksum.
+  /// - Complexity: a read of the log for each version that is returned, or newer.
+  public func history(
+    of id: Record.ID, before tag: String? = nil, limit: Int = .max
+  ) throws(DatabaseError) -> [RecordHistoryVersion] {
+    try reading { (view) throws(DatabaseError) in try view.history(of: id, before: tag, limit: limit) }
   }
 
   /// The record of the container's user in a zone: type `Users`, the same name everywhere in the container. It is not

@@ -3,20 +3,25 @@ import Daybook
 extension Commands {
   static let history = Command(
     name: "history", summary: "List the versions of a record that the file still has, newest first.",
-    positionals: ["FILE", "ZONE", "NAME"], options: [.json],
+    positionals: ["FILE", "ZONE", "NAME"],
+    options: [.value("--limit", "N", "At most so many versions, from the newest."), .json],
     details: "A version lists what differs from the one before it. The exit status is 1 when there is none."
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let zone = try invocation.existingZone(invocation.arguments[1], in: database)
       let id = try Record.ID(invocation.arguments[2], in: zone)
-      let versions = try database.history(of: id)
+      let limit = try invocation.arguments.count("--limit")
+      // One more, because a version lists what differs from the one before it.
+      var versions = try database.history(of: id, limit: limit.map { $0 == .max ? $0 : $0 + 1 } ?? .max)
+      let older = versions.count > limit ?? .max ? versions.removeLast() : nil
       if invocation.arguments.has("--json") {
         var list = try JSONListWriter(invocation.output)
         for version in versions { try list.append { try append(version, to: &$0) } }
         try list.end()
       } else {
         for (index, version) in versions.enumerated() {
-          try printText(version, before: index + 1 < versions.count ? versions[index + 1] : nil, invocation.output)
+          let before = index + 1 < versions.count ? versions[index + 1] : older
+          try printText(version, before: before, invocation.output)
         }
       }
       if versions.isEmpty {

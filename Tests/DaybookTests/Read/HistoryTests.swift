@@ -43,6 +43,63 @@ struct HistoryTests {
     try database.expectClean()
   }
 
+  @Test("a long history comes in pages, each from the tag of the one before, deletions and later lives among them")
+  func pages() throws {
+    let database = try Database.scratch()
+    let id = try Record.ID("a")
+    for number in 0..<250 as Range<Int64> {
+      if number % 50 == 49 { try database.write { try $0.delete(id) } } else { try database.put("a", ["n": .int(number)]) }
+    }
+    let all = try database.history(of: id)
+    #expect(all.count == 250)
+    for limit in [1, 7, 49, 250, 1_000] {
+      var paged: [RecordHistoryVersion] = []
+      while true {
+        let page = try database.history(of: id, before: paged.last?.changeTag, limit: limit)
+        #expect(page.count <= limit)
+        if page.isEmpty { break }
+        paged += page
+      }
+      #expect(paged.map(\.changeTag) == all.map(\.changeTag), "pages of \(limit)")
+      #expect(paged.map { $0.record?["n"] as Record.Value? } == all.map { $0.record?["n"] as Record.Value? })
+    }
+    let snapshot = try database.snapshot()
+    try database.put("a", ["n": 999])
+    #expect(try snapshot.history(of: id, limit: 1).first?.changeTag == all[0].changeTag)
+    #expect(try database.write { try $0.history(of: id, before: all[0].changeTag, limit: 2) }.map(\.changeTag)
+      == all[1...2].map(\.changeTag))
+    #expect(failure { try database.history(of: id, limit: 0) }?.code == .invalidArguments)
+    #expect(failure { try database.history(of: id, limit: -1) }?.code == .invalidArguments)
+    try database.compact()
+    #expect(try database.history(of: id, before: all[7].changeTag, limit: 5).isEmpty, "what a page began after is gone")
+    #expect(try database.history(of: id).count == 1)
+  }
+
+  @Test("a damaged older version is no obstacle to the newer ones")
+  func damagedOlderVersion() throws {
+    let disk = SimulatedDisk(seed: 1)
+    var options = Database.Options.simulated(seed: 1)
+    options.closeCheckpointByteCount = 0
+    let database = try Database.open(at: "a", options: options, disk: disk)
+    let id = try Record.ID("a")
+    var tags: [String] = []
+    var places: [Place] = []
+    for number in 0..<10 as Range<Int64> {
+      tags.append(try #require(try database.put("a", ["n": .int(number)]).metadata?.changeTag))
+      places.append(
+        try database.reading { (view) throws(DatabaseError) in
+          try view.entry("a", in: try view.existingZone(.default))?.place ?? .none
+        })
+    }
+    try database.close()
+    #expect(disk.corrupt("a", at: Int(places[4].offset) + Int(places[4].byteCount) - 1))
+    let again = try Database.open(at: "a", options: options, disk: disk)
+    #expect(try again.history(of: id, limit: 5).map(\.changeTag) == tags[5...].reversed())
+    #expect(try again.record(id, withChangeTag: tags[7])?["n"] == 7)
+    #expect(failure { try again.history(of: id) }?.code == .corrupted)
+    #expect(failure { try again.record(id, withChangeTag: tags[2]) }?.code == .corrupted)
+  }
+
   @Test("a deep check follows the links to older versions, and finds one that leads to another record")
   func brokenLink() throws {
     let disk = SimulatedDisk(seed: 1)

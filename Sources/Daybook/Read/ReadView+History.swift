@@ -1,0 +1,79 @@
+import DaybookEngine
+
+/// Older versions of records: each names the place of the one before it, down to the record's first save or to the last
+/// compaction.
+extension ReadView {
+  /// A walk over the versions of a record that the log still links, newest first.
+  func historyWalk(of id: Record.ID) throws(DatabaseError) -> HistoryWalk {
+    let zone = try existingZone(id.zone)
+    if let entry = try entry(id.name, in: zone) {
+      return HistoryWalk(self, of: id, from: entry.place, sequence: entry.sequence)
+    }
+    // A deleted record's history starts at its tombstone, which the change journal knows.
+    let position = try asDatabaseError { () throws(PageFault) in
+      try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
+        let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
+        guard let value, value.count == 12 else { return nil }
+        return (value.uint64(at: 0), value.uint32(at: 8))
+      }
+    }
+    guard let position else { return HistoryWalk(self, of: id, from: .none, sequence: nil) }
+    let key = ByteBuffer(capacity: 16)
+    ChangeKey.setTombstone(key, sequence: position.0, ordinal: position.1)
+    let found = try asDatabaseError { () throws(PageFault) in
+      try reader.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
+    }
+    return HistoryWalk(self, of: id, from: found ?? .none, sequence: position.0)
+  }
+
+  /// A page of versions.
+  /// - Parameter tag: the version after which the page begins; nil begins at the newest.
+  func history(of id: Record.ID, before tag: String?, limit: Int) throws(DatabaseError) -> [RecordHistoryVersion] {
+    try PageLimit.require(limit, in: id.zone)
+    var walk = try historyWalk(of: id)
+    if let tag {
+      while let version = try walk.next(), version.changeTag != tag {}
+    }
+    var versions: [RecordHistoryVersion] = []
+    while versions.count < limit, let version = try walk.next() { versions.append(version) }
+    return versions
+  }
+
+  /// The version of a record that had a change tag, if the log still links it; an earlier life's too.
+  func ancestor(of body: RecordBody, tag: UInt64) throws(DatabaseError) -> Record? {
+    var place = body.previousPlace
+    var steps = 0
+    while place.byteCount > 0, steps < 10_000 {
+      let previous: Place
+      if Operation.isOf(.deleteRecord, try operation(at: place)) {
+        let tombstone = try tombstone(at: place)
+        guard tombstone.id == body.id else { throw misplaced(place, body.zoneID, body.name) }
+        previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
+      } else {
+        let older = try self.body(at: place)
+        guard older.isOfSameRecord(as: body) else { throw misplaced(place, body.zoneID, body.name) }
+        if older.tag == tag { return Record(body: older) }
+        previous = older.previousPlace
+      }
+      guard previous.ends(before: place) else { return nil }
+      place = previous
+      steps += 1
+    }
+    return nil
+  }
+}
+
+extension Place {
+  func ends(before other: Place) -> Bool {
+    offset < other.offset && UInt64(byteCount) <= other.offset - offset
+  }
+}
+
+extension RecordBody {
+  /// Where the version before this one is; a length of zero when there is none.
+  var previousPlace: Place {
+    withBytes {
+      Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8))
+    }
+  }
+}
