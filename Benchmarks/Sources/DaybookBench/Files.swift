@@ -20,6 +20,14 @@ enum Files {
     try remove(target)
     try FileManager.default.copyItem(atPath: source, toPath: target)
   }
+
+  /// What a copy costs at least that a power loss does not take back.
+  static func copySynced(_ source: String, to target: String) throws {
+    try copy(source, to: target)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
+    try file.synchronize()
+    try file.close()
+  }
 }
 
 /// What the device under a directory has written, by the block layer's own count; nil where the system does not tell.

@@ -18,12 +18,13 @@ enum Main {
     let directory = parent + (parent.hasSuffix("/") ? "" : "/") + "daybook-bench-\(ProcessInfo.processInfo.processIdentifier)"
     let keys = KeyValueRows(in: directory + "/keys", recordCount: request.recordCount)
     let records = RecordRows(in: directory + "/records", recordCount: request.recordCount)
-    let rows = keys.rows() + records.rows()
+    let uses = UseRows(in: directory + "/uses", recordCount: request.recordCount)
+    let rows = keys.rows() + records.rows() + uses.rows()
     if request.wantsList {
       for row in rows where request.selects(row.name) { print("\(row.name): \(row.summary)") }
       return
     }
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: directory + "/uses", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     if let report = request.report { return try run(report, request, in: directory) }
     let measured = try measure(selected(rows, by: request), request, in: directory)

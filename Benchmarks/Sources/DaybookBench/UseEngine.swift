@@ -1,0 +1,38 @@
+import Foundation
+
+/// What applications do beside getting and saving records one by one. Every method is one whole loop on a database of its own.
+protocol UseEngine: AnyObject {
+  /// Saves `count` records of `fieldCount` integers in one transaction.
+  func insertWide(_ count: Int, fieldCount: Int) throws
+  /// Fetches random ones, all fields. Returns a sum of all.
+  func fetchWide(_ count: Int, among recordCount: Int, fieldCount: Int, round: UInt64) throws -> UInt64
+  /// Changes records that are there, each in a savepoint of its own, all in one transaction.
+  func savepoints(_ count: Int, among recordCount: Int) throws
+  /// Saves new records in one transaction, and goes back.
+  func rollBack(_ count: Int) throws
+  /// Saves one record in a commit of its own.
+  func saveOne(_ number: Int) throws
+  /// Saves one record with a value of so many bytes.
+  func insertLarge(byteCount: Int) throws
+  /// Reads it, changes eight of its bytes, saves it; a commit each.
+  func changeLarge(_ count: Int, byteCount: Int) throws
+  /// Saves one record again and again; every version stays.
+  func makeVersions(_ count: Int) throws
+  /// Reads the newest versions of it. Returns a sum of their values.
+  func versions(limit: Int) throws -> UInt64
+  func makeZones(_ count: Int) throws
+  /// Returns the bytes of their names.
+  func listZones() throws -> UInt64
+  /// Copies the database while it is open, synced.
+  func backUp(to path: String) throws
+  func close() throws
+}
+
+extension RecordKind {
+  func openUse(in directory: String) throws -> any UseEngine {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    return isDaybook
+      ? try DaybookUse(directory + "/use.daybook", isSynced: isSynced)
+      : try SQLiteUse(directory + "/use.sqlite", isSynced: isSynced)
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+
+/// Rows about what applications do beside getting and saving records one by one: savepoints, short sessions, wide and large
+/// records, histories, many zones, going back, copies.
+final class UseRows {
+  private let directory: String
+  private let recordCount: Int
+  private var engines: [String: any UseEngine] = [:]
+
+  private static let savepointCount = 10_000
+  private static let rollbackCount = 100_000
+  private static let zoneCount = 100_000
+  private static let versionCount = 10_000
+
+  init(in directory: String, recordCount: Int) {
+    self.directory = directory
+    self.recordCount = recordCount
+  }
+
+  func rows() -> [Row] {
+    [savepoints(), session()]
+      + [1, 50, 200].flatMap { [insertWide(fieldCount: $0), fetchWide(fieldCount: $0)] }
+      + [10_000, 100_000, 1_000_000].map(changeLarge)
+      + [history(limit: 20), history(limit: UseRows.versionCount), zones(), rollBack(), backUp()]
+  }
+
+  // MARK: rows
+
+  private func savepoints() -> Row {
+    let count = UseRows.savepointCount
+    return row(
+      "use-savepoint", "read a record and change a field in a savepoint of its own, \(count) in one transaction", count,
+      make: { try $0.insertWide(1_000, fieldCount: 10) },
+      run: { engine, _ in
+        try engine.savepoints(count, among: 1_000)
+        return 0
+      })
+  }
+
+  private func session() -> Row {
+    Row(
+      name: "use-session", summary: "open a database of 1000 records, save one record durably, close",
+      contenders: RecordKind.synced.map { kind in
+        let home = home("use-session", kind)
+        return Contender(
+          kind.engine, kind.variant, operations: 1,
+          prepare: { _ in
+            if FileManager.default.fileExists(atPath: home) { return }
+            let engine = try kind.openUse(in: home)
+            try engine.insertWide(1_000, fieldCount: 10)
+            try engine.close()
+          },
+          run: { repetition in
+            let engine = try kind.openUse(in: home)
+            try engine.saveOne(repetition)
+            try engine.close()
+            return 0
+          })
+      }, countsDeviceBytes: true, minimumRepetitionCount: 9)
+  }
+
+  private func insertWide(fieldCount: Int) -> Row {
+    let count = 200_000 / max(fieldCount, 10)
+    return row(
+      "use-insert-\(fieldCount)-fields", "save a new record of \(fieldCount) integers, all in one transaction", count,
+      make: { _ in },
+      run: { engine, _ in
+        try engine.insertWide(count, fieldCount: fieldCount)
+        return 0
+      })
+  }
+
+  private func fetchWide(fieldCount: Int) -> Row {
+    let count = 200_000 / max(fieldCount, 10)
+    return row(
+      "use-fetch-\(fieldCount)-fields", "fetch a random record of \(fieldCount) integers, all of them", count, keeps: true,
+      make: { try $0.insertWide(count, fieldCount: fieldCount) },
+      run: { try $0.fetchWide(count, among: count, fieldCount: fieldCount, round: UInt64($1)) })
+  }
+
+  private func changeLarge(byteCount: Int) -> Row {
+    let count = min(500, 50_000_000 / byteCount)
+    return row(
+      "use-change-\(byteCount / 1000)-kb", "change 8 bytes of a value of \(byteCount) bytes, a commit each", count, keeps: true,
+      make: { try $0.insertLarge(byteCount: byteCount) },
+      run: { engine, _ in
+        try engine.changeLarge(count, byteCount: byteCount)
+        return 0
+      })
+  }
+
+  private func history(limit: Int) -> Row {
+    let all = UseRows.versionCount
+    return row(
+      limit == all ? "use-history-all" : "use-history-\(limit)", "the newest \(limit) versions of a record that has \(all)",
+      limit, keeps: true,
+      make: { try $0.makeVersions(all) }, run: { engine, _ in try engine.versions(limit: limit) })
+  }
+
+  private func zones() -> Row {
+    let count = UseRows.zoneCount
+    return row(
+      "use-zones", "list \(count) zones", count, keeps: true,
+      make: { try $0.makeZones(count) }, run: { engine, _ in try engine.listZones() })
+  }
+
+  private func rollBack() -> Row {
+    let count = UseRows.rollbackCount
+    return row(
+      "use-rollback", "save a new record in a transaction that goes back after \(count)", count, make: { _ in },
+      run: { engine, _ in
+        try engine.rollBack(count)
+        return 0
+      })
+  }
+
+  private func backUp() -> Row {
+    let count = min(recordCount, 200_000)
+    var row = row(
+      "use-backup", "copy an open database of \(count) records of ten integers, synced", 1, keeps: true,
+      make: { try $0.insertWide(count, fieldCount: 10) },
+      run: { [directory] engine, _ in
+        try engine.backUp(to: directory + "/backup")
+        return 0
+      },
+      after: { [directory] in
+        for suffix in ["", "-wal", "-shm", ".assets"] { try Files.remove(directory + "/backup" + suffix) }
+      })
+    let source = home("use-backup", RecordKind.unsynced[0]) + "/use.daybook"
+    row.floors = [
+      Contender(
+        "floor", "cp and sync", isComparable: false, operations: 1,
+        run: { [directory] _ in
+          try Files.copySynced(source, to: directory + "/backup")
+          return 0
+        }, finish: { [directory] _ in try Files.remove(directory + "/backup") })
+    ]
+    return row
+  }
+
+  // MARK: parts of rows
+
+  /// - Parameters:
+  ///   - keeps: every repetition works on the database of the first; otherwise each has a new one.
+  ///   - make: fills a new database; not measured.
+  private func row(
+    _ name: String, _ summary: String, _ operations: Int, keeps: Bool = false,
+    make: @escaping (any UseEngine) throws -> Void, run: @escaping (any UseEngine, _ repetition: Int) throws -> UInt64,
+    after: @escaping () throws -> Void = {}
+  ) -> Row {
+    var row = Row(
+      name: name, summary: summary,
+      contenders: RecordKind.unsynced.map { kind in
+        let home = home(name, kind)
+        let key = name + kind.engine
+        return Contender(
+          kind.engine, kind.variant, operations: operations,
+          prepare: { [self] _ in
+            if engines[key] != nil { return }
+            let engine = try kind.openUse(in: home)
+            try make(engine)
+            engines[key] = engine
+          },
+          run: { [self] repetition in
+            guard let engine = engines[key] else { throw BenchmarkFault("\(name): nothing was made ready") }
+            return try run(engine, repetition)
+          },
+          finish: { [self] _ in
+            try after()
+            if !keeps { try close(key, home) }
+          })
+      }, hasEqualSums: true)
+    row.afterwards = { [self] in
+      for kind in RecordKind.unsynced { try close(name + kind.engine, home(name, kind)) }
+    }
+    return row
+  }
+
+  private func close(_ key: String, _ home: String) throws {
+    try engines.removeValue(forKey: key)?.close()
+    try Files.remove(home)
+  }
+
+  private func home(_ name: String, _ kind: RecordKind) -> String { "\(directory)/\(name)-\(kind.engine)" }
+}
