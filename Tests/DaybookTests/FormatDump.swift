@@ -152,11 +152,10 @@ struct FormatDump {
       255: "forget",
     ]
     try number(8, "an operation, §4: checksum", radix: 16)
-    let byteCount = Int(try number(4, "payload length"))
+    let byteCount = Int(try number(3, "payload length"))
     let kind = Int(try peek(1, at: offset))
     guard let name = kinds[kind] else { throw Surprise(offset: offset, description: "no kind of operation") }
     try number(1, "kind: \(name)")
-    try number(3, "zero")
     let end = offset + byteCount
     switch kind {
     case 1:

@@ -141,7 +141,7 @@ struct LogCopier {
   /// Date and origin of the commit, first as in every commit; the first one of the file also draws its lineage.
   private mutating func copyInfo(of commit: SalvageReader.Commit, _ transaction: StoreTransaction) throws(StoreError) {
     payload.truncate(to: 0)
-    if commit.count > 0, let info = commit.operation(0), Operation.isOf(.commitInfo, info), info.count >= 24 {
+    if commit.count > 0, let info = commit.operation(0), Operation.isOf(.commitInfo, info), Operation.payload(info).count >= 8 {
       payload.append(Operation.payload(info))
     } else {
       payload.append(uint64: options.now().timeIntervalSinceReferenceDate.bitPattern)

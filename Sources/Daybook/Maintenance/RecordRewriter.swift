@@ -266,8 +266,9 @@ struct RecordRewriter: Rewriter {
           try writer.append(relinked.view, kind: kind)
           continue
         }
-        operation.set(uint64: 0, at: Operation.headerByteCount + linkOffset)
-        operation.set(uint32: 0, at: Operation.headerByteCount + linkOffset + 8)
+        let link = operation.count - payload.count + linkOffset
+        operation.set(uint64: 0, at: link)
+        operation.set(uint32: 0, at: link + 8)
         try writer.append(Operation.payload(operation.view), kind: kind)
       }
       group.removeAll(keepingCapacity: true)

@@ -91,7 +91,9 @@ extension Database {
       disk = try givenDisk.keepingFolder(holding: source)
     } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     let reader: SalvageReader
-    do { reader = try SalvageReader(source, disk: disk) } catch { throw DatabaseError(opening: source, error, on: disk) }
+    do {
+      reader = try SalvageReader(source, disk: disk, kinds: OperationKind.allCases.map(\.rawValue))
+    } catch { throw DatabaseError(opening: source, error, on: disk) }
     var report = SalvageReport()
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }

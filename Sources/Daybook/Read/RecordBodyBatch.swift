@@ -7,7 +7,7 @@ import DaybookEngine
 ///     └────────────┴──────────────┴─────┴────────────┴──────────────┴─────┘
 ///
 /// An operation is copied as it lies in the log and verified in the copy, which is the thread's own; then its body is spelled out
-/// here. A long one is copied here at once: the body's layout takes the place of the operation's header, which is not shorter. So a
+/// here. A long one is copied here at once: the body's layout takes the place of the operation's header, and what that is shorter. So a
 /// record costs no allocation of its own where many are read at once (row: record-changes-since-1000). A record keeps its
 /// allocation alive; that is why they are small.
 ///
@@ -29,9 +29,15 @@ import DaybookEngine
   /// How many are still to be read, as far as room is made for them.
   private var rest: Int
 
-  /// What an operation takes; the next one begins at a whole word.
+  /// What the body of an operation takes that is no longer there than in the log; the next one begins at a whole word.
   @inline(__always)
-  static func room(for place: Place) -> Int { (Int(place.byteCount) &+ 7) & ~7 }
+  static func room(for place: Place) -> Int { (start(of: place) &+ Int(place.byteCount) &+ 7) & ~7 }
+
+  /// Where an operation is read to, so that a layout ends where its payload begins.
+  @inline(__always)
+  private static func start(of place: Place) -> Int {
+    RecordBody.Layout.byteCount &- Operation.headerByteCount(ofOperation: Int(place.byteCount))
+  }
 
   /// - Parameters:
   ///   - count: how many bodies will be read; nil when that is unknown.
@@ -107,18 +113,19 @@ import DaybookEngine
   @inline(never)
   private mutating func readLong(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
     try Store.checkPlace(place, end: end)
+    let start = RecordBodyBatch.start(of: place)
     let storage = RecordBody.makeStorage(byteCount: RecordBodyBatch.room(for: place), services: services)
-    // Safe: made for the operation.
+    // Safe: made for the operation and what is before it.
     let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-    unsafe try store.copyOperation(at: place, end: end, to: target)
-    let operation = unsafe ByteView(UnsafeRawPointer(target), count: Int(place.byteCount))
+    unsafe try store.copyOperation(at: place, end: end, to: target + start)
+    let operation = unsafe ByteView(UnsafeRawPointer(target + start), count: Int(place.byteCount))
     guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
     let stored = Operation.payload(operation)
     lastByteCount = 0
     do throws(BodyFault) {
       if PackedBody.isPacked(stored) { return try RecordBody(stored: stored, shapes, services: services) }
       let layout = try RecordBody.layout(of: stored)
-      // Safe: an operation has a header, and a layout is not longer.
+      // Safe: the payload begins where the room of a layout ends.
       unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
       return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
     } catch { throw .operation(offset: place.offset) }

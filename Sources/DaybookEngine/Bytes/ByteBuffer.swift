@@ -120,6 +120,16 @@
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
+  /// Moves everything from `offset` on by four bytes.
+  public func insert(uint32 value: UInt32, at offset: Int) {
+    precondition(offset >= 0 && offset <= count, "a buffer grows inside its bytes")
+    let moved = count - offset
+    append(uint32: 0)
+    // Safe: the line above made room for four bytes more; the copy allows that both places overlap.
+    unsafe (base + offset + 4).copyMemory(from: base + offset, byteCount: moved)
+    set(uint32: value, at: offset)
+  }
+
   /// Drops everything behind `newCount`.
   @inlinable public func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "a buffer is only ever cut back")

@@ -38,12 +38,13 @@ extension LogReader {
     var ahead = LogAhead()
     while position < frame.end {
       ahead.ask(bytes, position, end: frame.end)
-      guard frame.end - position >= UInt64(Operation.headerByteCount) else { throw .operation }
-      guard let head = view(Int(position)..<Int(position) + Operation.headerByteCount) else { throw unreadable() }
-      let byteCount = Operation.headerByteCount + Int(head.uint32(at: 8))
-      guard UInt64(byteCount) <= frame.end - position, let length = UInt32(exactly: byteCount) else { throw .operation }
-      if try !body(Place(offset: position, byteCount: length), Operation.kind(head)) { return }
-      position += UInt64(byteCount)
+      let headEnd = min(position + UInt64(Operation.longHeaderByteCount), frame.end)
+      guard let bytes = view(Int(position)..<Int(headEnd)) else { throw unreadable() }
+      guard let head = Operation.Head(bytes), UInt64(head.byteCount) <= frame.end - position,
+        let length = UInt32(exactly: head.byteCount)
+      else { throw .operation }
+      if try !body(Place(offset: position, byteCount: length), head.kind) { return }
+      position += UInt64(length)
     }
   }
 

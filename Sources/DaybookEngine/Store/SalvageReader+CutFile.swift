@@ -52,7 +52,7 @@ extension SalvageReader {
     for (index, frame) in frames.enumerated() {
       let range = pieces(of: frame)
       var position = range.lowerBound
-      while position + Operation.headerByteCount <= range.upperBound, let found = operation(at: position, range) {
+      while let found = operation(at: position, before: range.upperBound) {
         let place = Place(offset: UInt64(position), byteCount: UInt32(found.byteCount))
         if found.kind == Operation.rollbackKind {
           guard let bytes = try? log.operation(at: place), Operation.payload(bytes).count == 4 else { return ([], []) }
@@ -67,13 +67,5 @@ extension SalvageReader {
       }
     }
     return (places, [])
-  }
-
-  private func operation(at position: Int, _ range: Range<Int>) -> (byteCount: Int, kind: UInt8)? {
-    let seed = FrameHeader.seed(salt: log.salt, offset: UInt64(position))
-    guard let found = candidate(at: position, before: range.upperBound),
-      log.checksum(of: UInt64(position) + 8..<UInt64(position + found.byteCount), seed: seed) == found.checksum
-    else { return nil }
-    return (found.byteCount, found.kind)
   }
 }

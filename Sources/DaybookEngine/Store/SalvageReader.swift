@@ -74,18 +74,23 @@
   let generation: UInt64
   /// Everything before this offset was durable.
   private let leastEnd: UInt64
+  /// For each number whether a search takes it for a kind of operation.
+  let isKind: [Bool]
   package internal(set) var losses = Losses()
   package var byteCount: UInt64 { log.end }
 
-  /// - Parameter path: resolved; a link that has taken the last name since then is not followed.
+  /// - Parameters:
+  ///   - path: resolved; a link that has taken the last name since then is not followed.
+  ///   - kinds: what a search takes for an operation of the layer above. The fewer, the farther it comes.
   /// - Throws: `.locked` while a writer has the file open; `.header` when neither the first page nor any checkpoint gives the
   ///   file's salt.
-  package convenience init(_ path: String, disk: any Disk) throws(StoreError) {
-    try self.init(path, disk: disk, holeStepByteCount: LogHoles.usualByteCount)
+  package convenience init(_ path: String, disk: any Disk, kinds: [UInt8] = Array(1...127)) throws(StoreError) {
+    try self.init(path, disk: disk, kinds: kinds, holeStepByteCount: LogHoles.usualByteCount)
   }
 
   /// - Parameter holeStepByteCount: how much is searched before the file is asked for its holes.
-  init(_ path: String, disk: any Disk, holeStepByteCount: Int) throws(StoreError) {
+  init(_ path: String, disk: any Disk, kinds: [UInt8] = Array(1...127), holeStepByteCount: Int) throws(StoreError) {
+    isKind = (0...UInt8.max).map { $0 == Operation.rollbackKind || kinds.contains($0) }
     do {
       file = try Store.openFile(path, .readOnly, disk: disk)
       guard try file.tryLock(.readers, .shared), try file.tryLock(.writer, .shared) else {
@@ -354,53 +359,5 @@
     if operations.count == 0 { return }
     if losses.partialSequences.last != sequence { losses.partialSequences.append(sequence) }
     try visit(Commit(sequence: sequence, operations: operations, isWhole: false, isImage: isImage))
-  }
-
-  /// The operations that match their checksums, wherever they begin. A checksum includes the place, so only an operation of
-  /// this file at this offset passes.
-  func operationsThatHold(in range: Range<Int>, keepsRolledBack: Bool = false) -> (places: [Place], takeBack: Bool) {
-    var result: [Place] = []
-    var takeBack = false
-    var position = range.lowerBound
-    // Content that looks like long operations at every byte must not take quadratic time.
-    var budget = 64 * min(range.count, 1 << 30) + max(0, min(range.count, 1 << 62) - 1 << 30) + (1 << 20)
-    var search = log.search(from: position)
-    while position + Operation.headerByteCount <= range.upperBound, budget > 0 {
-      guard let candidate = candidate(at: position, before: range.upperBound) else {
-        position += 1
-        // The header of an operation may begin in a hole, with zeros.
-        let end = search.end(ofHoleFrom: position, limit: range.upperBound)
-        position = max(position, end - Operation.headerByteCount + 1)
-        continue
-      }
-      budget -= candidate.byteCount
-      let end = UInt64(position + candidate.byteCount)
-      let seed = FrameHeader.seed(salt: log.salt, offset: UInt64(position))
-      guard log.checksum(of: UInt64(position) + 8..<end, seed: seed) == candidate.checksum else {
-        position += 1
-        continue
-      }
-      if candidate.kind == Operation.rollbackKind {
-        // If operations are missing, it is unknown which ones a rollback took back: keep none of them.
-        if !keepsRolledBack { result.removeAll() }
-        takeBack = true
-      } else {
-        result.append(Place(offset: UInt64(position), byteCount: UInt32(candidate.byteCount)))
-      }
-      position += candidate.byteCount
-    }
-    return (result, takeBack)
-  }
-
-  /// No store writes a longer one, and one that lies in a hole would be taken into memory.
-  private static let longestOperation = 1 << 30
-
-  func candidate(at position: Int, before end: Int) -> (byteCount: Int, kind: UInt8, checksum: UInt64)? {
-    guard let head = log.view(position..<position + Operation.headerByteCount) else { return nil }
-    let kind = head.uint32(at: 12)
-    guard kind > 0, kind <= 255 else { return nil }
-    let count = Operation.headerByteCount + Int(head.uint32(at: 8))
-    guard count <= end - position, count <= SalvageReader.longestOperation else { return nil }
-    return (count, UInt8(kind), head.uint64(at: 0))
   }
 }

@@ -46,6 +46,7 @@
 
   private struct Limits {
     let operationByteCount: Int
+    let payloadByteCount: Int
     let partByteCount: Int
     /// The limit for pages that one transaction may make.
     let pageByteCount: Int
@@ -55,9 +56,10 @@
     self.store = store
     applier = store.applier
     salt = store.header.salt
+    let longest = store.options.maximumOperationByteCount
     limits = Limits(
-      operationByteCount: store.options.maximumOperationByteCount, partByteCount: store.options.partByteCount,
-      pageByteCount: store.options.checkpointMemoryByteCount)
+      operationByteCount: longest, payloadByteCount: longest - Operation.headerByteCount(ofOperation: longest),
+      partByteCount: store.options.partByteCount, pageByteCount: store.options.checkpointMemoryByteCount)
     replayByteCount = min(store.options.replayByteCount, ReplayRun.maximumByteCount)
     editor = store.editor
     buffer = store.transactionBuffer
@@ -186,7 +188,7 @@
   package var payload: ByteBuffer { buffer }
 
   /// How long the payload of one operation may be.
-  package var maximumPayloadByteCount: Int { limits.operationByteCount - Operation.headerByteCount }
+  package var maximumPayloadByteCount: Int { limits.payloadByteCount }
 
   /// Discards the operation begun at `start`.
   package func cancelOperation(_ start: Int) { buffer.truncate(to: start) }
@@ -196,13 +198,13 @@
   @discardableResult
   package func endOperation(_ start: Int, kind: UInt8, mayWait: Bool = false) throws(StoreError) -> Place {
     let byteCount = buffer.count - start
-    guard byteCount <= limits.operationByteCount else {
+    guard byteCount &- Operation.headerByteCount <= limits.payloadByteCount else {
       buffer.truncate(to: start)
       throw .tooLarge(byteCount: byteCount, limit: limits.operationByteCount)
     }
     let place = seal(start, kind: kind)
     do {
-      let operation = buffer.view.slice(start..<start + byteCount)
+      let operation = buffer.view.slice(start..<start + Int(place.byteCount))
       if isGathering {
         try applier.replay(operation, place: place, sequence: sequence, ordinal: ordinal, to: self)
       } else if waitingCount > 0 || mayWait && ordinal >= StoreTransaction.directCount {
@@ -243,9 +245,8 @@
 
   private func seal(_ start: Int, kind: UInt8) -> Place {
     let offset = frameStart + UInt64(start)
-    let byteCount = buffer.count - start
     Operation.seal(buffer, from: start, kind: kind, salt: salt, offset: offset)
-    return Place(offset: offset, byteCount: UInt32(byteCount))
+    return Place(offset: offset, byteCount: UInt32(buffer.count - start))
   }
 
   private func checkMemory() throws(StoreError) {

@@ -99,8 +99,8 @@ package enum Forgery {
 
   private static func sealOperations(_ buffer: ByteBuffer, _ offset: Int, _ payload: Range<Int>, _ salt: UInt64) {
     var position = payload.lowerBound + (buffer.view[offset + 5] & 1 != 0 ? PartList.encodedByteCount : 0)
-    while position + Operation.headerByteCount <= payload.upperBound {
-      let end = position + Operation.headerByteCount + Int(buffer.view.uint32(at: position + 8))
+    while position < payload.upperBound, let head = Operation.Head(buffer.view.slice(position..<payload.upperBound)) {
+      let end = position + head.byteCount
       if end > payload.upperBound { return }
       let operation = buffer.view.slice(position..<end)
       buffer.set(uint64: Operation.checksum(operation, salt: salt, offset: UInt64(position)), at: position)

@@ -132,7 +132,7 @@ struct InventedFileTests {
     let transaction = try store.beginTransaction()
     defer { store.abandon(transaction) }
     for offset in [0, pin.end, pin.end + 8, 1 << 40, 1 << 63, UInt64.max - 15, .max] {
-      for byteCount in [0, 15, 1 << 20, UInt32.max] {
+      for byteCount in [0, UInt32(Operation.headerByteCount - 1), 1 << 20, UInt32.max] {
         let place = Place(offset: offset, byteCount: byteCount)
         #expect(throws: StoreError.self) { try Store.checkPlace(place, end: pin.end) }
         #expect(throws: StoreError.self) { _ = try transaction.operation(at: place) }

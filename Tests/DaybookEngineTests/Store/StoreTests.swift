@@ -142,6 +142,27 @@ struct StoreTransactionTests {
     try store.checkThoroughly()
   }
 
+  @Test("values around 16 MB, where an operation's header becomes longer, are there after a replay and with a checkpoint")
+  func longHeaders() throws {
+    let disk = newDisk(128)
+    var store = try KeyValueStore(path, disk: disk, options: .small())
+    var expected: Contents = [:]
+    for more in -1...1 {
+      expected["key \(more)"] = filler(more, Operation.longPayloadByteCount + more - 2 - "key \(more)".utf8.count)
+    }
+    expected["short"] = [1]
+    try store.write { transaction in for (key, value) in expected { try transaction.put(key, value) } }
+    #expect(try store.contents() == expected)
+    let killed = try KeyValueStore(path, disk: disk.killed(), options: .small())
+    #expect(try killed.contents() == expected)
+    try killed.checkThoroughly()
+    try killed.close()
+    try store.close()
+    store = try KeyValueStore(path, disk: disk, options: .small())
+    #expect(try store.contents() == expected)
+    try store.close()
+  }
+
   @Test(
     "deletes that wait for their place in the order of keys: nobody notices, within the transaction or after it",
     arguments: testSeeds(1...6))

@@ -21,8 +21,7 @@ struct ForgedBodyTests {
   private func operation(_ body: [UInt8]) -> [UInt8] {
     let buffer = ByteBuffer(capacity: body.count + 16)
     buffer.append(uint64: 0)
-    buffer.append(uint32: UInt32(body.count))
-    buffer.append(uint32: UInt32(OperationKind.saveRecord.rawValue))
+    buffer.append(uint32: UInt32(body.count) | UInt32(OperationKind.saveRecord.rawValue) << 24)
     buffer.append(body)
     return buffer.view.array
   }

@@ -147,9 +147,9 @@ struct ForgedSequenceTests {
       case .commit:
         var operation = payload + (sound[offset + 5] & 1 != 0 ? PartList.encodedByteCount : 0)
         while operation < end {
-          let next = operation + Operation.headerByteCount + Int(Self.number(sound, operation + 8) & 0xFFFF_FFFF)
-          let kind = sound[operation + 12]
-          if [OperationKind.imageStamps, .imageZone, .raiseHorizon].contains(OperationKind(rawValue: kind)) {
+          let head = try #require(Array(sound[operation...].prefix(16)).withView { Operation.Head($0) })
+          let next = operation + head.byteCount
+          if [OperationKind.imageStamps, .imageZone, .raiseHorizon].contains(OperationKind(rawValue: head.kind)) {
             places += stride(from: operation + Operation.headerByteCount, to: min(next, operation + 64) - 7, by: 4)
           }
           operation = next

@@ -80,6 +80,50 @@ struct LargeRecordTests {
     try again.close()
   }
 
+  @Test("records of more than 16 MB are read, changed, compacted and listed with their history")
+  func longHeaders() throws {
+    let disk = SimulatedDisk(seed: 1, maximumFileByteCount: 256 << 20)
+    func open() throws -> Database {
+      try Database.open(on: disk) { $0.limits = .unlimited }
+    }
+    let counts = [Operation.longPayloadByteCount - 1000, Operation.longPayloadByteCount, 20_000_003]
+    func content(_ number: Int, _ round: Int) -> Data {
+      Data(repeating: UInt8(truncatingIfNeeded: number + 7 * round), count: counts[number])
+    }
+    func expectEqual(_ database: Database, round: Int) throws {
+      for number in counts.indices {
+        let record = try #require(try database.record(Record.ID("blob \(number)")))
+        #expect(record["content"] == content(number, round))
+        #expect(record["round"] == round)
+      }
+      #expect(try database.changes(in: .default, since: nil, limit: 10).saved.count == counts.count)
+      try database.expectClean()
+    }
+    var database = try open()
+    for round in 0..<2 {
+      try database.write { transaction in
+        for number in counts.indices {
+          let id = try Record.ID("blob \(number)")
+          var record = try transaction.record(id) ?? Record(type: "Blob", id: id)
+          record["content"] = content(number, round)
+          record["round"] = round
+          try transaction.save(record)
+        }
+      }
+      try expectEqual(database, round: round)
+    }
+    #expect(try database.history(of: Record.ID("blob 2")).count == 2)
+    try database.close()
+    database = try open()
+    try expectEqual(database, round: 1)
+    try database.compact()
+    try expectEqual(database, round: 1)
+    try database.close()
+    database = try open()
+    try expectEqual(database, round: 1)
+    try database.close()
+  }
+
   @Test("records with names of 255 characters that differ at their ends are found, listed, changed and compacted")
   func longNames() throws {
     let disk = SimulatedDisk(seed: 1, maximumFileByteCount: 128 << 20)

@@ -35,11 +35,10 @@ extension ShapeDamageTests {
     try SalvageReader(path, disk: disk).forEachOperation(of: OperationKind.declare.rawValue) { payload, _ in
       payloads.insert(payload.array)
     }
-    let operationEnd: [UInt8] = [OperationKind.declare.rawValue, 0, 0, 0]
     let values = try valuesOnPages(of: bytes)
     return payloads.sorted { $0.lexicographicallyPrecedes($1) }.map { payload in
       let inLog = (4096..<max(4096, bytes.count - payload.count)).filter { start in
-        bytes[start] == payload[0] && bytes[start - 4..<start].elementsEqual(operationEnd)
+        bytes[start] == payload[0] && bytes[start - 1] == OperationKind.declare.rawValue
           && bytes[start..<start + payload.count].elementsEqual(payload)
       }
       let pieces = stride(from: 0, to: payload.count, by: Declaration.pieceByteCount).map { start in

@@ -81,7 +81,7 @@ struct ShapeDamageTests {
     #expect(declarations.count >= 9, "three, their copies in the commit, and in another block: \(declarations.count)")
     for place in declarations {
       var damaged = bytes
-      damaged[place.lowerBound + 18] ^= 0x55
+      damaged[place.lowerBound + Operation.headerByteCount + 2] ^= 0x55
       let (database, report) = try salvage(damaged)
       #expect(report.unreadableRecords.isEmpty)
       for index in 0..<90 { #expect(try database.record(Record.ID("r\(index)", in: zone))?["n"] == index / 3) }
@@ -118,7 +118,7 @@ struct ShapeDamageTests {
   func unreadable() throws {
     let (bytes, _) = try log(SimulatedDisk(seed: 1), commits: 5)
     var damaged = bytes
-    for place in try places(in: bytes).declarations { damaged[place.lowerBound + 18] ^= 0x55 }
+    for place in try places(in: bytes).declarations { damaged[place.lowerBound + Operation.headerByteCount + 2] ^= 0x55 }
     let (database, report) = try salvage(damaged)
     #expect(try database.zones().allSatisfy { try database.recordCount(in: $0.id) == 0 })
     #expect(!report.isComplete && report.skippedOperationCount == 15)
