@@ -36,7 +36,8 @@ final class SQLiteUse: UseEngine {
     // The library copies it.
     text.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) {
-        _ = sqlite3_bind_text(statement, index, $0.baseAddress, Int32($0.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+        _ = sqlite3_bind_text(
+          statement, index, $0.baseAddress, Int32($0.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
       }
     }
   }
@@ -125,7 +126,9 @@ final class SQLiteUse: UseEngine {
   }
 
   func changeLarge(_ count: Int, byteCount: Int) throws {
-    let (get, set) = (try statement("SELECT value FROM large WHERE name = 'r0'"), try statement("UPDATE large SET value = ?1 WHERE name = 'r0'"))
+    let (get, set) = (
+      try statement("SELECT value FROM large WHERE name = 'r0'"), try statement("UPDATE large SET value = ?1 WHERE name = 'r0'")
+    )
     for step in 0..<count {
       try inTransaction {
         guard sqlite3_step(get) == SQLITE_ROW, let bytes = sqlite3_column_blob(get, 0) else {

@@ -8,7 +8,7 @@ protocol UseEngine: AnyObject {
   func fetchWide(_ count: Int, among recordCount: Int, fieldCount: Int, round: UInt64) throws -> UInt64
   /// Changes records that are there, each in a savepoint of its own, all in one transaction.
   func savepoints(_ count: Int, among recordCount: Int) throws
-  /// Saves new records in one transaction, and goes back.
+  /// Saves new records in a transaction that is rolled back.
   func rollBack(_ count: Int) throws
   /// Saves one record in a commit of its own.
   func saveOne(_ number: Int) throws

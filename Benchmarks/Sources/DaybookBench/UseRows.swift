@@ -1,7 +1,7 @@
 import Foundation
 
 /// Rows about what applications do beside getting and saving records one by one: savepoints, short sessions, wide and large
-/// records, histories, many zones, going back, copies.
+/// records, histories, many zones, rollbacks, copies.
 final class UseRows {
   private let directory: String
   private let recordCount: Int
@@ -107,7 +107,7 @@ final class UseRows {
   private func rollBack() -> Row {
     let count = UseRows.rollbackCount
     return row(
-      "use-rollback", "save a new record in a transaction that goes back after \(count)", count, make: { _ in },
+      "use-rollback", "save a new record in a transaction that is rolled back after \(count)", count, make: { _ in },
       run: { engine, _ in
         try engine.rollBack(count)
         return 0

@@ -103,8 +103,8 @@ extension Store {
     return ticket
   }
 
-  /// Undoes the transaction and gives back the turn. The ticket covers what the transaction may have read: its caller waits for
-  /// it, which also gives back the file lock.
+  /// Undoes the transaction and releases the turn. The ticket covers what the transaction may have read: its caller waits for
+  /// it, which also releases the file lock.
   package func abort(_ transaction: StoreTransaction) -> Ticket {
     transaction.rollBackAll()
     transaction.giveBackRoom()
@@ -113,9 +113,9 @@ extension Store {
     return ticket
   }
 
-  /// Undoes a transaction that ends with an error of the store, and gives back the turn and the file lock.
+  /// Undoes a transaction that ends with an error of the store, and releases the turn and the file lock.
   package func abandon(_ transaction: StoreTransaction) {
-    // Nobody waits for the ticket, because the error tells nothing of what was read.
+    // The ticket is dropped, because the error says nothing of what was read.
     _ = abort(transaction)
     releaseFileLockIfIdle()
   }

@@ -384,7 +384,7 @@
       bufferCount: buffer.count)
   }
 
-  /// Keeps everything since a savepoint as a part of what is around it, and gives back the memory that only a rollback to it
+  /// Keeps everything since a savepoint as a part of what is around it, and frees the memory that only a rollback to it
   /// would have needed.
   package func release(_ savepoint: Savepoint) {
     // After a failure the trees are half changed, and a rollback of what is around it follows.

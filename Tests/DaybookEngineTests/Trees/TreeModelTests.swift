@@ -238,7 +238,7 @@ struct TreeModelTests {
       }
     }
     let used = bench.editor.pages.usedPageCount
-    // Every page of the tree may be copied once for the transaction, and once more for what a savepoint goes back to.
+    // Every page of the tree may be copied once for the transaction, and once more for the rollback of a savepoint.
     let pageCount = Int(bench.roots[0].pageCount)
     try change(5_000)
     #expect(bench.editor.pages.usedPageCount - used <= 2 * pageCount + 8)

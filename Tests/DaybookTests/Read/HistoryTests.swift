@@ -66,8 +66,9 @@ struct HistoryTests {
     let snapshot = try database.snapshot()
     try database.put("a", ["n": 999])
     #expect(try snapshot.history(of: id, limit: 1).first?.changeTag == all[0].changeTag)
-    #expect(try database.write { try $0.history(of: id, before: all[0].changeTag, limit: 2) }.map(\.changeTag)
-      == all[1...2].map(\.changeTag))
+    #expect(
+      try database.write { try $0.history(of: id, before: all[0].changeTag, limit: 2) }.map(\.changeTag)
+        == all[1...2].map(\.changeTag))
     #expect(failure { try database.history(of: id, limit: 0) }?.code == .invalidArguments)
     #expect(failure { try database.history(of: id, limit: -1) }?.code == .invalidArguments)
     try database.compact()

@@ -229,7 +229,11 @@ struct TransactionTests {
           #expect(try transaction.record(id)?["n"] == number)
         }
         // Of those that fail nothing stays, either.
-        if number % 4 == 0 { try? transaction.savepoint { try transaction.save(.fresh("new")); throw CancellationError() } }
+        if number % 4 == 0 {
+          try? transaction.savepoint {
+            try transaction.save(.fresh("new")); throw CancellationError()
+          }
+        }
       }
     }
     #expect(try database.record(Record.ID("7"))?["n"] == 19_001)
