@@ -36,6 +36,16 @@ extension DatabaseError {
       self.init(
         .formatTooNew, facts: .init(path: path, expected: "at most \(ZoneTree.count) trees in a zone", found: "\(count) trees"),
         cause: error)
+    case .log(.requires(let features)):
+      self.init(
+        .formatTooNew, facts: .init(path: path, found: "features 0x\(String(features, radix: 16)) of a later version"),
+        cause: error)
+    case .laterFeatures(let features):
+      self.init(
+        .formatTooNew, "The file was written by a newer version of Daybook. It can be read; the file is read-only.",
+        facts: .init(path: path, found: "features 0x\(String(features, radix: 16)) of a later version"), cause: error)
+    case .log(.unknownOperation(let kind)):
+      self.init(.formatTooNew, facts: .init(path: path, found: "operations of kind \(kind)"), cause: error)
     case .log:
       self.init(.corrupted, "The log contains an invalid operation.", facts: .init(path: path), cause: error)
     case .operation(let offset):

@@ -44,8 +44,12 @@ struct LogCopier {
     do throws(StoreError) {
       for index in 0..<commit.count {
         let (number, payload) = try commit.operation(index)
-        let kind: OperationKind
-        do { kind = try OperationKind(number: number) } catch { throw .log(error) }
+        let known: OperationKind?
+        do { known = try OperationKind(number: number) } catch { throw .log(error) }
+        guard let kind = known else {
+          try append(payload, number, transaction)
+          continue
+        }
         guard try copy(payload, kind, transaction) else { throw .log(.inconsistent) }
       }
     } catch {
@@ -80,9 +84,10 @@ struct LogCopier {
     do throws(StoreError) {
       try copyInfo(of: commit, transaction)
       for index in 0..<commit.count {
-        // An operation of a later version's kind is skipped like a damaged one.
+        // An operation of a later version's kind is skipped like a damaged one; if it may be passed over, it is no loss.
         guard let operation = commit.operation(index), let kind = OperationKind(rawValue: Operation.kind(operation)) else {
-          report.skippedOperationCount += 1
+          let mayBeSkipped = commit.operation(index).map { OperationKind.skippable.contains(Operation.kind($0)) } ?? false
+          if !mayBeSkipped { report.skippedOperationCount += 1 }
           continue
         }
         // A tombstone of an image would delete what is not there; the new file's tokens do not reach back so far.
@@ -119,6 +124,10 @@ struct LogCopier {
       // Of the old file's history: what was salvaged has one of its own.
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
+    case .requires:
+      // The new file of a salvage has only what this version writes.
+      if purpose == .backup { try append(bytes, kind, transaction) } else { note(RequiredFeatures(bytes)) }
+      return true
     case .declareFields: return try copyDeclaration(bytes, transaction)
     case .declare:
       // A salvage packs its bodies again, and declares what they need.
@@ -129,9 +138,18 @@ struct LogCopier {
     }
   }
 
+  private mutating func note(_ features: RequiredFeatures?) {
+    guard let unknown = features?.unknown else { return }
+    report.unknownFeatures |= unknown.reading | unknown.writing
+  }
+
   // MARK: operations
 
   private func append(_ bytes: ByteView, _ kind: OperationKind, _ transaction: StoreTransaction) throws(StoreError) {
+    try append(bytes, kind.rawValue, transaction)
+  }
+
+  private func append(_ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction) throws(StoreError) {
     let start = transaction.beginOperation()
     transaction.payload.append(bytes)
     if kind.addsData { transaction.addsData = true }

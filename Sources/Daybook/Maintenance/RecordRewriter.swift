@@ -30,6 +30,7 @@ struct RecordRewriter: Rewriter {
 
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
     var image = Image(source: source, pin: pin, writer: writer, progress: progress)
+    try image.writeRequirements()
     try image.writeInfo(date: options.now())
     try image.writeSettings()
     try image.writeLineages()
@@ -95,6 +96,18 @@ struct RecordRewriter: Rewriter {
       return try source.copyOperation(at: place, end: pin.end, into: operation)
     }
 
+    /// Before anything else: a version that does not know a feature is told so, and meets nothing that it does not understand.
+    mutating func writeRequirements() throws(StoreError) {
+      name.truncate(to: 0)
+      name.append(utf8: RequiredFeatures.settingsKey)
+      let features: ByteView?
+      do { features = try pin.reader.value(name.view, in: pin.root(Roots.settings)) } catch { throw StoreError(error) }
+      guard let features else { return }
+      payload.truncate(to: 0)
+      payload.append(features)
+      try writer.append(payload.view, kind: .requires)
+    }
+
     mutating func writeInfo(date: Date) throws(StoreError) {
       payload.truncate(to: 0)
       payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
@@ -103,9 +116,13 @@ struct RecordRewriter: Rewriter {
 
     mutating func writeSettings() throws(StoreError) {
       try forEach(in: pin.root(Roots.settings)) { (cursor) throws(StoreError) in
-        // The horizon is the only setting.
-        guard cursor.value.count == 8 else { throw .log(.inconsistent) }
-        try writer.append(cursor.value, kind: .raiseHorizon)
+        cursor.key(into: name)
+        switch (UTF8Order.string(name.view, isValid: false), cursor.value.count) {
+        // It was written first.
+        case (RequiredFeatures.settingsKey, RequiredFeatures.byteCount): break
+        case ("horizon", 8): try writer.append(cursor.value, kind: .raiseHorizon)
+        default: throw .log(.inconsistent)
+        }
       }
       var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
       while try next(&cursor) {

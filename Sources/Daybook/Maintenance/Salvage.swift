@@ -26,6 +26,8 @@ extension Database {
     /// Those of them that are bodies of which nothing intact says what their values are called: every copy of their type's
     /// declaration is damaged. They are counted in `skippedOperationCount`, too, and stay in the damaged file.
     public var unreadableRecords: [UnreadableRecord] = []
+    /// Features of a later version that the damaged file requires, as bits; what they are about may be missing. Zero if none.
+    public var unknownFeatures: UInt64 = 0
     /// Bytes of the damaged file that belong to nothing that holds.
     public var damagedByteCount = 0
     /// Bytes that the disk did not give, in blocks of 4096.
@@ -43,6 +45,7 @@ extension Database {
     /// Whether nothing acknowledged is missing.
     public var isComplete: Bool {
       lostSequences.isEmpty && skippedOperationCount == 0 && missingAssets.isEmpty && missingByteCount == 0
+        && unknownFeatures == 0
     }
   }
 

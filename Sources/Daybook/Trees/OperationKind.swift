@@ -3,7 +3,8 @@ import DaybookEngine
 /// The kinds of operations in the log, with everything that depends on the kind alone. FORMAT.md §4 has the layouts.
 ///
 /// No switch over them has a `default`: for a new kind the compiler asks what applies, replays, copies and counts it.
-/// Numbers are never used twice; 12 and 13 are free, and 255 is the engine's.
+/// Numbers are never used twice; 12 and 13 are free, and 255 is the engine's. What has a number from 128 to 254 may be passed over
+/// by a version that does not know it: trees hold nothing of it, and it names no place of the log.
 enum OperationKind: UInt8, CaseIterable {
   /// {f64 date, origin}: the first operation of every commit.
   case commitInfo = 1
@@ -32,6 +33,11 @@ enum OperationKind: UInt8, CaseIterable {
   case declareFields = 14
   /// A `Declaration`: what bodies after it name by its number.
   case declare = 15
+  /// The `RequiredFeatures` of a file: in the first commit that uses one, before anything else.
+  case requires = 16
+
+  /// Kinds that a version which does not know them may pass over.
+  static let skippable: ClosedRange<UInt8> = 128...254
 
   /// What a replay in the order of names does with it.
   enum Replay {
@@ -43,15 +49,18 @@ enum OperationKind: UInt8, CaseIterable {
     case barrier
   }
 
-  /// The kind of an operation out of a file.
-  /// - Throws: `unknownOperation` for one that a later version of the library wrote. Everything that has to understand an
+  /// The kind of an operation out of a file; nil for one of a later version that may be passed over.
+  /// - Throws: `unknownOperation` for another one of a later version. Everything that has to understand an
   ///   operation goes through here; what only shows or skips operations asks `init(rawValue:)`.
   @inline(__always)
-  init(of operation: ByteView) throws(LogFault) { try self.init(number: Operation.kind(operation)) }
+  init?(of operation: ByteView) throws(LogFault) { try self.init(number: Operation.kind(operation)) }
 
   @inline(__always)
-  init(number: UInt8) throws(LogFault) {
-    guard let kind = OperationKind(rawValue: number) else { throw .unknownOperation(kind: number) }
+  init?(number: UInt8) throws(LogFault) {
+    guard let kind = OperationKind(rawValue: number) else {
+      if OperationKind.skippable.contains(number) { return nil }
+      throw .unknownOperation(kind: number)
+    }
     self = kind
   }
 
@@ -60,7 +69,8 @@ enum OperationKind: UInt8, CaseIterable {
   var addsData: Bool {
     switch self {
     case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare: true
-    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone: false
+    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone, .requires:
+      false
     }
   }
 
@@ -68,7 +78,7 @@ enum OperationKind: UInt8, CaseIterable {
   var replay: Replay {
     switch self {
     case .saveRecord, .deleteRecord: .gathered
-    case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields, .declare: .atOnce
+    case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields, .declare, .requires: .atOnce
     case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone: .barrier
     }
   }

@@ -258,7 +258,7 @@ extension RecordApplier {
     case .deleteRecord: try deleteRecord(image: payload, entry, changes)
     case .lineage: try saveLineage(payload, stamp.sequence, changes)
     case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
-      .declareFields, .declare:
+      .declareFields, .declare, .requires:
       throw .inconsistent
     }
   }

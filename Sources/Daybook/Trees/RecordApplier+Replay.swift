@@ -21,11 +21,11 @@ extension RecordApplier {
   func replay(
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
-    let kind = try OperationKind(of: operation)
+    guard let kind = try OperationKind(of: operation) else { return }
     try alignShapes(changes)
     switch kind.replay {
     case .gathered:
-      // What an image holds stands in the order of names as it is.
+      // What an image contains is in the order of names already.
       if !image.hasStamps, sequence != gathered.stampedSequence,
         gathered.append(operation, place: place, sequence: sequence, ordinal: ordinal, self)
       {

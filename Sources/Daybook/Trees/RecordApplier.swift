@@ -33,6 +33,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let shapes: ShapeDictionary
   /// The dictionary has what the tree of the present transaction has.
   @safe @exclusivity(unchecked) var areShapesAligned = false
+  /// The settings that `alignRequirements` has looked at.
+  @safe @exclusivity(unchecked) var alignedSettings: UInt64 = 0
   /// Nothing of it is known after an open, and need not be.
   @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
   /// The name of a packed body, and a body that was spelled out.
@@ -151,7 +153,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     _ operation: ByteView, place: Place, sequence: UInt64, ordinal: UInt32, to changes: StoreTransaction
   ) throws(LogFault) {
     let payload = Operation.payload(operation)
-    let kind = try OperationKind(of: operation)
+    guard let kind = try OperationKind(of: operation) else { return }
     try alignShapes(changes)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
     // The image is over: what comes next expects its change journal.
@@ -195,6 +197,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
       try SchemaTree.apply(payload, key, changes)
     case .declare:
       try declare(payload, changes)
+    case .requires:
+      try require(payload, changes)
     }
   }
 

@@ -5,6 +5,7 @@
 ///     root 2  metadata           key of the application        → place of the operation that set it
 ///     root 3  lineages           u64 first sequence            → u64 lineage
 ///     root 4  settings           "horizon"                     → u64 sequence
+///                                "requires"                    → u64 features for reading, u64 for writing
 ///     root 5  schema             type, 0, key                  → u32 kinds
 ///     root 6  declarations       u16 number, u8 piece          → a piece of a declaration
 ///

@@ -3,7 +3,7 @@
 ///     offset  size  field
 ///          0     4  magic "DBf1"
 ///          4     1  kind: 1 commit, 2 part, 3 pages, 4 checkpoint, 5 closed, 6 note, 7 superseded,
-///                    8 declarations
+///                    8 declarations; 128 to 255 are for later versions, and mean nothing to this one
 ///          5     1  flags: 1 = the payload starts with 32 bytes for a list of parts;
 ///                    2 = the next frame starts at a multiple of 4096;
 ///                    4 = an image: the first commit of a compacted file, with the sequence of the commit that it shows
@@ -26,11 +26,41 @@ package struct FrameHeader: Sendable, Equatable {
   package static let byteCount = 96
   static let magic: UInt32 = 0x3166_4244  // "DBf1"
 
-  /// To a build that does not know a kind, such a frame is no frame: torn, or corrupt if a later one proves that it was durable. So a
-  /// new kind raises `FileHeader.formatVersion`, which older builds refuse.
-  package enum Kind: UInt8, Sendable {
-    case commit = 1
-    case part, pages, checkpoint, closed, note, superseded, declarations
+  /// To a build that does not know a kind below 128, such a frame is no frame: torn, or corrupt if a later one proves that it was
+  /// durable. So such a new kind raises `FileHeader.formatVersion`, which older builds refuse. One from 128 on counts in the chain
+  /// and proves what is durable, and says nothing else to them.
+  package enum Kind: RawRepresentable, Equatable, Sendable {
+    case commit, part, pages, checkpoint, closed, note, superseded, declarations
+    case later(UInt8)
+
+    package init?(rawValue: UInt8) {
+      switch rawValue {
+      case 1: self = .commit
+      case 2: self = .part
+      case 3: self = .pages
+      case 4: self = .checkpoint
+      case 5: self = .closed
+      case 6: self = .note
+      case 7: self = .superseded
+      case 8: self = .declarations
+      case 128...255: self = .later(rawValue)
+      default: return nil
+      }
+    }
+
+    package var rawValue: UInt8 {
+      switch self {
+      case .commit: 1
+      case .part: 2
+      case .pages: 3
+      case .checkpoint: 4
+      case .closed: 5
+      case .note: 6
+      case .superseded: 7
+      case .declarations: 8
+      case .later(let number): number
+      }
+    }
 
     package var name: String {
       switch self {
@@ -42,6 +72,7 @@ package struct FrameHeader: Sendable, Equatable {
       case .note: "note"
       case .superseded: "superseded"
       case .declarations: "declarations"
+      case .later(let number): "kind \(number)"
       }
     }
     /// Whether losing the frame loses data.

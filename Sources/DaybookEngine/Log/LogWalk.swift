@@ -109,7 +109,7 @@ struct LogWalk {
     switch header.kind {
     case .pages:
       return header.sequence == sequence && header.end <= log.end
-    case .part, .checkpoint, .closed, .note, .superseded, .declarations:
+    case .part, .checkpoint, .closed, .note, .superseded, .declarations, .later:
       return header.sequence == sequence && log.isPayloadValid(header)
     case .commit:
       guard follows(header), log.isPayloadValid(header) else { return false }
@@ -141,7 +141,7 @@ struct LogWalk {
     case .note:
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
-    case .pages, .closed, .superseded, .declarations:
+    case .pages, .closed, .superseded, .declarations, .later:
       // What declarations say was said by commits before them. A `superseded` frame in a file that still has its name means
       // nothing: the rename did not happen.
       break

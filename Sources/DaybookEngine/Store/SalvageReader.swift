@@ -198,7 +198,7 @@
         walk.parts.removeAll()
         walk.imagePieces.removeAll()
         walk.missesParts = false
-      case .pages, .checkpoint, .closed, .note, .superseded, .declarations:
+      case .pages, .checkpoint, .closed, .note, .superseded, .declarations, .later:
         noteLost(through: header.sequence, &walk)
       }
     }

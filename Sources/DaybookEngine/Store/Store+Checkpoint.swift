@@ -41,7 +41,7 @@ extension Store {
     if !isClosing && life.isClosed.load(ordering: .sequentiallyConsistent) { return false }
     // It is made while the file lock is held throughout; not if the lock is not held, or will soon be released.
     let mayWrite = withTurnForBackground { hold in
-      !life.isSuspended.load(ordering: .acquiring) && fileLock.retain(hold)
+      !life.isSuspended.load(ordering: .acquiring) && laterFeatures.load(ordering: .acquiring) == 0 && fileLock.retain(hold)
     }
     guard mayWrite else { return false }
     defer { releaseRetainedFileLock() }

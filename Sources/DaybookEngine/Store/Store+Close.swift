@@ -22,7 +22,8 @@ extension Store {
     var closedEnd: Int?
     // Between transactions everything is durable, and another process may have the file lock. From here on the lock is kept: a
     // commit of another thread may end in the meantime, and would release it.
-    let mayWrite = !options.isReadOnly && lost == nil && retainFileLockToClose()
+    let mayWrite =
+      !options.isReadOnly && lost == nil && laterFeatures.load(ordering: .acquiring) == 0 && retainFileLockToClose()
     let writesClosed = mayWrite && (log.hasWritten || isDirtySinceOpen || lastly != nil) && log.isAlive
     if writesClosed {
       do {

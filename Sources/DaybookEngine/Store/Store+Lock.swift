@@ -69,6 +69,8 @@ extension Store {
     if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     setDurable(through: plan.provenThrough)
+    // A later version may have written what this one must not change.
+    try checkFeatures()
   }
 
   /// Releases the file lock, unless a writer of this process waits for its turn or its sync. That writer will come here, too,

@@ -78,6 +78,9 @@ import Synchronization
   /// Damaged commits, which no open for writing accepts: nothing may be written here, whatever the options say. The options of such
   /// a store are read-only already; this is the second lock on the door.
   let lost: ClosedRange<UInt64>?
+  /// What the file requires of its writers that this version does not know, as bits; the applier stores it. Not zero: nothing is
+  /// written any more.
+  package let laterFeatures = Atomic<UInt64>(0)
 
   // Set while the store opens, and constant afterwards.
 
@@ -155,8 +158,15 @@ import Synchronization
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     if options.isReadOnly { throw .readOnly }
     if let lost { throw .corrupt(lost: lost) }
+    try checkFeatures()
     if openingProcess != processID() { throw .forked }
     try checkAlive()
+  }
+
+  /// Throws when the file has what this version would not keep up to date.
+  func checkFeatures() throws(StoreError) {
+    let features = laterFeatures.load(ordering: .acquiring)
+    if features != 0 { throw .laterFeatures(features) }
   }
 
   var closedError: StoreError {

@@ -8,6 +8,8 @@ package enum StoreError: Error, Sendable {
   case operation(offset: UInt64)
   /// Acknowledged commits are damaged: nothing may be written to this file.
   case corrupt(lost: ClosedRange<UInt64>)
+  /// The file has features, as bits, that this version would not keep up to date: it can only be read.
+  case laterFeatures(UInt64)
   /// The file was cut: its last whole frame ends here, and durable bytes are missing. Nothing may be written to it.
   case cutShort(offset: UInt64, leastByteCount: UInt64, missingByteCount: UInt64)
   case locked(path: String)

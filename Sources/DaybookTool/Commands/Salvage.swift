@@ -35,6 +35,10 @@ extension Commands {
         try invocation.output.line(
           "\(Wording.count(report.skippedOperationCount, "operation")) could not be applied, and was left out")
       }
+      if report.unknownFeatures != 0 {
+        try invocation.output.line(
+          "the file needs features 0x\(String(report.unknownFeatures, radix: 16)) of a newer version of Daybook: use that one")
+      }
       for record in report.unreadableRecords {
         try invocation.output.line(
           "record \(record.name), saved \(RecordText.moment(record.modificationDate)): what its fields are called is lost; it is at byte "
@@ -67,6 +71,7 @@ extension Commands {
         report.unreadableRecords.map {
           ["name": .string($0.name), "offset": .count($0.offset), "byteCount": .count($0.byteCount)]
         }),
+      "unknownFeatures": .count(report.unknownFeatures),
       "damagedByteCount": .count(report.damagedByteCount), "unreadableByteCount": .count(report.unreadableByteCount),
       "missingByteCount": .count(report.missingByteCount),
       "usedHeaderCopy": .bool(report.usedHeaderCopy),
