@@ -26,7 +26,7 @@ let package = Package(
     .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
     .target(name: "DaybookCoding", dependencies: ["Daybook"], exclude: ["README.md"], swiftSettings: settings),
     .target(
-      name: "DaybookCompatibility", dependencies: ["Daybook", "DaybookCoding"], exclude: ["README.md"],
+      name: "DaybookCompatibility", dependencies: ["Daybook", "DaybookCoding", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
     .target(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],

@@ -158,6 +158,7 @@ package final class AssetLibrary: Sendable {
 
   /// A file with a content, for others to read. Made and verified at the first call, then the same until it is changed.
   func fileURL(of digest: AssetDigest, byteCount: Int) throws(DatabaseError) -> URL {
+    do { try store.checkProcess() } catch { throw DatabaseError(error) }
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, byteCount) {
       return URL(filePath: known.path)
     }
@@ -169,6 +170,7 @@ package final class AssetLibrary: Sendable {
 
   /// The same for a content that lies in its record.
   func fileURL(of data: Data, _ digest: AssetDigest) throws(DatabaseError) -> URL {
+    do { try store.checkProcess() } catch { throw DatabaseError(error) }
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, data.count) {
       return URL(filePath: known.path)
     }

@@ -87,9 +87,6 @@ final class AssetHolder: Sendable {
     file.close()
   }
 
-  /// Closes the file and leaves everything else as it is: this is a child after `fork`.
-  func closeAfterFork() { file.close() }
-
   // MARK: others
 
   /// Whether a living process holds the names with this number; nil when the holder's name is not a file. When that cannot be
