@@ -46,7 +46,7 @@
 
     /// Set it before the first container is asked for: containers keep the setting that they were made with.
     public static var setting: Setting {
-      // Safe: a setting that was stored here is never released, because somebody may be reading it; there are few.
+      // Safe: a setting that was stored here is never released, because a thread may be reading it; there are few.
       get { unsafe known.load(ordering: .acquiring).takeUnretainedValue().setting }
       set { unsafe known.store(.passRetained(KnownSetting(newValue)), ordering: .releasing) }
     }
