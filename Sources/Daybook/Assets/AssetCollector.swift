@@ -73,6 +73,7 @@ extension Database {
       let inventory = try store.inventory()
       if let reason = inventory.notOurs { throw DatabaseError(notCollected: reason, inventory.root?.path) }
       try store.renewMark(of: inventory)
+      if let root = inventory.root { store.narrowRights(of: root) }
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {

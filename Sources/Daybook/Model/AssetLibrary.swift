@@ -150,7 +150,7 @@ package final class AssetLibrary: Sendable {
 
   /// A file with a content, for others to read. Made and verified at the first call, then the same until it is changed.
   func fileURL(of digest: AssetDigest, byteCount: Int) throws(DatabaseError) -> URL {
-    do { try store.checkProcess() } catch { throw DatabaseError(error) }
+    try prepareToStage()
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, byteCount) {
       return URL(filePath: known.path)
     }
@@ -162,13 +162,19 @@ package final class AssetLibrary: Sendable {
 
   /// The same for a content that lies in its record.
   func fileURL(of data: Data, _ digest: AssetDigest) throws(DatabaseError) -> URL {
-    do { try store.checkProcess() } catch { throw DatabaseError(error) }
+    try prepareToStage()
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, data.count) {
       return URL(filePath: known.path)
     }
     let buffer = ByteBuffer(capacity: max(1, data.count))
     buffer.append([UInt8](data))
     return try stage(.bytes(buffer.view), digest, data.count)
+  }
+
+  /// Before a file is handed out: what lies beside the database has its rights as they are now.
+  private func prepareToStage() throws(DatabaseError) {
+    do { try store.checkProcess() } catch { throw DatabaseError(error) }
+    if staging.withLock({ $0.isBeside }) { store.narrowRights() }
   }
 
   private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {

@@ -360,6 +360,8 @@ package final class AssetStore: Sendable {
     }
     let attributes = try attributes()
     let owners = FileOwners.trusted(with: attributes)
+    // What is in it first, see `narrowRights`.
+    if folder.path == directory, (try? folder.requireOwner(among: owners)) != nil { narrowRights(of: folder) }
     try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
   }
