@@ -26,7 +26,7 @@ final class ObservationGroups: Sendable {
     self.queues = queues
   }
 
-  /// In a child after `fork` nobody is told anything.
+  /// In a child after `fork` no observation is told anything.
   var areForked: Bool { hub.isForked }
 
   var groupCount: Int { groups.withLock { $0.count } }

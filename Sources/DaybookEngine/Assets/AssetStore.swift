@@ -226,7 +226,8 @@ package final class AssetStore: Sendable {
         index = known
       } else {
         let holder = try AssetHolder.make(
-          in: root, like: attributes?.ofBookkeeping, mayLock: !state.isSuspended && !state.isClosed, random: random)
+          in: root, like: attributes?.ofBookkeeping, mayLock: SuspendedProcess.mayKeepLocks || !state.isSuspended && !state.isClosed,
+          random: random)
         index = state.holders.count
         state.holders.append((holder, []))
       }
@@ -258,7 +259,7 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Releases the holder's lock while the system may suspend the process.
+  /// Releases the holder's lock while the system may suspend the process, if that must be.
   package func suspend() {
     if isForked { return }
     state.withLock { state in

@@ -5,7 +5,7 @@
 /// child's copy of every open store is marked as forked at the moment of the fork, before anything else runs there. The paths
 /// of a read and a commit need no extra test: a forked store counts as closed and as dead, and says why when it refuses.
 ///
-/// Nor does a child take a lock that was made before the fork: a thread of the parent may have held it then, and nobody would
+/// Nor does a child take a lock that was made before the fork: a thread of the parent may have held it then, and no thread would
 /// release it here. What has such a lock asks first whose process this is, in `deinit`, too; what all of a process share is a
 /// `PerProcess`. Only the lock of this type is held during each fork, and so free in the child.
 ///

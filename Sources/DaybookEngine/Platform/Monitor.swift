@@ -46,7 +46,7 @@ import Synchronization
   private var isInherited: Bool { generation >= 0 && generation != ForkedProcess.generation.load(ordering: .relaxed) }
 
   deinit {
-    // In a child after `fork` the parent's threads wait there for ever: the system's calls would wait for them.
+    // In a child after `fork` the parent's threads wait there without end: the system's calls would wait for them.
     if isInherited { return }
     for number in 0..<Monitor.conditionCount { unsafe pthread_cond_destroy(conditions + number) }
     unsafe pthread_mutex_destroy(mutex)

@@ -1,9 +1,9 @@
 /// A value of which each process has one: a child after `fork` begins with a new one.
 ///
-/// For what all of a process share behind a lock. Another thread of the parent may have held that lock at the fork, and would never
+/// For what all of a process share under a lock. Another thread of the parent may have held that lock at the fork, and would never
 /// release it in the child; so the child must not even ask for it. Here it gets a value, and a lock, of its own, without waiting.
 ///
-/// Always true: a value lives as long as the program, the parent's in a child, too, where nobody reaches it any more.
+/// Always true: a value lives as long as the program, the parent's in a child, too, where nothing reaches it any more.
 import Synchronization
 
 @safe package final class PerProcess<Value: AnyObject & Sendable>: Sendable {
@@ -29,7 +29,7 @@ import Synchronization
           .takeUnretainedValue()
         if cell.process == process { return cell.value }
       }
-      // Safe: the reference is kept for ever if the next line stores it, and given back if not.
+      // Safe: the reference is kept if the next line stores it, and released if not.
       let new = unsafe Unmanaged.passRetained(Cell(make()))
       let bits = unsafe UInt(bitPattern: new.toOpaque())
       // Another thread may have been faster; then its value counts.

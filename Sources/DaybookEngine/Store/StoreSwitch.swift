@@ -61,7 +61,7 @@ import Synchronization
   }
 
   deinit {
-    // A child after `fork` has copies of its parent's locks, which nobody may ever release here.
+    // A child after `fork` has copies of its parent's locks, which no thread may ever release here.
     if process != processID() { return }
     // Outside the lock of the list: what is released with the last reference may ask for the list.
     let stores = storesInUse
