@@ -38,7 +38,7 @@
       staged.withLock { staged in
         if let known = staged, FileManager.default.fileExists(atPath: known.path) { return known }
         guard let content = try? asset.content(),
-          let file = try? StagedFile.make(content, name: UUID().uuidString)
+          let file = try? StagedFiles.newFile(content)
         else { return nil }
         staged = file
         return file

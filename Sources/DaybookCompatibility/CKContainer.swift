@@ -37,12 +37,19 @@
       }
     }
 
-    private static let state = Locked(Setting())
+    private final class KnownSetting: Sendable {
+      let setting: Setting
+      init(_ setting: Setting) { self.setting = setting }
+    }
+
+    /// Without a lock, which a thread of the parent might hold when a child is made by `fork`.
+    private static let known = unsafe Atomic<Unmanaged<KnownSetting>>(.passRetained(KnownSetting(Setting())))
 
     /// Set it before the first container is asked for: containers keep the setting that they were made with.
     public static var setting: Setting {
-      get { state.withLock { $0 } }
-      set { state.withLock { $0 = newValue } }
+      // Safe: a setting that was stored here is never released, because a thread may be reading it; there are few.
+      get { unsafe known.load(ordering: .acquiring).takeUnretainedValue().setting }
+      set { unsafe known.store(.passRetained(KnownSetting(newValue)), ordering: .releasing) }
     }
 
     /// The container that ``Setting/defaultIdentifier`` names.

@@ -118,7 +118,7 @@
       guard !name.isEmpty, name.utf8.count < 256, name != ".", name != "..",
         !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
       else { throw CloudKitRecordEncodingError.unsupportedValueForKey(field) }
-      return try StagedFile.make(value.encoded(), name: name)
+      return try StagedFiles.newFile(value.encoded(), name: name)
     }
 
     func value<T>(of type: T.Type, from value: Record.Value, _ path: [any CodingKey]) throws -> T? {

@@ -1,18 +1,19 @@
 #if !canImport(CloudKit)
   import Daybook
+  import DaybookEngine
   import Foundation
-
-  import class DaybookEngine.Locked
 
   /// A container that is opened when it is first needed: one for each identifier and folder.
   ///
   /// It stays open as long as the program runs, as CloudKit's do. While it is open, changes of the account are posted.
   final class ContainerOpening: Sendable {
-    private static let known = Locked<[String: ContainerOpening]>([:])
+    /// A child after `fork` opens its containers for itself.
+    private static let known = PerProcess { Locked<[String: ContainerOpening]>([:]) }
 
     let identifier: String
     private let setting: CKContainer.Setting
     private let container_ = Locked<Container?>(nil)
+    private let process = processID()
 
     private init(_ identifier: String, _ setting: CKContainer.Setting) {
       self.identifier = identifier
@@ -20,7 +21,7 @@
     }
 
     static func of(_ identifier: String, _ setting: CKContainer.Setting) -> ContainerOpening {
-      known.withLock { known in
+      known.value.withLock { known in
         let key = setting.directory.standardizedFileURL.path + "/" + identifier
         if let opening = known[key] { return opening }
         let new = ContainerOpening(identifier, setting)
@@ -31,7 +32,8 @@
 
     /// The container, opened by the first who asks; the others wait for that.
     func container() throws(DatabaseError) -> Container {
-      try container_.withLock { (known) throws(DatabaseError) in
+      try checkProcess()
+      return try container_.withLock { (known) throws(DatabaseError) in
         if let known { return known }
         let directory = setting.directory
         do {
@@ -47,6 +49,14 @@
       }
     }
 
+    /// Another thread of the parent may have been opening it at the fork.
+    private func checkProcess() throws(DatabaseError) {
+      if process == processID() { return }
+      throw DatabaseError(
+        .closed, "A container cannot be used in a child process after fork; make another one there.",
+        facts: .init(path: setting.directory.path, name: identifier))
+    }
+
     private func post(_ changes: AsyncStream<AccountStatus>) {
       Task {
         for await _ in changes { NotificationCenter.default.post(name: .CKAccountChanged, object: nil) }
@@ -55,6 +65,7 @@
 
     /// Closes the container for tests and for programs that hand its files over; the next request opens it again.
     func close() throws(DatabaseError) {
+      try checkProcess()
       try container_.withLock { (known) throws(DatabaseError) in
         let open = known
         known = nil

@@ -151,6 +151,9 @@ private final class HookedFolder: DiskFolder {
   func renameWithoutReplacing(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
     try called(.rename, name).renameWithoutReplacing(name, to: HookedFolder.base(of: target), newName)
   }
+  func renameFolder(_ name: String, toFree newName: String) throws(DiskFailure) {
+    try called(.rename, name).renameFolder(name, toFree: newName)
+  }
   func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
     try called(.link, name).link(name, to: HookedFolder.base(of: target), newName)
   }

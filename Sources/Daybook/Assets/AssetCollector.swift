@@ -73,6 +73,7 @@ extension Database {
       let inventory = try store.inventory()
       if let reason = inventory.notOurs { throw DatabaseError(notCollected: reason, inventory.root?.path) }
       try store.renewMark(of: inventory)
+      if let root = inventory.root { store.narrowRights(of: root) }
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
     } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {
@@ -131,14 +132,14 @@ extension Database {
   ) throws(DiskFailure) -> AssetCollection {
     let store = library.store
     let now = options.now().timeIntervalSinceReferenceDate
-    let graceSeconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
+    let graceSeconds = grace.seconds
     let uptime = options.uptime?()
     let former = store.readFirstSeen(of: inventory)
     let formerlySeen = former.seconds(at: now, uptime: uptime)
     var note = AssetStore.FirstSeen()
     note.clocks = uptime.map { (now, $0) }
     /// Whether a name has been without a reference long enough.
-    func isOver(_ name: String) -> Bool {
+    func isOver(_ name: String, after graceSeconds: Double) -> Bool {
       var first = formerlySeen[name] ?? now
       // A clock that was set back would make it wait for ever.
       if !(first <= now) { first = now }
@@ -152,13 +153,17 @@ extension Database {
     for digest in inventory.digests {
       if named.contains(digest) {
         report.keptCount += 1
-      } else if isOver(digest.name) {
+      } else if isOver(digest.name, after: graceSeconds) {
         victims.append(digest)
       } else {
         report.waitingCount += 1
       }
     }
-    for name in inventory.leftovers where isOver(name) && library.mayCollect {
+    // A holder that nothing is known of lives until the grace time is over, whatever the caller asks for.
+    let longest = max(graceSeconds, options.assetGrace.seconds)
+    let overdue = inventory.unknownHolders.filter { isOver(AssetHolder.prefix + $0.key, after: longest) }
+    let leftovers = inventory.leftovers.filter { isOver($0, after: graceSeconds) } + overdue.values.joined().sorted()
+    for name in leftovers where library.mayCollect {
       let byteCount = store.byteCount(of: name, in: inventory.root) ?? 0
       switch try store.removeLeftover(name, of: inventory) {
       case .removed:
@@ -169,6 +174,7 @@ extension Database {
       }
     }
     for id in inventory.deadHolders { try store.removeDeadHolder(id, of: inventory) }
+    for id in overdue.keys.sorted() { try store.removeDeadHolder(id, of: inventory, isOverdue: true) }
     store.removeUnfinishedFolders(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
@@ -231,6 +237,10 @@ extension Database {
       }
     }
   }
+}
+
+extension Duration {
+  fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
 
 extension DatabaseError {

@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// The status of the account, and the listeners to its changes.
 ///
@@ -22,16 +23,25 @@ final class AccountState: Sendable {
   }
 
   private let state: Locked<State>
+  /// Which of `AccountStatus.allCases` it is: asked without the lock, as in a child after `fork`.
+  private let number: Atomic<Int>
+  private let process = processID()
 
-  init(_ status: AccountStatus) { state = Locked(State(status: status)) }
+  init(_ status: AccountStatus) {
+    state = Locked(State(status: status))
+    number = Atomic(AccountState.number(of: status))
+  }
 
-  var status: AccountStatus { state.withLock { $0.status } }
+  private static func number(of status: AccountStatus) -> Int { AccountStatus.allCases.firstIndex(of: status) ?? 0 }
+
+  var status: AccountStatus { AccountStatus.allCases[number.load(ordering: .acquiring)] }
 
   /// Takes a new status; `deliver` calls the listeners.
   func change(to status: AccountStatus) {
     state.withLock { state in
       if state.status == status { return }
       state.status = status
+      number.store(AccountState.number(of: status), ordering: .releasing)
       state.waiting.append(.status(status, Array(state.listeners.values)))
     }
   }
@@ -57,6 +67,7 @@ final class AccountState: Sendable {
 
   func changes() -> AsyncStream<AccountStatus> {
     AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
+      if process != processID() { return continuation.finish() }
       let number = state.withLock { state -> Int? in
         if state.isFinished { return nil }
         state.nextNumber += 1
@@ -68,7 +79,10 @@ final class AccountState: Sendable {
     }
   }
 
-  private func remove(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
+  private func remove(_ number: Int) {
+    if process != processID() { return }
+    _ = state.withLock { $0.listeners.removeValue(forKey: number) }
+  }
 
   func finish() {
     state.withLock { state in

@@ -78,6 +78,8 @@ public final class Container: Sendable {
   }
 
   deinit {
+    // A child after `fork` leaves it to its parent.
+    if (try? shared.checkProcess()) == nil { return }
     if !hasClosed.withLock({ $0 }) { ContainerRegistry.shared.lose(shared) }
   }
 

@@ -16,13 +16,8 @@ import DaybookEngine
 final class ContainerRegistry: @unchecked Sendable {
   /// A child after `fork` begins with an empty one: what its parent has open is no use to it, and a lock of the parent's may
   /// never be released there.
-  static var shared: ContainerRegistry {
-    current.withLock { current in
-      if current.process != processID() { current = (processID(), ContainerRegistry()) }
-      return current.registry
-    }
-  }
-  private static let current = Locked<(process: Int32, registry: ContainerRegistry)>((processID(), ContainerRegistry()))
+  static var shared: ContainerRegistry { current.value }
+  private static let current = PerProcess { ContainerRegistry() }
 
   private struct Entry {
     weak var container: OpenContainer?
@@ -95,17 +90,14 @@ final class ContainerRegistry: @unchecked Sendable {
 
   /// Throws within a transaction of one of a container's databases, which its close would wait for.
   func checkCaller(_ container: OpenContainer) throws(DatabaseError) {
-    if container.process == processID() { try container.checkCaller(monitor) }
+    try container.checkProcess()
+    try container.checkCaller(monitor)
   }
 
   /// One opening less. With the last one the databases are closed; a thread that opens them meanwhile waits, and opens them
   /// again.
   func close(_ container: OpenContainer) throws(DatabaseError) {
-    guard container.process == processID() else {
-      throw DatabaseError(
-        .closed, "A container cannot be used in a child process after fork; open it there.",
-        facts: .init(path: container.directory, name: container.id))
-    }
+    try container.checkProcess()
     let isLast = monitor.withLock {
       while entries[container.key]?.isBusy == true { monitor.wait() }
       container.openingCount -= 1

@@ -79,6 +79,14 @@ package final class OpenContainer: @unchecked Sendable {
 
   deinit { if process == processID() { account.finish() } }
 
+  /// Throws in a child process after `fork`, before anything takes a lock.
+  func checkProcess() throws(DatabaseError) {
+    if process == processID() { return }
+    throw DatabaseError(
+      .closed, "A container cannot be used in a child process after fork; open it there.",
+      facts: .init(path: directory, name: id))
+  }
+
   // MARK: databases
 
   /// The three databases; those that are not open any more are opened. One caller at a time.
@@ -120,6 +128,7 @@ package final class OpenContainer: @unchecked Sendable {
 
   /// A database has closed its file: by `close`, or with its last reference.
   func databaseIsClosed(_ scope: DatabaseScope, _ number: Int) {
+    if process != processID() { return }
     ContainerRegistry.shared.monitor.withLock {
       if openScopes[scope] == number { openScopes[scope] = nil }
       ContainerRegistry.shared.monitor.broadcast()
@@ -153,6 +162,7 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) {
+    try checkProcess()
     let path = ContainerName.accountPath(id, in: directory)
     if options.isReadOnly { throw DatabaseError(.readOnly, facts: .init(path: path)) }
     try accountTurn.withLock { () throws(DatabaseError) in
@@ -164,6 +174,7 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   func refreshAccountStatus() throws(DatabaseError) -> AccountStatus {
+    try checkProcess()
     try accountTurn.withLock { () throws(DatabaseError) in
       if let known = try ContainerAccount.read(ContainerName.accountPath(id, in: directory), disk: disk) {
         account.change(to: known.status)

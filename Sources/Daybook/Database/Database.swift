@@ -179,6 +179,8 @@ public final class Database: Sendable {
       stores.store.identity
     }
     let assets = library.store
+    // Rights may have been taken from the file since the folder was made.
+    if !options.isReadOnly, !isCopy, disk is SystemDisk { assets.narrowRights() }
     compactor =
       options.isReadOnly
       ? nil
@@ -219,8 +221,9 @@ public final class Database: Sendable {
     try engine(stores.close(lastly: lastly))
   }
 
-  /// Releases every lock, so that the system may freeze the process: an application that holds locks in a shared
-  /// container while it is suspended is killed on some platforms.
+  /// Releases every lock that another process waits for, and on Apple's systems every lock, so that the system may freeze the
+  /// process: an application that has locks in a shared container while it is suspended is killed there. What was prepared or handed
+  /// out stays this process's.
   ///
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
   /// until ``resume()``. A compaction under way is stopped.

@@ -32,7 +32,8 @@ extension Database {
       let attributes: FileAttributes?
       do throws(DiskFailure) { attributes = try store.fileAttributes(for: disk) } catch { throw DatabaseError(error) }
       try Database.makeCopy(
-        at: target, of: store.header, from: (path, library.store.disk), like: attributes, options: options, disk: disk
+        at: target, of: store.header, from: (path, library.store.disk), like: attributes,
+        present: { () throws(DiskFailure) in try store.fileAttributes(for: disk) }, options: options, disk: disk
       ) { copy in
         var copier = LogCopier(copy.store, options: copy.options, .backup)
         do throws(StoreError) {
@@ -69,9 +70,11 @@ extension Database {
   /// - Parameters:
   ///   - source: what it is a copy of; none of its names is taken.
   ///   - attributes: the rights and owners of the original; nil for those of a new file.
+  ///   - present: returns them as they are when it is called: before the copy gets its name, it loses what was taken from the
+  ///     original meanwhile.
   static func makeCopy(
     at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
-    options: Options, disk givenDisk: any Disk, fill: (Database) throws -> Void
+    present: @escaping () throws(DiskFailure) -> FileAttributes?, options: Options, disk givenDisk: any Disk, fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
     let disk: any Disk
@@ -147,7 +150,7 @@ extension Database {
           // What could not be removed is a leftover, and must not look like a file that was closed.
           throw .refused(reason: "the copy has failed")
         }
-        do throws(DiskFailure) { try name.give() } catch { throw .disk(error) }
+        do throws(DiskFailure) { try name.give(narrowedTo: present) } catch { throw .disk(error) }
       }
     } catch { throw failure ?? error }
     if let failure { throw failure }
@@ -223,11 +226,30 @@ private struct CopyName {
     try AssetStore.removeUnfinished(temporary + ".assets", in: folder, ownedBy: owners)
   }
 
+  /// Takes from the copy what was taken from its original since it began. Its assets follow its file.
+  /// - Parameter isLast: its owner may write it until then, whatever the original says: else a crash would leave what the next
+  ///   copy cannot lock.
+  private func narrow(to present: FileAttributes?, isLast: Bool = false) throws(DiskFailure) {
+    guard let attributes, let present else { return }
+    let narrowed = attributes.narrowed(to: present)
+    var target = narrowed ?? attributes
+    if !isLast { target.mode |= 0o600 }
+    if narrowed == nil, target.mode & 0o600 == 0o600 { return }
+    let file = try folder.open(temporary, .readOnly)
+    defer { file.close() }
+    guard file.identity == identity else { throw isAnother }
+    if let less = try file.attributes().narrowed(to: target) {
+      try file.setAttributes(less)
+      assets.narrowRights()
+    }
+  }
+
   /// Gives the copy its name, durably; after an error it has none, and nothing is left of it.
-  func give() throws(DiskFailure) {
+  func give(narrowedTo present: () throws(DiskFailure) -> FileAttributes?) throws(DiskFailure) {
     var hasName = false
     do throws(DiskFailure) {
       if try disk.exists(path) { throw DiskFailure(.create, path: path, kind: .exists, code: 17) }
+      try narrow(to: try present())
       // Before the database has its name, durably: it is never without its assets.
       if let made = assets.madeRoot {
         let moved = try AssetStore.move(
@@ -239,12 +261,8 @@ private struct CopyName {
           assets.markFinished(moved)
         }
       }
-      if let attributes, attributes.mode & 0o600 != 0o600 {
-        let file = try folder.open(temporary, .readOnly)
-        defer { file.close() }
-        guard file.identity == identity else { throw isAnother }
-        try file.setAttributes(attributes)
-      }
+      // Once more: syncs take their time.
+      try narrow(to: try present(), isLast: true)
       try requireCopy()
       try folder.renameWithoutReplacing(temporary, to: folder, target)
       hasName = true

@@ -100,7 +100,10 @@ extension Database {
     var report = SalvageReport()
     let attributes: FileAttributes
     do { attributes = try reader.fileAttributes() } catch { throw DatabaseError(error) }
-    try makeCopy(at: target, of: nil, from: (source, disk), like: attributes, options: options, disk: givenDisk) { database in
+    try makeCopy(
+      at: target, of: nil, from: (source, disk), like: attributes,
+      present: { () throws(DiskFailure) in try reader.fileAttributes() }, options: options, disk: givenDisk
+    ) { database in
       // First what the bodies mean: that may be after them, where the place in front of them is damaged.
       let declarations = SalvagedDeclarations(reader, mask: database.options.declarationMask)
       var copier = LogCopier(database.store, options: database.options, .salvage, gathered: declarations.dictionary)

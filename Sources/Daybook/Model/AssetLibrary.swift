@@ -23,7 +23,7 @@ package final class AssetLibrary: Sendable {
     /// Whether copies lie beside the database, where blocks can be shared; not when nothing may be written there.
     var isBeside: Bool
     /// Made for this object alone, and removed with it.
-    var ownFolder: (any DiskFolder)?
+    var ownFolder: StagingFolder?
     var copies: [AssetDigest: Copy] = [:]
   }
 
@@ -36,14 +36,6 @@ package final class AssetLibrary: Sendable {
   init(store: AssetStore, stagesBeside: Bool) {
     self.store = store
     staging = Locked(Staging(isBeside: stagesBeside))
-  }
-
-  deinit {
-    // A child after `fork` leaves its parent's copies alone.
-    if store.isForked { return }
-    guard let own = staging.withLock({ $0.ownFolder }) else { return }
-    for entry in (try? own.entries()) ?? [] { try? own.remove(entry.name) }
-    try? SystemDisk().removeDirectory(own.path)
   }
 
   // MARK: when to collect
@@ -158,6 +150,7 @@ package final class AssetLibrary: Sendable {
 
   /// A file with a content, for others to read. Made and verified at the first call, then the same until it is changed.
   func fileURL(of digest: AssetDigest, byteCount: Int) throws(DatabaseError) -> URL {
+    try prepareToStage()
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, byteCount) {
       return URL(filePath: known.path)
     }
@@ -169,12 +162,19 @@ package final class AssetLibrary: Sendable {
 
   /// The same for a content that lies in its record.
   func fileURL(of data: Data, _ digest: AssetDigest) throws(DatabaseError) -> URL {
+    try prepareToStage()
     if let known = staging.withLock({ $0.copies[digest] }), isUnchanged(known, data.count) {
       return URL(filePath: known.path)
     }
     let buffer = ByteBuffer(capacity: max(1, data.count))
     buffer.append([UInt8](data))
     return try stage(.bytes(buffer.view), digest, data.count)
+  }
+
+  /// Before a file is handed out: what lies beside the database has its rights as they are now.
+  private func prepareToStage() throws(DatabaseError) {
+    do { try store.checkProcess() } catch { throw DatabaseError(error) }
+    if staging.withLock({ $0.isBeside }) { store.narrowRights() }
   }
 
   private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {
@@ -221,15 +221,14 @@ package final class AssetLibrary: Sendable {
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
     let name = "\(digest.name)-\(random)"
     return try staging.withLock { (staging) throws(DatabaseError) in
-      if let own = staging.ownFolder { return (own, name, nil) }
-      // For this user alone: others share the system's folder for temporary files.
-      let made = FileManager.default.temporaryDirectory.appending(path: "daybook-assets-\(random)").path
+      if let own = staging.ownFolder { return (own.folder, name, nil) }
       do throws(DiskFailure) {
-        let folder = try SystemDisk().folder(holding: made).makeFolder(lastName(of: made), like: nil)
-        staging.ownFolder = folder
-        return (folder, name, nil)
+        let own = try StagingFolder()
+        staging.ownFolder = own
+        return (own.folder, name, nil)
       } catch {
-        throw DatabaseError(.ioFailed, "No folder can be made for copies of assets.", facts: .init(path: made), cause: error)
+        throw DatabaseError(
+          .ioFailed, "No folder can be made for copies of assets.", facts: .init(path: error.path), cause: error)
       }
     }
   }

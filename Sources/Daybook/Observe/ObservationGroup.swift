@@ -26,11 +26,15 @@ final class ObservationGroups: Sendable {
     self.queues = queues
   }
 
+  /// In a child after `fork` no observation is told anything.
+  var areForked: Bool { hub.isForked }
+
   var groupCount: Int { groups.withLock { $0.count } }
 
   /// Tells a target of all that is published from now on, until it is removed. Returns whether the database is open.
   func add(_ target: any ObservationTarget, _ interest: WatchInterest) -> Bool {
-    groups.withLock { groups in
+    if areForked { return false }
+    return groups.withLock { groups in
       if let group = groups[interest]?.group {
         group.add(target)
         return true
@@ -44,6 +48,7 @@ final class ObservationGroups: Sendable {
   }
 
   func remove(_ target: any ObservationTarget, _ interest: WatchInterest) {
+    if areForked { return }
     // What goes with the last one goes outside the lock.
     _ = groups.withLock { groups -> CommitWatch? in
       guard let (group, watch) = groups[interest], group.remove(target) else { return nil }

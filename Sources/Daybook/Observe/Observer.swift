@@ -161,6 +161,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
   }
 
   func finish() {
+    if groups.areForked { return }
     stop.set()
     wake { $0.isFinished = true }
     groups.remove(self, interest)

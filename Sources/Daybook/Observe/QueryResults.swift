@@ -35,6 +35,7 @@ public final class QueryResults {
   /// The task that waits for results; it ends with this.
   private final class Running: Sendable {
     let task = Locked<Task<Void, Never>?>(nil)
+    private let process = processID()
 
     func replace(by new: Task<Void, Never>) {
       task.withLock { task -> Task<Void, Never>? in
@@ -43,7 +44,8 @@ public final class QueryResults {
       }?.cancel()
     }
 
-    deinit { task.withLock { $0 }?.cancel() }
+    // A child after `fork` has none of the threads that a task runs on.
+    deinit { if process == processID() { task.withLock { $0 }?.cancel() } }
   }
 
   /// Begins to observe a query.

@@ -75,8 +75,12 @@ final class CommitHub: Sendable {
   private let watcherCount = Atomic<Int>(0)
   private let written = Atomic<UInt64>(0)
   private let limits: ChangeRecorder.Limits
+  private let process = processID()
 
   init(limits: ChangeRecorder.Limits = .init()) { self.limits = limits }
+
+  /// In a child after `fork` nothing is reported: its parent's threads may have held the lock.
+  var isForked: Bool { process != processID() }
 
   /// The last commit of this database that was written, visible or not; 0 before the first.
   var lastWritten: UInt64 { written.load(ordering: .acquiring) }
@@ -118,6 +122,7 @@ final class CommitHub: Sendable {
 
   /// Reports to a watcher what is published from now on, as long as the returned watch lives; nil when the database is closed.
   func add(_ watcher: any CommitWatcher, _ interest: WatchInterest) -> CommitWatch? {
+    if isForked { return nil }
     let number = state.withLock { state -> Int? in
       guard !state.isFinished else { return nil }
       state.nextNumber += 1
@@ -129,6 +134,7 @@ final class CommitHub: Sendable {
   }
 
   fileprivate func remove(_ number: Int) {
+    if isForked { return }
     // What goes with the watcher goes outside the lock.
     _ = state.withLock { state in
       defer { watcherCount.store(state.watchers.count, ordering: .releasing) }
@@ -137,6 +143,7 @@ final class CommitHub: Sendable {
   }
 
   func finish() {
+    if isForked { return }
     let watchers = state.withLock { state in
       state.isFinished = true
       defer {

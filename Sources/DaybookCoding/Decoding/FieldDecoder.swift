@@ -244,7 +244,7 @@ struct FieldDecoder: Decoder {
     if let url = asset.fileURL { return url }
     let data = try content(of: asset)
     do throws(DatabaseError) {
-      return try StagedContent.fileURL(of: data, in: scope.options.assetDirectory)
+      return try StagedFiles.newFile(data, in: scope.options.assetDirectory)
     } catch {
       throw RecordCodingError(
         .database, "The content of the asset cannot be written into a file.", path: scope.base + place.path,

@@ -21,5 +21,8 @@ package final class AssetHold: Sendable {
   deinit { store.release(temporary) }
 
   /// Opens the held content, for another store that takes it in.
-  package func open() throws(DiskFailure) -> any DiskFile { try temporary.folder.open(temporary.name, .readContent) }
+  package func open() throws(DiskFailure) -> any DiskFile {
+    try store.checkProcess()
+    return try temporary.folder.open(temporary.name, .readContent)
+  }
 }

@@ -5,13 +5,22 @@
 ///     holder-<holder>                      locked as long as its process lives: a process that gets the lock may remove the names
 ///
 /// The lock belongs to the open file, so several databases of one process are several holders, and a child after `fork` counts
-/// as its parent. The file exists while anything is held. A suspended database must hold no lock, so the file then contains the
-/// number of the process instead: others can see whether that process still runs.
+/// as its parent: it keeps the description, so what was held lives until both have ended. The file exists while anything is held.
 ///
-/// Always true: a holder's file is removed only under its lock, and a lock counts only when the file still has the name.
-final class AssetHolder: Sendable {
-  static let prefix = "holder-"
+/// A holder is dead when its lock can be taken and the file says nothing; numbers of processes do not count, because another
+/// container, or another machine, has other numbers. Only where the system ends suspended processes that hold locks (Apple's) does a
+/// suspended database give up the lock; the file then names process and system, and those who are in that system ask it. Where
+/// that cannot be known, a note of another system or a volume without locks, the holder lives until the grace time is over.
+///
+/// Always true: a holder's file is removed only under its lock, where there are locks, and a lock counts only when the file still
+/// has the name.
+package final class AssetHolder: Sendable {
+  package static let prefix = "holder-"
   static let digitCount = 16
+  private static let noteByteCount = 128
+
+  /// What is known of a holder.
+  enum Life { case living, dead, unknown }
 
   let id: String
   /// The directory that its file is in.
@@ -63,14 +72,15 @@ final class AssetHolder: Sendable {
   }
 
   private func noteProcess() throws(DiskFailure) {
-    let text = ByteBuffer(capacity: 32)
-    text.append(utf8: "\(processID())\n")
+    let text = ByteBuffer(capacity: AssetHolder.noteByteCount)
+    text.append(utf8: SuspendedProcess.note)
     try file.write(text.view, at: 0)
   }
 
-  /// Releases the lock; the file says that the process lives. If there is no room for that, a collection may take the names
-  /// after the grace time. The lock cannot be kept: the system kills a suspended process that holds one.
+  /// Releases the lock where the system kills a suspended process that has one; the file says that the process lives. If there is
+  /// no room for that, a collection may take the names after the grace time.
   func suspend() {
+    if SuspendedProcess.mayKeepLocks { return }
     try? noteProcess()
     file.unlock(.writer)
   }
@@ -87,42 +97,48 @@ final class AssetHolder: Sendable {
     file.close()
   }
 
-  /// Closes the file and leaves everything else as it is: this is a child after `fork`.
-  func closeAfterFork() { file.close() }
-
   // MARK: others
 
-  /// Whether a living process holds the names with this number; nil when the holder's name is not a file. When that cannot be
-  /// found out, the answer is yes.
-  static func isAlive(_ id: String, in folder: any DiskFolder) -> Bool? {
+  /// Whether a living process holds the names with this number; nil when the holder's name is not a file. What fails now, and may
+  /// work next time, says that it lives.
+  static func life(of id: String, in folder: any DiskFolder) -> Life? {
     do throws(DiskFailure) {
       let file = try folder.open(prefix + id, .readContent)
       defer { file.close() }
-      guard try file.tryLock(.writer, .shared) else { return true }
-      return try suspendedProcess(file).map { isProcessAlive($0) } ?? false
+      return try life(file, .shared)
     } catch {
-      return error.kind == .notRegular ? nil : error.kind != .notFound
+      return error.kind == .notRegular ? nil : error.kind == .notFound ? .dead : .living
     }
   }
 
-  private static func suspendedProcess(_ file: any DiskFile) throws(DiskFailure) -> Int32? {
-    let text = ByteBuffer(capacity: 32)
+  /// Takes the lock if it is free.
+  private static func life(_ file: any DiskFile, _ strength: LockStrength) throws(DiskFailure) -> Life {
+    do { guard try file.tryLock(.writer, strength) else { return .living } } catch {
+      guard ErrorNumber.meansNoLocks(error.code) else { throw error }
+      return .unknown
+    }
+    let text = ByteBuffer(capacity: noteByteCount)
     // Safe: the buffer was made for this many bytes.
-    text.count = try unsafe file.read(into: text.base, count: 32, at: 0)
-    return String(decoding: text.view.array, as: UTF8.self).split(separator: "\n").first.flatMap { Int32($0) }
+    text.count = try unsafe file.read(into: text.base, count: noteByteCount, at: 0)
+    if text.count == 0 { return .dead }
+    switch SuspendedProcess.isAlive(String(decoding: text.view.array, as: UTF8.self)) {
+    case true?: return .living
+    case false?: return .dead
+    case nil: return .unknown
+    }
   }
 
   /// Removes the file of a dead holder.
+  /// - Parameter isOverdue: also of one of which nothing can be known.
   static func removeDead(
-    _ id: String, in folder: any DiskFolder, ownedBy owners: FileOwners
+    _ id: String, in folder: any DiskFolder, ownedBy owners: FileOwners, isOverdue: Bool
   ) throws(DiskFailure) {
     let name = prefix + id
     do {
       let file = try folder.open(name, .readWrite)
       defer { file.close() }
-      guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity,
-        try suspendedProcess(file).map({ isProcessAlive($0) }) != true
-      else { return }
+      let life = try life(file, .exclusive)
+      guard life == .dead || life == .unknown && isOverdue, try folder.identity(of: name) == file.identity else { return }
       try folder.remove(name, ownedBy: owners)
     } catch {
       // Another process was faster, or the file belongs to another user.

@@ -15,6 +15,8 @@ extension AssetStore {
     package var leftovers: [String] = []
     /// Holders that are dead.
     package var deadHolders: [String] = []
+    /// Holders of which it cannot be known whether they live, with paths as above of what they keep.
+    package var unknownHolders: [String: [String]] = [:]
     /// Names that this library never gives.
     package var strangers: [String] = []
     /// Why nothing of the directory may be collected; nil when it is this database's.
@@ -48,13 +50,14 @@ extension AssetStore {
         if UnfinishedFolder.isName(entry.name) { continue }
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if AssetStore.isTemporaryName(entry.name) {
-        if !holders.isHeld(entry.name) { result.leftovers.append(entry.name) }
+        holders.take(entry.name, at: entry.name, into: &result)
       } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryNote(entry.name) {
         result.leftovers.append(entry.name)
       } else if let id = AssetHolder.id(ofFile: entry.name) {
-        switch holders.isAlive(id) {
-        case true: break
-        case false: result.deadHolders.append(id)
+        switch holders.life(of: id) {
+        case .living: break
+        case .dead: result.deadHolders.append(id)
+        case .unknown: result.unknownHolders[id, default: []] += []
         case nil: result.strangers.append(entry.name)
         }
       } else if entry.name == AssetStore.noteName
@@ -69,23 +72,28 @@ extension AssetStore {
   /// Which holders live, asked once for each.
   private struct HolderLook {
     private let root: any DiskFolder
-    private var known: [String: Bool?] = [:]
+    private var known: [String: AssetHolder.Life?] = [:]
 
     init(_ store: AssetStore, _ root: any DiskFolder) {
       self.root = root
-      for (own, _) in store.state.withLock({ $0.holders }) { known[own.id] = true }
+      for (own, _) in store.state.withLock({ $0.holders }) { known[own.id] = .living }
     }
 
-    mutating func isAlive(_ id: String) -> Bool? {
+    mutating func life(of id: String) -> AssetHolder.Life? {
       if let answer = known[id] { return answer }
-      let answer = AssetHolder.isAlive(id, in: root)
-      known[id] = answer
+      let answer = AssetHolder.life(of: id, in: root)
+      known[id] = .some(answer)
       return answer
     }
 
-    mutating func isHeld(_ name: String) -> Bool {
-      guard let id = AssetHolder.holder(ofTemporary: name) else { return false }
-      return isAlive(id) ?? false
+    /// Notes a name that a holder keeps or kept.
+    mutating func take(_ name: String, at path: String, into result: inout Inventory) {
+      let id = AssetHolder.holder(ofTemporary: name)
+      switch id.flatMap({ life(of: $0) }) {
+      case .living: break
+      case .unknown: result.unknownHolders[id ?? "", default: []].append(path)
+      case .dead, nil: result.leftovers.append(path)
+      }
     }
   }
 
@@ -107,8 +115,8 @@ extension AssetStore {
       if name == AssetStore.stagingName {
         if entry.isDirectory || !AssetStore.isStagedName(entry.name) {
           result.strangers.append("\(name)/\(entry.name)")
-        } else if !holders.isHeld(entry.name) {
-          result.leftovers.append("\(name)/\(entry.name)")
+        } else {
+          holders.take(entry.name, at: "\(name)/\(entry.name)", into: &result)
         }
       } else if !entry.isDirectory, let digest = AssetDigest(name: entry.name), digest.folder == name {
         result.digests.append(digest)
@@ -197,9 +205,10 @@ extension AssetStore {
     (try? disk.folder(holding: directory))?.removeUnfinishedFolders(ownedBy: inventory.owners)
   }
 
-  package func removeDeadHolder(_ id: String, of inventory: Inventory) throws(DiskFailure) {
+  /// - Parameter isOverdue: also one of which nothing is known.
+  package func removeDeadHolder(_ id: String, of inventory: Inventory, isOverdue: Bool = false) throws(DiskFailure) {
     guard let root = inventory.root else { return }
-    try AssetHolder.removeDead(id, in: root, ownedBy: inventory.owners)
+    try AssetHolder.removeDead(id, in: root, ownedBy: inventory.owners, isOverdue: isOverdue)
   }
 
   // MARK: the note

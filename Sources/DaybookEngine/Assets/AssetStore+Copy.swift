@@ -66,7 +66,8 @@ extension AssetStore {
   ///   - made: the directory that has the name `source`; if another one has it by now, nothing is done, `.notRegular`.
   ///   - owners: the users whose directory is accepted; it loses the rights that ours does not give.
   ///   - number: random, for the name of a mark that is being made.
-  /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user.
+  /// - Throws: `.notRegular` when `target` is a link, `.foreign` when it belongs to another user, `.exists` when something took
+  ///   the name meanwhile.
   package static func move(
     _ made: any DiskFolder, _ source: String, to target: String, in holder: any DiskFolder, trusted owners: FileOwners,
     number: UInt64
@@ -95,7 +96,8 @@ extension AssetStore {
       try holder.sync(holding: target)
       return nil
     }
-    try holder.rename(source, to: holder, target)
+    // Another user may have put an empty one there since the look, with rights of his own: it is not replaced.
+    try holder.renameFolder(source, toFree: target)
     if let identity = folder.identity, try holder.identity(of: target) != identity {
       throw DiskFailure(.rename, path: holder.place(target), code: ErrorNumber.tooManyLinks)
     }

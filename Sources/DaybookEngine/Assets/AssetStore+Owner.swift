@@ -107,18 +107,20 @@ extension AssetStore {
   /// A compaction is about to give another file the database's name: the directory belongs to both until that is done.
   package func fileWillBeReplaced(by next: FileIdentity) throws(DiskFailure) {
     state.withLock { $0.nextFile = next }
-    try renewMarkIfOurs()
+    if let root = try? root() { try renewMarkIfOurs(root) }
   }
 
   /// The exchange is done, or was given up. If the mark cannot be written now, the next collection does it.
   package func fileWasReplaced() {
     state.withLock { $0.nextFile = nil }
-    try? renewMarkIfOurs()
+    guard let root = try? root() else { return }
+    try? renewMarkIfOurs(root)
+    narrowRights(of: root)
   }
 
-  private func renewMarkIfOurs() throws(DiskFailure) {
+  private func renewMarkIfOurs(_ root: any DiskFolder) throws(DiskFailure) {
     if isMutant("compact-without-mark") { return }
-    guard let root = try? root(), try notOurs(root) == nil, case .mark(let found) = try FolderMark.read(in: root),
+    guard try notOurs(root) == nil, case .mark(let found) = try FolderMark.read(in: root),
       let mark = try newMark(of: root), mark != found
     else { return }
     try mark.write(in: root, like: try attributes()?.ofBookkeeping, number: random())

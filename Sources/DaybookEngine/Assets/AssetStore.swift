@@ -105,13 +105,18 @@ package final class AssetStore: Sendable {
   }
 
   deinit {
-    for (holder, _) in state.withLock({ $0.holders }) {
-      if isForked { holder.closeAfterFork() } else { holder.remove() }
-    }
+    // A child's descriptors close by themselves; the parent's description, and its locks, stay.
+    if isForked { return }
+    for (holder, _) in state.withLock({ $0.holders }) { holder.remove() }
   }
 
   /// A child after `fork` has copies of everything that holds names, and must not release them for its parent.
   package var isForked: Bool { processID() != process }
+
+  /// `.closed` in a child after `fork`, before anything takes a lock.
+  package func checkProcess() throws(DiskFailure) {
+    if isForked { throw DiskFailure(.open, path: directory, kind: .closed, code: ErrorNumber.badDescriptor) }
+  }
 
   /// Where a content is, or would be.
   package func path(of digest: AssetDigest) -> String { "\(directory)/\(digest.folder)/\(digest.name)" }
@@ -122,7 +127,10 @@ package final class AssetStore: Sendable {
   package func open(_ digest: AssetDigest, byteCount: Int) throws(AssetFault) -> any DiskFile {
     let path = path(of: digest)
     let folder: any DiskFolder
-    do throws(DiskFailure) { folder = try disk.folder(at: directory).folder(digest.folder) } catch {
+    do throws(DiskFailure) {
+      try checkProcess()
+      folder = try disk.folder(at: directory).folder(digest.folder)
+    } catch {
       if error.kind == .notFound { throw .missing(path: path) }
       throw .disk(error)
     }
@@ -218,7 +226,8 @@ package final class AssetStore: Sendable {
         index = known
       } else {
         let holder = try AssetHolder.make(
-          in: root, like: attributes?.ofBookkeeping, mayLock: !state.isSuspended && !state.isClosed, random: random)
+          in: root, like: attributes?.ofBookkeeping, mayLock: SuspendedProcess.mayKeepLocks || !state.isSuspended && !state.isClosed,
+          random: random)
         index = state.holders.count
         state.holders.append((holder, []))
       }
@@ -250,8 +259,9 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Releases the holder's lock while the system may suspend the process.
+  /// Releases the holder's lock while the system may suspend the process, if that must be.
   package func suspend() {
+    if isForked { return }
     state.withLock { state in
       guard !state.isSuspended else { return }
       state.isSuspended = true
@@ -261,6 +271,7 @@ package final class AssetStore: Sendable {
   }
 
   package func resume() {
+    if isForked { return }
     state.withLock { state in
       guard state.isSuspended else { return }
       state.isSuspended = false
@@ -327,6 +338,7 @@ package final class AssetStore: Sendable {
   /// The directory as it is now; nil when there is none. `.notRegular` when a link has its name: what that leads to is
   /// somebody else's.
   func root() throws(DiskFailure) -> (any DiskFolder)? {
+    try checkProcess()
     do { return try disk.folder(at: directory) } catch {
       guard error.kind == .notFound else { throw error }
       return nil
@@ -335,7 +347,8 @@ package final class AssetStore: Sendable {
 
   /// The same, made if there is none.
   func makeRoot() throws(DiskFailure) -> any DiskFolder {
-    try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
+    try checkProcess()
+    return try makeFolder(lastName(of: directory), in: disk.folder(holding: directory))
   }
 
   /// Checks, before contents are put into an existing directory, that its owner may keep them (`FileOwners.trusted`);
@@ -348,6 +361,8 @@ package final class AssetStore: Sendable {
     }
     let attributes = try attributes()
     let owners = FileOwners.trusted(with: attributes)
+    // What is in it first, see `narrowRights`.
+    if folder.path == directory, (try? folder.requireOwner(among: owners)) != nil { narrowRights(of: folder) }
     try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
   }

@@ -10,6 +10,23 @@ package enum AccessList {
 
   package static func isName(_ name: String) -> Bool { name.hasPrefix("system.") || name == appleName }
 
+  /// Whether a list lets anybody read or write whom another one, or none, does not. What it gives through its mask is in the mode.
+  static func gives(_ list: [UInt8], moreThan other: [UInt8]?) -> Bool {
+    guard let other else { return true }
+    guard let (given, known) = entries(list).flatMap({ given in entries(other).map { (given, $0) } }) else { return list != other }
+    return given.contains { who, rights in rights & 6 & ~(known[who] ?? 0) != 0 }
+  }
+
+  /// The rights of the owner's group and of those whom a POSIX list names, by tag and number; nil for any other list.
+  private static func entries(_ list: [UInt8]) -> [[UInt8]: UInt8]? {
+    guard list.count >= 4, Array(list[..<4]) == [2, 0, 0, 0], list.count % 8 == 4 else { return nil }
+    var found: [[UInt8]: UInt8] = [:]
+    for index in stride(from: 4, to: list.count, by: 8) where [2, 4, 8].contains(list[index]) {
+      found[Array(list[index..<index + 2] + list[index + 4..<index + 8])] = list[index + 2]
+    }
+    return found
+  }
+
   /// A POSIX list that lets everyone enter who may read.
   ///
   ///     offset  size  field

@@ -9,6 +9,7 @@
   let cache: BlockCache
   private let file: any DiskFile
   private let number: UInt64
+  private let process = processID()
 
   /// Longer reads bypass the cache: they would evict blocks in use, and one call reads them anyway.
   private static let longestCachedByteCount = 64 << 10
@@ -19,7 +20,8 @@
     number = cache.addFile()
   }
 
-  deinit { evict() }
+  // A child after `fork` has the cache to itself, and its locks as they were.
+  deinit { if process == processID() { evict() } }
 
   private func key(_ offset: Int) -> BlockCache.Key {
     BlockCache.Key(file: number, block: UInt64(offset / BlockCache.blockByteCount))

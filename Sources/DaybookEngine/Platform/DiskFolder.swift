@@ -51,6 +51,8 @@ package protocol DiskFolder: AnyObject, Sendable {
   func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
   /// As `Disk.renameWithoutReplacing`.
   func renameWithoutReplacing(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)
+  /// Gives a directory another name in this one; `.exists` when that is taken, also by an empty directory.
+  func renameFolder(_ name: String, toFree newName: String) throws(DiskFailure)
   /// Gives what `name` names a second name, without following a link; `.exists` when that is taken. Another disk or volume is
   /// refused.
   func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure)

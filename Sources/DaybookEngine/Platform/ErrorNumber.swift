@@ -42,6 +42,11 @@ package enum ErrorNumber {
 }
 
 extension ErrorNumber {
+  /// Whether a volume, or its server, has no locks.
+  static func meansNoLocks(_ code: Int32) -> Bool {
+    code == ENOLCK || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP || code == EINVAL
+  }
+
   package static let unsupported: Int32 = ENOTSUP
   package static let noSuchCommand: Int32 = ENOTTY
 

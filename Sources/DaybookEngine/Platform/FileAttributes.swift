@@ -52,6 +52,19 @@ package struct FileAttributes: Hashable, Sendable {
     return result
   }
 
+  /// The same without what others do not give: for a file that must not be open to more users than `others`. Nil when
+  /// that is so already. Owners stay, and so do the bits that are no rights.
+  package func narrowed(to others: FileAttributes) -> FileAttributes? {
+    var result = self
+    result.mode &= others.mode | ~0o777
+    // Members of another group are others there.
+    if group != others.group { result.mode &= others.mode << 3 | ~0o070 }
+    for (name, list) in extended where AccessList.isName(name) && AccessList.gives(list, moreThan: others.extended[name]) {
+      result.extended[name] = others.extended[name]
+    }
+    return result == self ? nil : result
+  }
+
   /// The attributes for a copy whose owner is not the original's, so that nobody gets more rights than on the original.
   /// - Parameter keepsLists: whether the copy can have every access control list, too.
   package func narrowed(keepsOwner: Bool, keepsGroup: Bool, keepsLists: Bool) -> FileAttributes {

@@ -5,6 +5,10 @@
 /// child's copy of every open store is marked as forked at the moment of the fork, before anything else runs there. The paths
 /// of a read and a commit need no extra test: a forked store counts as closed and as dead, and says why when it refuses.
 ///
+/// Nor does a child take a lock that was made before the fork: a thread of the parent may have held it then, and no thread would
+/// release it here. What has such a lock asks first whose process this is, in `deinit`, too; what all of a process share is a
+/// `PerProcess`. Only the lock of this type is held during each fork, and so free in the child.
+///
 /// Always true: in a child all stores that were open in the parent are forked. (A child made by a bare system call runs no such
 /// code; so functions that write or wait also compare the process number.)
 
@@ -15,6 +19,7 @@
 #else
   import Glibc
 #endif
+import Synchronization
 
 /// Something that is told of a fork, in the child.
 protocol ForkObserver: AnyObject {
@@ -22,9 +27,17 @@ protocol ForkObserver: AnyObject {
   func didFork()
 }
 
-@safe enum ForkedProcess {
+@safe package enum ForkedProcess {
+  /// How many forks lie between this process and the first one with stores.
+  static let generation = Atomic<Int>(0)
+
+  #if DEBUG
+    /// How often a lock was taken here that was made in the parent: tests look.
+    package static let inheritedLockCount = Atomic<Int>(0)
+  #endif
+
   /// Held while the process forks, so that the child finds the set whole.
-  private static let monitor = Monitor()
+  private static let monitor = Monitor(isScheduled: false, isHeldAtFork: true)
   /// The observers, by address. Guarded by `monitor`.
   nonisolated(unsafe) private static var observers: [UInt: @Sendable () -> Void] = [:]
 
@@ -33,6 +46,7 @@ protocol ForkObserver: AnyObject {
       { ForkedProcess.monitor.lock() },
       { ForkedProcess.monitor.unlock() },
       {
+        ForkedProcess.generation.add(1, ordering: .relaxed)
         // Safe: this thread holds the monitor since before the fork.
         for tell in unsafe ForkedProcess.observers.values { tell() }
         ForkedProcess.monitor.unlock()

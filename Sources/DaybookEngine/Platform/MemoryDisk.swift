@@ -24,6 +24,8 @@ package final class MemoryDisk: Disk {
   }
 
   fileprivate let state = Locked(State())
+  /// A child after `fork` leaves the locks of its parent's files alone.
+  fileprivate let process = processID()
   private let device = MemoryDisk.newDevice()
 
   private static let deviceCount = Atomic<UInt64>(0)
@@ -314,11 +316,12 @@ package final class MemoryDisk: Disk {
   }
 
   func unlock(_ byte: LockByte) {
+    if disk.process != processID() { return }
     disk.state.withLock { _ in content.locks.release(byte, of: description) }
   }
 
   func close() {
-    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) || disk.process != processID() { return }
     disk.state.withLock { _ in content.locks.releaseAll(of: description) }
   }
 

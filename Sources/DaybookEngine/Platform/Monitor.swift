@@ -5,6 +5,7 @@
 #else
   import Glibc
 #endif
+import Synchronization
 
 /// A mutex and the two conditions that belong to it, numbered 0 and 1. Not recursive.
 ///
@@ -21,11 +22,14 @@
   /// Made on a thread whose waits a scheduler decides; such threads ask their scheduler here. A flag beside the mutex, so that
   /// the test costs one well predicted branch.
   private let isScheduled: Bool
+  /// In which generation of processes it was made, see `ForkedProcess`; -1 for one that is held during each fork.
+  private let generation: Int
 
   package convenience init() { self.init(isScheduled: ThreadTime.waits != nil) }
 
-  package init(isScheduled: Bool) {
+  package init(isScheduled: Bool, isHeldAtFork: Bool = false) {
     self.isScheduled = isScheduled
+    generation = isHeldAtFork ? -1 : ForkedProcess.generation.load(ordering: .relaxed)
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe conditions = .allocate(capacity: Monitor.conditionCount)
@@ -39,7 +43,11 @@
     }
   }
 
+  private var isInherited: Bool { generation >= 0 && generation != ForkedProcess.generation.load(ordering: .relaxed) }
+
   deinit {
+    // In a child after `fork` the parent's threads wait there without end: the system's calls would wait for them.
+    if isInherited { return }
     for number in 0..<Monitor.conditionCount { unsafe pthread_cond_destroy(conditions + number) }
     unsafe pthread_mutex_destroy(mutex)
     unsafe conditions.deallocate()
@@ -58,6 +66,9 @@
 
   /// The lock itself, for schedulers.
   package func lockMutex() {
+    #if DEBUG
+      if isInherited { ForkedProcess.inheritedLockCount.add(1, ordering: .relaxed) }
+    #endif
     let code = unsafe pthread_mutex_lock(mutex)
     precondition(code == 0, "a monitor is not locked twice by one thread")
   }

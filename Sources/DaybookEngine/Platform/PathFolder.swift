@@ -54,6 +54,11 @@ package final class PathFolder: DiskFolder {
     try disk.rename(place(name), to: try sibling(target, .rename, name).place(newName))
   }
 
+  /// Such disks rename a directory to a free name only.
+  package func renameFolder(_ name: String, toFree newName: String) throws(DiskFailure) {
+    try disk.rename(place(name), to: place(newName))
+  }
+
   package func renameWithoutReplacing(
     _ name: String, to target: any DiskFolder, _ newName: String
   ) throws(DiskFailure) {

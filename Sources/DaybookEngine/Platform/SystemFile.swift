@@ -311,6 +311,8 @@ import Synchronization
   }
 
   private func unmap() {
+    // A thread of the parent may have been mapping at the fork. The child's copy of the mapping goes with the child.
+    if process != processID() { return }
     mapping.withLock { mapping in
       mapping.isGivenBack = true
       guard mapping.reservedByteCount > 0 else { return }

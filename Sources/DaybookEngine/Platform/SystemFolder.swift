@@ -220,6 +220,12 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
+  package func renameFolder(_ name: String, toFree newName: String) throws(DiskFailure) {
+    try perform(.rename, name) { () throws(SystemError) in
+      try SystemCall.renameFolderWithoutReplacing(in: descriptor, name, to: newName)
+    }
+  }
+
   package func link(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
     let target = try sibling(target, .link, name)
     try perform(.link, name) { () throws(SystemError) in

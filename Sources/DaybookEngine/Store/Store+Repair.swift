@@ -56,9 +56,10 @@ extension Store {
       count += 1
       target = "\(first)-\(count)"
     }
-    let temporary = first + ".new"
     let attributes = try file.attributes()
-    if try folder.identity(of: temporary) != nil { try folder.remove(temporary, ownedBy: .ofWriters(of: attributes)) }
+    try removeUnfinishedDiscarded(in: folder, ownedBy: .ofWriters(of: attributes))
+    // A user may have called a file of his own the same without the random part.
+    let temporary = "\(first).new-\(hexDigits(options.random()))"
     let copy = try folder.create(temporary, byteCount: nil, like: attributes)
     var isFinished = false
     defer {
@@ -84,6 +85,19 @@ extension Store {
     isFinished = true
     try folder.sync(holding: target)
     recovery.discardedCopyPath = folder.place(target)
+  }
+
+  /// Removes the copies of discarded frames that a recovery was making when it died: what has exactly the form of their names,
+  /// NAME.discarded-N.new- and 16 digits. A recovery has the file lock, so none is being made now.
+  private func removeUnfinishedDiscarded(in folder: any DiskFolder, ownedBy owners: FileOwners) throws(DiskFailure) {
+    let beginning = lastName(of: path) + ".discarded-"
+    // A folder that may be entered but not listed keeps them.
+    for entry in (try? folder.entries()) ?? [] where !entry.isDirectory && entry.name.hasPrefix(beginning) {
+      let parts = entry.name.dropFirst(beginning.count).split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 2, UInt64(parts[0]) != nil, parts[1].hasPrefix("new-"), AssetHolder.isNumber(parts[1].dropFirst(4))
+      else { continue }
+      try? folder.remove(entry.name, ownedBy: owners)
+    }
   }
 
   /// Makes frames durable for a reader that is alone with a file, before it shows them: nobody else will.

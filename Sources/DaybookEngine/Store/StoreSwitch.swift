@@ -51,6 +51,7 @@ import Synchronization
   package let replacing = Replacing()
 
   let makeApplier: @Sendable () -> any Applier
+  private let process = processID()
 
   package init(_ store: Store, makeApplier: @escaping @Sendable () -> any Applier) {
     self.makeApplier = makeApplier
@@ -60,6 +61,8 @@ import Synchronization
   }
 
   deinit {
+    // A child after `fork` has copies of its parent's locks, which no thread may ever release here.
+    if process != processID() { return }
     // Outside the lock of the list: what is released with the last reference may ask for the list.
     let stores = storesInUse
     kept.stores.withLock { $0 = [] }
@@ -91,7 +94,10 @@ import Synchronization
   /// Pins the newest version of the current store.
   @inline(__always)
   package func beginRead() throws(StoreError) -> (store: Store, pin: Store.Pin) {
-    guard let (slot, state) = slots.claim(entrance.word) else { throw .tooManySnapshots(limit: slots.limit) }
+    guard let (slot, state) = slots.claim(entrance.word) else {
+      try checkProcess()
+      throw .tooManySnapshots(limit: slots.limit)
+    }
     let store = state.store
     // In this order: `close` sets its flag first and then looks for slots in use.
     if store.life.isClosed.load(ordering: .sequentiallyConsistent) {
@@ -172,13 +178,12 @@ import Synchronization
   }
 
   /// Throws in a child process after `fork`.
-  package func checkProcess() throws(StoreError) { try store.checkProcess() }
+  package func checkProcess() throws(StoreError) { if process != processID() { throw .forked } }
 
   /// The same, and also throws if the call would wait for a transaction of its own caller. Ask this before anything else: a
   /// thread that waits for the turn may already hold something that the transaction needs.
   package func checkCaller() throws(StoreError) {
-    let store = self.store
-    try store.checkProcess()
+    try checkProcess()
     try store.checkMayWait()
     if replacing.isHeldByCaller { throw .withinTransaction }
   }

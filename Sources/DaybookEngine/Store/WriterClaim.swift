@@ -1,17 +1,18 @@
 /// Refuses a second open for writing of one file in one process.
 final class WriterClaim: Sendable {
-  /// The process that made the claims, and the files: a child after `fork` has made none.
-  private static let claimed = Locked<(process: Int32, files: Set<FileIdentity>)>((processID(), []))
+  /// A child after `fork` has claimed nothing.
+  private static let claimed = PerProcess { Locked<Set<FileIdentity>>([]) }
   private let identity: FileIdentity
+  private let process = processID()
 
   init?(_ identity: FileIdentity) {
     self.identity = identity
-    let isFree = WriterClaim.claimed.withLock { claimed in
-      if claimed.process != processID() { claimed = (processID(), []) }
-      return claimed.files.insert(identity).inserted
-    }
-    guard isFree else { return nil }
+    guard WriterClaim.claimed.value.withLock({ $0.insert(identity).inserted }) else { return nil }
   }
 
-  func release() { _ = WriterClaim.claimed.withLock { $0.files.remove(identity) } }
+  func release() {
+    // The parent's claim says nothing here, where the child may have the same file open.
+    if process != processID() { return }
+    WriterClaim.claimed.value.withLock { _ = $0.remove(identity) }
+  }
 }

@@ -11,7 +11,7 @@ struct DiscardedCopyTests {
   /// Opens a database whose torn tail has whole frames. Returns whether the copy of them is there.
   private func recover(
     _ body: (_ path: String, _ disk: HookedDisk) throws -> Void
-  ) throws -> (isThere: Bool, read: (String) -> [UInt8]?) {
+  ) throws -> Outcome {
     let specimen = try Specimen.threeCommits(closing: false)
     let commits = try specimen.frames(.commit)
     var bytes = try resealed(specimen.bytes, commits[2]) { $0.durableThrough = commits[0].number }
@@ -33,44 +33,63 @@ struct DiscardedCopyTests {
     for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
       files[name] = FileManager.default.contents(atPath: directory + "/" + name).map { Array($0) }
     }
-    return (recovery.discardedCopyPath != nil, { [files] name in files[name] })
+    return Outcome(isThere: recovery.discardedCopyPath != nil, files: files)
   }
 
-  @Test("a leftover of the same name is removed, but not one of another user")
+  private struct Outcome {
+    let isThere: Bool
+    let files: [String: [UInt8]]
+    var count: Int { files.count }
+    func read(_ name: String) -> [UInt8]? { files[name] }
+    func first(_ part: String) -> [UInt8]? { files.first { $0.key.contains(part) }?.value }
+  }
+
+  private static let leftoverName = ".discarded-2.new-0123456789abcdef"
+
+  @Test("a leftover of a recovery that died is removed, but not one of another user")
   func leftover() throws {
-    let own = try recover { path, _ in try Data("leftover".utf8).write(to: URL(filePath: path + ".discarded-2.new")) }
-    #expect(own.isThere && own.read("book.discarded-2") != nil && own.read("book.discarded-2.new") == nil)
+    let own = try recover { path, _ in try Data("leftover".utf8).write(to: URL(filePath: path + Self.leftoverName)) }
+    #expect(own.isThere && own.read("book.discarded-2") != nil && own.read("book" + Self.leftoverName) == nil)
     guard geteuid() == 0 else { return }
     let others = try recover { path, _ in
-      try Data("precious".utf8).write(to: URL(filePath: path + ".discarded-2.new"))
-      try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: path + ".discarded-2.new")
+      try Data("precious".utf8).write(to: URL(filePath: path + Self.leftoverName))
+      try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: path + Self.leftoverName)
     }
-    #expect(!others.isThere && others.read("book.discarded-2.new") == Array("precious".utf8))
+    #expect(others.isThere && others.read("book" + Self.leftoverName) == Array("precious".utf8))
+  }
+
+  @Test(
+    "a user's own file with a name beside a copy's survives a recovery",
+    arguments: [".discarded-2.new", ".discarded-2.new-mine", ".discarded-2.new-0123456789ABCDEF", ".discarded-2.txt"])
+  func usersOwn(name: String) throws {
+    let outcome = try recover { path, _ in try Data("precious".utf8).write(to: URL(filePath: path + name)) }
+    #expect(outcome.isThere && outcome.read("book.discarded-2") != nil)
+    #expect(outcome.read("book" + name) == Array("precious".utf8))
   }
 
   @Test("a file that takes the name of the copy while that is made is not replaced")
   func takenName() throws {
     let outcome = try recover { path, disk in
       disk.before { operation, found throws(DiskFailure) in
-        guard operation == .rename, found.hasSuffix(".discarded-2.new") else { return }
+        guard operation == .rename, found.contains(".discarded-2.new-") else { return }
         try? Data("precious".utf8).write(to: URL(filePath: path + ".discarded-2"))
       }
     }
     #expect(!outcome.isThere && outcome.read("book.discarded-2") == Array("precious".utf8))
-    #expect(outcome.read("book.discarded-2.new") == nil)
+    #expect(outcome.count == 2)
   }
 
   @Test("a file that takes the place of the unfinished copy is neither taken for it nor removed")
   func takenPlace() throws {
     let outcome = try recover { path, disk in
-      let temporary = path + ".discarded-2.new"
       disk.before { operation, found throws(DiskFailure) in
-        guard operation == .status, found == temporary, FileManager.default.fileExists(atPath: temporary) else { return }
-        try? FileManager.default.removeItem(atPath: temporary)
-        try? Data("precious".utf8).write(to: URL(filePath: temporary))
+        guard operation == .status, found.hasPrefix(path + ".discarded-2.new-"), FileManager.default.fileExists(atPath: found)
+        else { return }
+        try? FileManager.default.removeItem(atPath: found)
+        try? Data("precious".utf8).write(to: URL(filePath: found))
       }
     }
     #expect(!outcome.isThere && outcome.read("book.discarded-2") == nil)
-    #expect(outcome.read("book.discarded-2.new") == Array("precious".utf8))
+    #expect(outcome.first(".discarded-2.new-") == Array("precious".utf8))
   }
 }

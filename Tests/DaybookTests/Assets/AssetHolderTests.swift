@@ -89,7 +89,7 @@ struct AssetHolderTests {
     #expect(try held.content() == AssetBench.content(2))
   }
 
-  @Test("a suspended database holds no lock, and keeps what it holds as long as its process lives")
+  @Test("a suspended database keeps what it holds as long as its process lives")
   func suspended() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.daybook")
@@ -100,7 +100,8 @@ struct AssetHolderTests {
     try first.suspend()
     let file = "\(path).assets/\(try holders(path)[0])"
     let probe = try SystemDisk().open(file, .readWrite)
-    #expect(try probe.tryLock(.writer, .exclusive), "nothing is locked")
+    #expect(try probe.tryLock(.writer, .exclusive) != SuspendedProcess.mayKeepLocks, "where locks end a process, none is held")
+    #expect(try (probe.byteCount() == 0) == SuspendedProcess.mayKeepLocks)
     probe.close()
     do {
       let other = try Database.withFiles(at: path)
@@ -114,14 +115,46 @@ struct AssetHolderTests {
     again.close()
     try first.put("p", asset: prepared)
     #expect(try (first.record(Record.ID("p"))?["file"] as Asset?)?.content() == AssetBench.content(2))
-    // A process that died while it was suspended: its number is no process's.
+    // A process that died.
     try first.suspend()
     let name = "holder-00000000000000ff"
-    try Data("2147483646\n".utf8).write(to: URL(filePath: "\(path).assets/\(name)"))
+    try Data().write(to: URL(filePath: "\(path).assets/\(name)"))
     try Data("x".utf8).write(to: URL(filePath: "\(path).assets/ingest-00000000000000ff-0000000000000001"))
     let other = try Database.withFiles(at: path)
     #expect(try other.collectAssets(grace: .zero).removedLeftoverCount == 1)
     #expect(try !holders(path).contains(name))
+  }
+
+  @Test("what a process keeps whose number means nothing here stays until the grace time is over", arguments: ["7\n", "7 system\n"])
+  func otherContainer(note: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.daybook")
+    let seconds = Locked(1000.0)
+    let database = try Database.withFiles(at: path) {
+      $0.assetGrace = .seconds(100)
+      $0.now = { Date(timeIntervalSinceReferenceDate: seconds.withLock { $0 }) }
+      $0.uptime = nil
+    }
+    try database.put("kept", asset: Asset(data: AssetBench.content(1)))
+    let directory = path + ".assets/"
+    // 7 may be a process here, or none: both say nothing of the container that wrote it.
+    try Data(note.utf8).write(to: URL(filePath: directory + "holder-00000000000000ff"))
+    let held = "ingest-00000000000000ff-0000000000000001"
+    try Data("x".utf8).write(to: URL(filePath: directory + held))
+    for passed in [0.0, 99] {
+      seconds.withLock { $0 = 1000 + passed }
+      #expect(try database.collectAssets(grace: .zero).removedLeftoverCount == 0)
+      #expect(FileManager.default.fileExists(atPath: directory + held))
+    }
+    seconds.withLock { $0 = 1101 }
+    #expect(try database.collectAssets(grace: .zero).removedLeftoverCount == 1)
+    #expect(try holders(path) == [] && !FileManager.default.fileExists(atPath: directory + held))
+  }
+
+  @Test("a holder on a volume without locks lives until the grace time is over")
+  func noLocks() throws {
+    #expect(ErrorNumber.meansNoLocks(37) || ErrorNumber.meansNoLocks(77), "ENOLCK")
+    #expect(!ErrorNumber.meansNoLocks(ErrorNumber.inputOutput))
   }
 
   @Test("a pipe, a link or a folder under the name of a holder, an ingest, a content or the note holds nobody up")

@@ -74,6 +74,23 @@ struct CopiedFolderTests {
     try Database.withFiles(at: folder.file("copy")).expectClean()
   }
 
+  @Test("an empty folder that another user puts under the name of a copy's assets at the last moment is not replaced")
+  func plantedEmpty() throws {
+    let (disk, planted) = (HookedDisk(), folder.file("copy.assets"))
+    disk.before { operation, path throws(DiskFailure) in
+      guard operation == .rename, path.hasSuffix("copy.unfinished.assets") else { return }
+      try? FileManager.default.createDirectory(
+        atPath: planted, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o777])
+    }
+    let before = try FileManager.default.subpathsOfDirectory(atPath: folder.path).count
+    let error = failure { try a.backup(to: folder.file("copy"), disk: disk) }
+    disk.before(nil)
+    #expect(error?.code == .ioFailed && (error?.cause as? DiskFailure)?.kind == .exists, "\(String(describing: error))")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: planted) == [])
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path).count == before + 1)
+    try a.expectClean()
+  }
+
   @Test("a folder that takes the place of an unfinished copy's while it is made gets nothing, and loses nothing")
   func swappedWhileCopying() throws {
     for isCancelled in [true, false] {

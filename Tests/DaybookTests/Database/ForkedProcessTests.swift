@@ -1,6 +1,7 @@
 import DaybookEngine
 import DaybookTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Daybook
@@ -148,6 +149,123 @@ import Testing
           let reopened = try Database.open(at: path)
           #expect(try reopened.record(Self.counter)?["n"] == 2 && reopened.lastRecovery.wasClosed)
           try reopened.close()
+        }
+      }
+    }
+
+    /// What a parent has, and a child releases.
+    private final class Belongings {
+      var database: Database?
+      var container: Container?
+      var commits: AsyncStream<CommitNotice>?
+      var results: AsyncThrowingStream<[Record], any Error>?
+      var notifications: AsyncStream<SubscriptionNotification>?
+      var prepared: Asset?
+      var stored: Asset?
+    }
+
+    #if DEBUG
+      @Test("a lock of its parent is counted when a child takes it")
+      func countsInheritedLocks() async {
+        await #expect(processExitsWith: .success) {
+          let tests = ForkedProcessTests()
+          try tests.withDirectory { directory in
+            try Database.open(at: directory + "/a.daybook").close()
+            let parents = Locked(1)
+            let status = inChild {
+              Locked(1).withLock { _ in }
+              if ForkedProcess.inheritedLockCount.load(ordering: .relaxed) != 0 { return 1 }
+              parents.withLock { _ in }
+              return ForkedProcess.inheritedLockCount.load(ordering: .relaxed) == 1 ? 0 : 2
+            }
+            #expect(status == 0)
+          }
+        }
+      }
+    #endif
+
+    @Test(
+      "a child does not hang, whatever locks its parent's other threads held when it was made", arguments: Kind.allCases,
+      [Database.Options.Access.mapped, .buffered])
+    func inheritedLocks(kind: Kind, access: Database.Options.Access) async {
+      await #expect(processExitsWith: .success) { [kind = kind as Kind, isMapped = (access == .mapped) as Bool] in
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          let path = directory + "/a.daybook"
+          let content = Data(repeating: 1, count: 100_000)
+          let id = try Record.ID("asset")
+          do {
+            let first = try Database.open(at: path)
+            var record = try Record(type: "File", id: id)
+            record["file"] = Asset(data: content)
+            try first.save(record)
+            try first.close()
+          }
+          var options = Database.Options()
+          options.isReadOnly = kind == .reads
+          options.lock = kind == .takesTurns ? .perTransaction : .whileOpen
+          options.access = isMapped ? .mapped : .buffered
+          let own = Belongings()
+          let database = try Database.open(at: path, options: options)
+          own.database = database
+          own.container = try Container.open("com.example.Notes", in: directory)
+          own.commits = database.commits()
+          own.results = database.observe(Query("File"))
+          own.notifications = database.notifications()
+          if kind != .reads { own.prepared = try database.prepare(Asset(data: Data(repeating: 2, count: 100_000))) }
+          own.stored = try database.record(id)?["file"] as Asset?
+          #expect(own.stored?.fileURL != nil)
+          let names = try FileManager.default.subpathsOfDirectory(atPath: directory).sorted()
+          unowned let container = try #require(own.container)
+          let status = inChild {
+            let doors: [() throws -> Void] = [
+              { _ = try own.stored?.content() }, { _ = try own.prepared?.content() ?? own.stored?.content() },
+              { _ = try own.database?.storedAssets() }, { _ = try own.database?.assetLeftovers() },
+              { try own.database?.takeOverAssets() }, { try container.setAccountStatus(.noAccount) },
+              { try container.refreshAccountStatus() }, { try container.close() },
+              { try container.privateDatabase.suspend() },
+            ]
+            for (number, door) in doors.enumerated() {
+              do {
+                try door()
+                return Int32(number + 1)
+              } catch {
+                let isReaders = kind == .reads && (error as? DatabaseError)?.code == .readOnly
+                if !Self.isRefused(error), !isReaders { return Int32(number + 101) }
+              }
+            }
+            if own.stored?.fileURL != nil { return 60 }
+            if container.accountStatus() != .available { return 61 }
+            _ = container.accountStatusChanges()
+            _ = (own.database?.commits(), own.database?.observe(Query("File")), own.database?.notifications())
+            own.commits = nil
+            own.results = nil
+            own.notifications = nil
+            own.prepared = nil
+            own.stored = nil
+            own.container = nil
+            own.database = nil
+            do {
+              let new = try Database.open(at: directory + "/child.daybook")
+              try tests.increment(new)
+              try new.close()
+              try Container.open("com.example.Child", in: directory).close()
+            } catch { return 62 }
+            #if DEBUG
+              if ForkedProcess.inheritedLockCount.load(ordering: .relaxed) > 0 { return 63 }
+            #endif
+            return 0
+          }
+          #expect(status == 0, "the step \(status >> 8)")
+          let left = try FileManager.default.subpathsOfDirectory(atPath: directory).filter { !$0.lowercased().contains("child") }
+          #expect(left.sorted() == names)
+          if kind != .reads {
+            #expect(try own.prepared?.content().count == 100_000)
+            try tests.increment(database)
+          }
+          #expect(try own.stored?.content() == content)
+          try own.container?.close()
+          try database.close()
         }
       }
     }
