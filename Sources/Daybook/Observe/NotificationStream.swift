@@ -17,7 +17,7 @@ final class NotificationStream: CommitWatcher {
     var missed: UInt64?
     var ready: [SubscriptionNotification] = []
     var isBusy = false
-    /// The subscriptions could not be read. With the next commit it is tried again, whoever waits.
+    /// The subscriptions could not be read. With the next commit it is tried again.
     var isStalled = false
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isFinished = false

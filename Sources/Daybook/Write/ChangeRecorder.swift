@@ -145,7 +145,7 @@ struct ChangeRecorder: Sendable {
   mutating func addDeleted(_ zone: Zone.ID, _ deletion: ZoneDeletion) {
     guard isWatched(zone), hasRoom() else { return }
     var deletion = deletion
-    // There are few. Without room they go without a word: nobody can ask for what they missed.
+    // There are few. Without room they go without a word, as they are gone when a stream could ask.
     let byteCount = deletion.subscriptions.count * StoredSubscriptions.maximumByteCount
     if byteCount > limits.bodyByteCount - bodyByteCount { deletion.subscriptions = [] } else { bodyByteCount += byteCount }
     events.append(.deletedZone(zone, deletion))

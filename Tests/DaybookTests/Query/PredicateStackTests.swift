@@ -48,7 +48,7 @@ struct PredicateStackTests {
             _ = try Query.Predicate(format: text)
             outcome.failures.append("read: \(piece)")
           } catch {
-            // Some pieces stand in no other; then that is what is said.
+            // Some pieces fit into no other; then that is what is said.
             let isTooDeep = error.message == Self.message && error.facts.limit == PredicateParser.maximumNesting
             outcome.check(isTooDeep || error.message != Self.message && error.code == .invalidArguments, "\(piece): \(error)")
           }
