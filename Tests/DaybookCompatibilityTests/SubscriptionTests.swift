@@ -46,7 +46,9 @@
 
   @Suite("subscriptions under CloudKit's names", .timeLimit(.minutes(2)))
   struct NamedSubscriptionTests {
-    @Test("triggers and capabilities of odd bits, negative ones too, become objects without a trap", arguments: [-1, .min, .max, 8])
+    @Test(
+      "triggers and capabilities of odd bits, negative ones too, become objects without a trap",
+      arguments: [-1, .min, .max, 8])
     func oddBits(_ bits: Int) throws {
       let subscription = CKSubscription.from(Subscription("s", to: Query("Note"), firesOn: .init(rawValue: bits)))
       let query = try #require(subscription as? CKQuerySubscription)

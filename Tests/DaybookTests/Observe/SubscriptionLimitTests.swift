@@ -95,7 +95,9 @@ struct SubscriptionLimitTests {
     #expect(ids == (0..<200).map { "s\(1000 + $0)" })
   }
 
-  @Test("a trigger of bits that mean nothing, negative ones too, is refused when it is saved", arguments: [-1, 8, 9, .min, .max])
+  @Test(
+    "a trigger of bits that mean nothing, negative ones too, is refused when it is saved",
+    arguments: [-1, 8, 9, .min, .max])
   func triggers(bits: Int) throws {
     let database = try Database.scratch()
     let subscription = Subscription("s", to: Query("Note"), firesOn: .init(rawValue: bits))
@@ -142,7 +144,7 @@ struct SubscriptionLimitTests {
     }
   }
 
-  @Test("several listeners of one stream whose subscriptions cannot be read wait for the next commit, and read no more until then")
+  @Test("several listeners of one stream whose subscriptions cannot be read wait for the next commit")
   func stalled() async throws {
     let made = SimulatedDisk(seed: 8)
     try now {
@@ -184,7 +186,7 @@ struct SubscriptionLimitTests {
     }
   }
 
-  @Test("the subscriptions to a zone and to queries in it go with the zone, tell of that, and are not there when it is made again")
+  @Test("the subscriptions to a zone and to queries in it go with the zone, tell of that, and stay away")
   func deletedZone() async throws {
     let database = try now { try Database.scratch() }
     let (zone, other) = try now { (try database.zone("Library"), try database.zone("Archive")) }
@@ -193,7 +195,8 @@ struct SubscriptionLimitTests {
       Subscription("c once", to: Query("Note", in: zone), firesOnce: true),
     ]
     let kept: [Subscription] = [
-      Subscription(toDatabase: "x database"), Subscription("y everywhere", to: Query("Map")), Subscription("z other", to: other),
+      Subscription(toDatabase: "x database"), Subscription("y everywhere", to: Query("Map")),
+      Subscription("z other", to: other),
     ]
     try now {
       try database.modifySubscriptions(saving: ended + kept)

@@ -33,8 +33,8 @@ struct PredicateStackTests {
   /// Everything that calls itself, begun without end.
   private static let hostile = [
     "(", "NOT ", "!", "NOT(", "a = CAST(", "a = tokenize(", "tokenize:using:(", "a = location(", "a = reference(",
-    "distanceToLocation:fromLocation:(", "a IN {CAST({", "a IN {location(", "ANY CAST(", "a BETWEEN {tokenize(", "a = location(1,",
-    "a = reference('n',", "a = CAST({},", "ANY distanceToLocation:fromLocation:(ANY tokenize('a',", "(tokenize(",
+    "distanceToLocation:fromLocation:(", "a IN {CAST({", "a IN {location(", "ANY CAST(", "a BETWEEN {tokenize(",
+    "a = location(1,", "a = reference('n',", "a = CAST({},", "ANY distanceToLocation:fromLocation:(ANY tokenize('a',", "(tokenize(",
   ]
 
   @Test("a predicate's text that begins a hundred thousand functions is refused with the limit, and the program goes on")

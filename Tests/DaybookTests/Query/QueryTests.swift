@@ -436,7 +436,9 @@ struct QueryTests {
     #expect(failure { try damaged.count(Query("Note", where: .field("title") == "find me 0")) }?.code == error?.code)
   }
 
-  @Test("pages of a query and of a feed end, and nothing traps, where the options ask for pages of none", arguments: [0, -1, Int.min])
+  @Test(
+    "pages of a query and of a feed end, and nothing traps, where the options ask for pages of none",
+    arguments: [0, -1, Int.min])
   func emptyPages(changesPerPage: Int) throws {
     let database = try Database.scratch { $0.limits.changesPerPage = changesPerPage }
     let zone = try database.zone("Library")
