@@ -34,7 +34,8 @@ struct PredicateStackTests {
   private static let hostile = [
     "(", "NOT ", "!", "NOT(", "a = CAST(", "a = tokenize(", "tokenize:using:(", "a = location(", "a = reference(",
     "distanceToLocation:fromLocation:(", "a IN {CAST({", "a IN {location(", "ANY CAST(", "a BETWEEN {tokenize(",
-    "a = location(1,", "a = reference('n',", "a = CAST({},", "ANY distanceToLocation:fromLocation:(ANY tokenize('a',", "(tokenize(",
+    "a = location(1,", "a = reference('n',", "a = CAST({},", "ANY distanceToLocation:fromLocation:(ANY tokenize('a',",
+    "(tokenize(",
   ]
 
   @Test("a predicate's text that begins a hundred thousand functions is refused with the limit, and the program goes on")
