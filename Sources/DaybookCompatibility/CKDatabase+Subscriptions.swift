@@ -83,12 +83,13 @@
     func fetchSubscriptions(
       _ ids: [CKSubscription.ID]?
     ) throws(DatabaseError) -> [(id: CKSubscription.ID, result: Result<CKSubscription, any Error>)] {
-      let all = try daybookDatabase().subscriptions()
-      guard let ids else { return all.map { ($0.id, .success(CKSubscription.from($0))) } }
+      let database = try daybookDatabase()
+      guard let ids else { return try database.subscriptions().map { ($0.id, .success(CKSubscription.from($0))) } }
       return ids.map { id in
-        if let known = all.first(where: { $0.id == id }) { return (id, .success(CKSubscription.from(known))) }
-        let error = DatabaseError(.unknownItem, "There is no subscription of this ID.", facts: .init(name: id))
-        return (id, .failure(CKError(error)))
+        do throws(DatabaseError) {
+          if let known = try database.subscription(id) { return (id, .success(CKSubscription.from(known))) }
+          throw DatabaseError(.unknownItem, "There is no subscription of this ID.", facts: .init(name: id))
+        } catch { return (id, .failure(CKError(error))) }
       }
     }
 

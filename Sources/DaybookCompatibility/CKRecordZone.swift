@@ -39,7 +39,8 @@
     /// A Daybook zone.
     public init(_ zone: Zone) {
       zoneID = ID(zone.id)
-      capabilities = Capabilities(rawValue: UInt(zone.capabilities.rawValue))
+      // As many bits as a database keeps, whatever number they were made from.
+      capabilities = Capabilities(rawValue: UInt(UInt32(truncatingIfNeeded: zone.capabilities.rawValue)))
     }
 
     /// The zone that always exists.

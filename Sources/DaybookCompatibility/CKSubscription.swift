@@ -146,7 +146,8 @@
       recordType = query.recordType ?? ""
       isOfAllTypes = query.recordType == nil
       predicate = NSPredicate(query.predicate)
-      var options = Options(rawValue: UInt(subscription.firesOn.rawValue))
+      // Bits that are no trigger are none here either: the next one would be `firesOnce`.
+      var options = Options(rawValue: UInt(subscription.firesOn.intersection(.all).rawValue))
       if subscription.firesOnce { options.insert(.firesOnce) }
       querySubscriptionOptions = options
       super.init(subscription.id, NotificationInfo(subscription.info))

@@ -42,11 +42,19 @@
     }
 
     /// The same for Daybook.
-    /// - Throws: `invalidArguments` for a format that is none, and for a block, which no database can look into.
-    func daybookPredicate() throws(DatabaseError) -> Query.Predicate {
+    /// - Throws: `invalidArguments` for a format that is none, for one that is nested too deeply, and for a block, which no
+    ///   database can look into.
+    func daybookPredicate() throws(DatabaseError) -> Query.Predicate { try daybookPredicate(depth: 0) }
+
+    private func daybookPredicate(depth: Int) throws(DatabaseError) -> Query.Predicate {
       if let compound = self as? NSCompoundPredicate {
+        // Its own levels may be more than the predicate has: an AND in an AND is one of Daybook's.
+        guard depth < Self.maximumNesting else {
+          throw DatabaseError(
+            .invalidArguments, "The predicate is nested too deeply.", facts: .init(limit: Self.maximumNesting))
+        }
         var parts: [Query.Predicate] = []
-        for part in compound.subpredicates { parts.append(try part.daybookPredicate()) }
+        for part in compound.subpredicates { parts.append(try part.daybookPredicate(depth: depth + 1)) }
         switch compound.compoundPredicateType {
         case .and: return .all(parts)
         case .or: return .any(parts)
@@ -61,6 +69,8 @@
       guard let found = probe.found else { throw Self.isBlock }
       return try found.get()
     }
+
+    private static var maximumNesting: Int { 64 }
 
     private static var isBlock: DatabaseError {
       DatabaseError(.invalidArguments, "A predicate of a query is made from a format, not from a block.")

@@ -46,6 +46,28 @@
 
   @Suite("subscriptions under CloudKit's names", .timeLimit(.minutes(2)))
   struct NamedSubscriptionTests {
+    @Test(
+      "triggers and capabilities of odd bits, negative ones too, become objects without a trap",
+      arguments: [-1, .min, .max, 8])
+    func oddBits(_ bits: Int) throws {
+      let subscription = CKSubscription.from(Subscription("s", to: Query("Note"), firesOn: .init(rawValue: bits)))
+      let query = try #require(subscription as? CKQuerySubscription)
+      #expect(query.querySubscriptionOptions == .init(rawValue: UInt(bits & 7)))
+      var zone = Zone(try Zone.ID("Library"))
+      zone.capabilities = .init(rawValue: bits)
+      #expect(CKRecordZone(zone).capabilities.rawValue & 15 == UInt(bits & 15))
+    }
+
+    @Test("compound predicates in one another without end are refused, with the limit")
+    func deepCompounds() throws {
+      var predicate = NSPredicate(format: "a = 1")
+      for _ in 0..<2000 { predicate = NSCompoundPredicate(notPredicateWithSubpredicate: predicate) }
+      let error = #expect(throws: DatabaseError.self) {
+        try CKQuerySubscription(recordType: "Note", predicate: predicate).daybookSubscription()
+      }
+      #expect(error?.code == .invalidArguments && error?.facts.limit == 64)
+    }
+
     @Test("A29, A30: the article's subscription is saved, and a new film is told with its title")
     func article() async throws {
       try await Scratch.container { container in

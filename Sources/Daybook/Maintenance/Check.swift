@@ -88,6 +88,7 @@ extension Database {
       guard report.isClean else { return report }
       var checker = RecordChecker(view: view, depth: depth)
       try checker.run(&report)
+      try checkSubscriptions(view, &report)
       try compareLiveBytes(view, pin, &report)
       if depth == .deep, report.isClean { try compareWithLog(store, pin, treeCounts: checker.treeCounts, &report) }
       try checkAssets(of: view, depth, progress, &report)
@@ -112,6 +113,16 @@ extension Database {
     let report = try database.check(.deep, progress: progress)
     try database.close()
     return report
+  }
+
+  private func checkSubscriptions(_ view: ReadView, _ report: inout CheckReport) throws(DatabaseError) {
+    do throws(DatabaseError) {
+      for entry in try StoredSubscriptions(view).entries where entry.stored == nil {
+        report.add(
+          "subscription \(ShownText.escaped(entry.id)) cannot be read: a later version saved it, or it is damaged",
+          at: entry.place.offset)
+      }
+    } catch { try report.add(error) }
   }
 
   private func compareLiveBytes(

@@ -13,7 +13,7 @@ public struct Limits: Hashable, Codable, Sendable {
   public var referencesPerTarget: Int?
   /// Bytes of one asset. What a database stores may be less: ``Database/Options/inlineAssetByteCount``.
   public var assetByteCount = 50_000_000
-  /// Changes on one page of a feed when the caller does not say; at least one.
+  /// Changes on one page of a feed, and records on one of a query, when the caller does not say. Less than one counts as one.
   public var changesPerPage = 200
 
   /// CloudKit's limits.

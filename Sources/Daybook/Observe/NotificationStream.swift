@@ -17,9 +17,14 @@ final class NotificationStream: CommitWatcher {
     var missed: UInt64?
     var ready: [SubscriptionNotification] = []
     var isBusy = false
+    /// The subscriptions could not be read. With the next commit it is tried again.
+    var isStalled = false
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isFinished = false
     var known = Known()
+
+    /// Whether one of those who wait may evaluate what came.
+    var hasWork: Bool { !isBusy && !isStalled && (missed != nil || !notices.isEmpty) }
 
     mutating func miss(_ sequence: UInt64) {
       missed = max(missed ?? 0, sequence)
@@ -77,6 +82,7 @@ final class NotificationStream: CommitWatcher {
         state.miss(sequence)
       case .others(let others): state.miss(others.last)
       }
+      state.isStalled = false
       return state.takeWaiting()
     }
     for continuation in waiting { continuation.resume() }
@@ -103,15 +109,14 @@ final class NotificationStream: CommitWatcher {
           if let found {
             state.ready += found.notifications
             state.known = found.known
-          } else if !state.isFinished {
-            // The subscriptions could not be read. With the next commit it is tried again.
-            state.missed = max(state.missed ?? 0, missed ?? notices.last?.sequence ?? 0)
-            state.notices = []
+          } else {
+            // What came meanwhile is reason enough to try again.
+            state.isStalled = state.missed == nil && state.notices.isEmpty
+            state.missed = max(state.missed ?? 0, missed ?? 0, notices.last?.sequence ?? 0)
           }
           return state.takeWaiting()
         }
         for continuation in waiting { continuation.resume() }
-        if found == nil { await waitForCommit() }
       }
     }
   }
@@ -120,7 +125,7 @@ final class NotificationStream: CommitWatcher {
     state.withLock { state in
       if !state.ready.isEmpty { return .hand(state.ready.removeFirst()) }
       if state.isFinished { return .end }
-      guard !state.isBusy, state.missed != nil || !state.notices.isEmpty else { return .wait }
+      guard state.hasWork else { return .wait }
       state.isBusy = true
       defer {
         state.notices = []
@@ -134,22 +139,11 @@ final class NotificationStream: CommitWatcher {
   private func waitForWork() async {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
-        let hasWork = !state.isBusy && (state.missed != nil || !state.notices.isEmpty)
-        if state.isFinished || !state.ready.isEmpty || hasWork { return true }
+        if state.isFinished || !state.ready.isEmpty || state.hasWork { return true }
         state.waiting.append(continuation)
         return false
       }
       if isReady { continuation.resume() }
-    }
-  }
-
-  private func waitForCommit() async {
-    await withCheckedContinuation { continuation in
-      let isFinished = state.withLock { state in
-        if !state.isFinished { state.waiting.append(continuation) }
-        return state.isFinished
-      }
-      if isFinished { continuation.resume() }
     }
   }
 
@@ -163,35 +157,34 @@ final class NotificationStream: CommitWatcher {
       (try StoredSubscriptions(view, last: known.stored), view.sequence)
     }
     known.stored = all
-    var notifications: [SubscriptionNotification] = []
+    var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? missed)
+    // Those that went with their zones hear of that, and of what came before.
+    for case .commit(let changes) in notices {
+      for stored in changes.zoneChanges.flatMap({ $0.deletion?.subscriptions ?? [] }) where !gathered.isFull {
+        if known.fired[stored.subscription.id] == stored.since { continue }
+        var test = SubscriptionTest(stored.subscription, database, gathered.room(for: stored.subscription))
+        for case .commit(let other) in notices where other.sequence > stored.since && other.sequence <= changes.sequence {
+          test.look(at: other)
+        }
+        gathered.append(test)
+      }
+    }
     for stored in all.list {
       // In a copy of a file commits may have lower numbers than they had.
       let since = stored.since > newest ? 0 : stored.since
       let subscription = stored.subscription
       if known.fired[subscription.id] == stored.since { continue }
-      var test = SubscriptionTest(subscription, database)
-      var found: [SubscriptionNotification] = []
-      if let missed, missed > since { found.append(.init(subscription, .missed, sequence: missed)) }
-      for notice in notices {
-        guard case .commit(let changes) = notice, changes.sequence > since else { continue }
-        test.append(changes, to: &found)
+      var test = SubscriptionTest(subscription, database, gathered.room(for: subscription))
+      if let missed, missed > since { test.miss(missed) }
+      for case .commit(let changes) in notices where changes.sequence > since { test.look(at: changes) }
+      guard let first = test.found.first else { continue }
+      if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
+        known.fired[subscription.id] = stored.since
+        if !fire(stored, database) { continue }
       }
-      guard let first = found.first else { continue }
-      guard subscription.firesOnce, subscription.isOfQuery, first.content != .missed else {
-        notifications += found
-        continue
-      }
-      if fire(stored, database) { notifications.append(first) }
-      known.fired[subscription.id] = stored.since
+      gathered.append(test)
     }
-    if notifications.count > Self.noticeLimit {
-      // Too many to keep: each subscription once, in their order.
-      var seen = Set<Subscription.ID>()
-      notifications = notifications.filter { seen.insert($0.subscription.id).inserted }.map {
-        .init($0.subscription, .missed, sequence: notices.last?.sequence ?? missed)
-      }
-    }
-    return (notifications, known)
+    return (gathered.notifications, known)
   }
 
   /// Deletes a subscription that fires once. Returns whether it was there: the stream that deletes it tells of it. Where
@@ -199,25 +192,72 @@ final class NotificationStream: CommitWatcher {
   private func fire(_ stored: StoredSubscriptions.Stored, _ database: Database) -> Bool {
     do {
       return try database.write { transaction in
-        var all = try StoredSubscriptions(transaction.context.view)
-        guard all.list.contains(stored) else { return false }
-        _ = all.delete(stored.subscription.id)
-        try all.write(to: transaction.context)
+        let id = stored.subscription.id
+        guard try StoredSubscriptions.entry(id, transaction.context.view)?.stored == stored else { return false }
+        try StoredSubscriptions.delete(id, from: transaction.context)
         return true
       }
     } catch { return true }
+  }
+
+  /// How many notifications of a subscription are kept.
+  fileprivate struct Room {
+    var count: Int
+    var byteCount: Int
+    var isUsedUp: Bool { count <= 0 || byteCount < 0 }
+  }
+
+  /// What a batch of commits tells, while it is put together: never more than is kept for a slow consumer. Where there is more,
+  /// it is each subscription once, in their order, and that something was missed.
+  private struct GatheredNotifications {
+    private(set) var notifications: [SubscriptionNotification] = []
+    private(set) var isFull = false
+    private var room = Room(count: NotificationStream.noticeLimit, byteCount: NotificationStream.bodyByteLimit)
+    private let lastSequence: UInt64?
+
+    init(lastSequence: UInt64?) { self.lastSequence = lastSequence }
+
+    /// One more than there is room for shows that there is no room.
+    func room(for subscription: Subscription) -> Room {
+      // Of what is told as missed nothing is kept.
+      if isFull { return Room(count: 1, byteCount: .max) }
+      return Room(count: subscription.firesOnce && subscription.isOfQuery ? 1 : room.count + 1, byteCount: room.byteCount)
+    }
+
+    mutating func append(_ test: SubscriptionTest) {
+      guard !test.found.isEmpty else { return }
+      room.count -= test.found.count
+      room.byteCount = test.room.byteCount
+      if !isFull, room.count >= 0, room.byteCount >= 0 {
+        notifications += test.found
+        return
+      }
+      if !isFull {
+        isFull = true
+        var seen = Set<Subscription>()
+        notifications = notifications.filter { seen.insert($0.subscription).inserted }.map { missed($0.subscription) }
+      }
+      notifications.append(missed(test.subscription))
+    }
+
+    private func missed(_ subscription: Subscription) -> SubscriptionNotification {
+      .init(subscription, .missed, sequence: lastSequence)
+    }
   }
 }
 
 /// Finds what of a commit concerns a subscription.
 private struct SubscriptionTest {
-  private let subscription: Subscription
+  let subscription: Subscription
+  private(set) var found: [SubscriptionNotification] = []
+  private(set) var room: NotificationStream.Room
   private let filter: BodyFilter?
   private let zones: Set<Zone.ID>?
   private let type: String?
 
-  init(_ subscription: Subscription, _ database: Database) {
+  init(_ subscription: Subscription, _ database: Database, _ room: NotificationStream.Room) {
     self.subscription = subscription
+    self.room = room
     switch subscription.target {
     case .query(let query):
       filter = BodyFilter(query.predicate, dialect: database.options.dialect, now: database.options.now())
@@ -235,22 +275,30 @@ private struct SubscriptionTest {
     }
   }
 
-  mutating func append(_ commit: CommitChanges, to found: inout [SubscriptionNotification]) {
+  /// Something came before what is looked at, of which nothing is known.
+  mutating func miss(_ sequence: UInt64) { append(.init(subscription, .missed, sequence: sequence)) }
+
+  /// Finds what a commit tells, as long as there is room.
+  mutating func look(at commit: CommitChanges) {
     switch subscription.target {
     case .query:
       for record in commit.records where zones?.contains(record.id.zone) ?? true {
-        if let notification = notification(of: record, in: commit) { found.append(notification) }
+        if room.isUsedUp { return }
+        if let notification = notification(of: record, in: commit) { append(notification) }
       }
-      if subscription.firesOn.contains(.deletion), commit.zoneChanges.contains(where: concerns) {
-        found.append(.init(subscription, .record(.deleted, nil, fields: [:]), sequence: commit.sequence))
+      if !room.isUsedUp, subscription.firesOn.contains(.deletion), commit.zoneChanges.contains(where: concerns) {
+        append(.init(subscription, .record(.deleted, nil, fields: [:]), sequence: commit.sequence))
       }
     case .zone(let zone):
-      if changes(zone, in: commit) { replaceLast(by: .zone(zone), commit, &found) }
+      if changes(zone, in: commit) { replaceLast(by: .zone(zone), commit) }
     case .database:
-      if commit.zones.contains(where: { !$0.isDefault && changes($0, in: commit) }) {
-        replaceLast(by: .database, commit, &found)
-      }
+      if commit.zones.contains(where: { !$0.isDefault && changes($0, in: commit) }) { replaceLast(by: .database, commit) }
     }
+  }
+
+  private mutating func append(_ notification: SubscriptionNotification) {
+    found.append(notification)
+    room.count -= 1
   }
 
   /// A change of records that were not named, because their zone went.
@@ -267,14 +315,15 @@ private struct SubscriptionTest {
   }
 
   /// Of several commits that change something the last is told.
-  private func replaceLast(
-    by content: SubscriptionNotification.Content, _ commit: CommitChanges, _ found: inout [SubscriptionNotification]
-  ) {
-    if found.last?.content == content { found.removeLast() }
-    found.append(.init(subscription, content, sequence: commit.sequence))
+  private mutating func replaceLast(by content: SubscriptionNotification.Content, _ commit: CommitChanges) {
+    if found.last?.content == content {
+      found.removeLast()
+      room.count += 1
+    }
+    append(.init(subscription, content, sequence: commit.sequence))
   }
 
-  private func notification(of change: RecordChange, in commit: CommitChanges) -> SubscriptionNotification? {
+  private mutating func notification(of change: RecordChange, in commit: CommitChanges) -> SubscriptionNotification? {
     let reason: SubscriptionNotification.Reason
     let trigger: Subscription.Trigger
     switch (change.old, change.new) {
@@ -286,6 +335,8 @@ private struct SubscriptionTest {
     guard subscription.firesOn.contains(trigger), let body = change.new ?? change.old, type.map(body.hasType) ?? true,
       filter?.accepts(body) ?? true
     else { return nil }
+    // Fields and texts are parts of the record, and copies of them.
+    if subscription.info.hasFields { room.byteCount -= 2 * body.byteCount }
     let record = Record(body: body)
     var fields: [String: Record.Value] = [:]
     for key in subscription.info.desiredKeys { fields[key] = record[key] as Record.Value? }
@@ -295,6 +346,13 @@ private struct SubscriptionTest {
 
 extension Subscription {
   fileprivate var isOfQuery: Bool { if case .query = target { true } else { false } }
+}
+
+extension Subscription.NotificationInfo {
+  /// Whether a notification has anything of its record.
+  fileprivate var hasFields: Bool {
+    !(desiredKeys.isEmpty && alertLocalizationArgs.isEmpty && titleLocalizationArgs.isEmpty && subtitleLocalizationArgs.isEmpty)
+  }
 }
 
 extension WatchNotice {

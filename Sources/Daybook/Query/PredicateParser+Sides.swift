@@ -6,15 +6,25 @@
 
 /// The sides of a comparison: keys, constants, arguments, functions.
 extension PredicateParser {
-  /// One side.
+  /// One side. What has sides inside is read by small functions, and everything else apart from them: so a level takes little of
+  /// the stack.
   mutating func side() throws(DatabaseError) -> Side {
+    try enter()
+    let side: Side
+    switch token.kind {
+    case .name(let name): side = try named(name)
+    case .word(.cast): side = try cast()
+    case .openBrace: side = try braces()
+    default: side = try plainSide()
+    }
+    leave()
+    return side
+  }
+
+  /// A side without sides inside.
+  private mutating func plainSide() throws(DatabaseError) -> Side {
     let start = token
     switch start.kind {
-    case .name(let name):
-      try advance()
-      if token.kind == .open { return try function(name, at: start.offset) }
-      if name.utf8.contains(UInt8(ascii: ":")) { throw unexpected("(") }
-      return name == "allTokens" ? .allTokens : .field(try field(name, at: start.offset))
     case .key(let key):
       try advance()
       return .field(Query.Field(key: key))
@@ -28,9 +38,6 @@ extension PredicateParser {
     case .word(.self):
       try advance()
       return .field(Query.Field(.text))
-    case .word(.cast):
-      try advance()
-      return .value(try cast())
     case .word(.null), .word(.nil):
       try advance()
       return .null
@@ -60,11 +67,25 @@ extension PredicateParser {
       }
       try advance()
       return .value(value)
-    case .openBrace:
-      try advance()
-      return .list(try elements(isInner: false))
     default: throw unexpected("a key or a constant")
     }
+  }
+
+  /// A key or a function.
+  private mutating func named(_ name: String) throws(DatabaseError) -> Side {
+    let offset = token.offset
+    try advance()
+    return token.kind == .open ? try function(name, at: offset) : try key(name, at: offset)
+  }
+
+  private func key(_ name: String, at offset: Int) throws(DatabaseError) -> Side {
+    if name.utf8.contains(UInt8(ascii: ":")) { throw unexpected("(") }
+    return name == "allTokens" ? .allTokens : .field(try field(name, at: offset))
+  }
+
+  private mutating func braces() throws(DatabaseError) -> Side {
+    try advance()
+    return .list(try elements(isInner: false))
   }
 
   private func field(_ name: String, at offset: Int) throws(DatabaseError) -> Query.Field {
@@ -84,11 +105,15 @@ extension PredicateParser {
     if try take(.closeBrace) { return values }
     while true {
       let offset = token.offset
-      let side = try element(isInner)
-      if case .now = side { values.append(.now) } else { values.append(.value(try constant(side, at: offset))) }
+      values.append(try operand(try element(isInner), at: offset))
       if try take(.closeBrace) { return values }
       try expect(.comma, "}")
     }
+  }
+
+  private func operand(_ side: Side, at offset: Int) throws(DatabaseError) -> Query.Operand {
+    if case .now = side { return .now }
+    return .value(try constant(side, at: offset))
   }
 
   /// A constant, or a list that is compared as a whole.
@@ -108,17 +133,24 @@ extension PredicateParser {
       try expect(.close, ")")
       return .now
     case "distancetolocation:fromlocation:", "distancetolocation:fromlocation": return try distance(at: offset)
-    case "tokenize:using:", "tokenize":
-      let textOffset = token.offset
-      let text = try text(try constant(try side(), at: textOffset), at: textOffset)
-      // Which letters are the same is not chosen.
-      if try take(.comma) { _ = try constant(try side(), at: token.offset) }
-      try expect(.close, ")")
-      return .words(text)
-    case "location": return .value(.location(try location()))
-    case "reference": return .value(.reference(try reference(at: offset)))
+    case "tokenize:using:", "tokenize": return try words()
+    case "location": return try location()
+    case "reference": return try reference(at: offset)
     default: throw .predicate("A predicate has no such function.", at: offset, found: name)
     }
+  }
+
+  private mutating func words() throws(DatabaseError) -> Side {
+    let textOffset = token.offset
+    let words = try text(of: try side(), at: textOffset)
+    // Which letters are the same is not chosen.
+    if try take(.comma) { _ = try constant(try side(), at: token.offset) }
+    try expect(.close, ")")
+    return .words(words)
+  }
+
+  private func text(of side: Side, at offset: Int) throws(DatabaseError) -> String {
+    try text(try constant(side, at: offset), at: offset)
   }
 
   private mutating func distance(at offset: Int) throws(DatabaseError) -> Side {
@@ -128,6 +160,12 @@ extension PredicateParser {
     let secondOffset = token.offset
     let second = try anySide()
     try expect(.close, ")")
+    return try distance(first, second, at: offset, firstOffset, secondOffset)
+  }
+
+  private func distance(
+    _ first: Side, _ second: Side, at offset: Int, _ firstOffset: Int, _ secondOffset: Int
+  ) throws(DatabaseError) -> Side {
     if case .field(let field) = first { return .distance(field, try place(second, at: secondOffset)) }
     if case .field(let field) = second { return .distance(field, try place(first, at: firstOffset)) }
     throw .predicate("A distance is that of a key from a place.", at: offset, expected: "a key")
@@ -135,9 +173,13 @@ extension PredicateParser {
 
   /// One side, also with ANY before it.
   private mutating func anySide() throws(DatabaseError) -> Side {
-    guard token.kind == .word(.any) || token.kind == .word(.some) else { return try side() }
-    try advance()
+    let isAny = token.kind == .word(.any) || token.kind == .word(.some)
+    if isAny { try advance() }
     let side = try side()
+    return isAny ? Self.any(side) : side
+  }
+
+  private static func any(_ side: Side) -> Side {
     if case .field(let field) = side { return .field(field.any) }
     return side
   }
@@ -150,31 +192,44 @@ extension PredicateParser {
   }
 
   /// Degrees, then what else is known, in the order of `Location`; nil for a part that is not.
-  private mutating func location() throws(DatabaseError) -> Location {
+  private mutating func location() throws(DatabaseError) -> Side {
     var parts: [Double?] = []
     repeat {
       let offset = token.offset
-      let side = try side()
-      if case .null = side { parts.append(nil) } else { parts.append(try number(try constant(side, at: offset), at: offset)) }
+      parts.append(try part(try side(), at: offset))
       guard parts.count <= 8 else { throw unexpected(")") }
     } while try take(.comma)
-    guard parts.count >= 2, let latitude = parts[0], let longitude = parts[1] else { throw unexpected("a longitude") }
+    let location = try location(of: parts)
     try expect(.close, ")")
-    parts += Array(repeating: nil, count: 8 - parts.count)
+    return .value(.location(location))
+  }
+
+  private func part(_ side: Side, at offset: Int) throws(DatabaseError) -> Double? {
+    if case .null = side { return nil }
+    return try number(try constant(side, at: offset), at: offset)
+  }
+
+  private func location(of parts: [Double?]) throws(DatabaseError) -> Location {
+    guard parts.count >= 2, let latitude = parts[0], let longitude = parts[1] else { throw unexpected("a longitude") }
+    let parts = parts + Array(repeating: nil, count: 8 - parts.count)
     return Location(
       latitude: latitude, longitude: longitude, altitude: parts[2], horizontalAccuracy: parts[3], verticalAccuracy: parts[4],
       course: parts[5], speed: parts[6], timestamp: parts[7].map { Date(timeIntervalSinceReferenceDate: $0) })
   }
 
   /// A record's name, its zone and the zone's owner.
-  private mutating func reference(at offset: Int) throws(DatabaseError) -> Record.Reference {
+  private mutating func reference(at offset: Int) throws(DatabaseError) -> Side {
     var names: [String] = []
     repeat {
       let offset = token.offset
-      names.append(try text(try constant(try side(), at: offset), at: offset))
+      names.append(try text(of: try side(), at: offset))
       guard names.count <= 3 else { throw unexpected(")") }
     } while try take(.comma)
     try expect(.close, ")")
+    return .value(.reference(try Self.reference(to: names, at: offset)))
+  }
+
+  private static func reference(to names: [String], at offset: Int) throws(DatabaseError) -> Record.Reference {
     do throws(DatabaseError) {
       let zone: Zone.ID =
         names.count == 1 ? .default : try Zone.ID(names[1], owner: names.count == 3 ? names[2] : nil)
@@ -183,14 +238,19 @@ extension PredicateParser {
   }
 
   /// `CAST(constant, 'NSDate')`: kinds that have no constants of their own.
-  private mutating func cast() throws(DatabaseError) -> Record.Value {
+  private mutating func cast() throws(DatabaseError) -> Side {
+    try advance()
     try expect(.open, "(")
     let offset = token.offset
     let side = try side()
     try expect(.comma, ",")
     let typeOffset = token.offset
-    let type = try text(try constant(try self.side(), at: typeOffset), at: typeOffset)
+    let type = try text(of: try self.side(), at: typeOffset)
     try expect(.close, ")")
+    return .value(try cast(side, to: type, at: offset))
+  }
+
+  private func cast(_ side: Side, to type: String, at offset: Int) throws(DatabaseError) -> Record.Value {
     if case .list(let values) = side {
       guard values.isEmpty, let empty = FieldKind(name: type)?.emptyList else {
         throw .predicate("Only an empty list is given a kind.", at: offset)

@@ -14,14 +14,15 @@
 ///     options     = "[" { "c" | "d" | "l" | "n" } "]"
 ///     side        = key | self | constant | "{" constants "}" | function | "(" side ")"
 ///
-/// Takes time and memory as the text is long: no piece is read twice. Nesting has a limit, because each level is one of the
-/// stack.
+/// Takes time and memory as the text is long: no piece is read twice. Nesting has one limit for everything that nests, because
+/// each level is one of the stack, and a thread in the background has 512 KB of it.
 struct PredicateParser {
-  /// Levels of parentheses and NOT. The text of a predicate of the greatest depth has two for each of its own.
-  static let maximumNesting = 2 * Query.Predicate.maximumDepth + 4
+  /// Levels of parentheses, NOT, functions and braces. The text of a predicate of the greatest depth has two for each of its
+  /// own, and then a side: a distance from a location of a cast text has four.
+  static let maximumNesting = 2 * Query.Predicate.maximumDepth + 8
 
-  /// One side of a comparison.
-  enum Side {
+  /// One side of a comparison. In a box, as pieces are: each level of nesting keeps several of them on the stack.
+  indirect enum Side {
     case field(Query.Field)
     /// `allTokens`, which is also a key that a record may have.
     case allTokens
@@ -35,7 +36,7 @@ struct PredicateParser {
     case words(String)
   }
 
-  private enum Piece {
+  private indirect enum Piece {
     case predicate(Query.Predicate)
     case side(Side, at: Int)
   }
@@ -64,11 +65,9 @@ struct PredicateParser {
         .invalidArguments, "The predicate's text takes fewer arguments than there are.",
         facts: .init(size: arguments.count, limit: usedCount))
     }
-    if result.isTooDeep { throw Self.tooDeep(at: 0) }
+    if result.isTooDeep { throw .tooDeepPredicate(limit: Query.Predicate.maximumDepth, at: 0) }
     return result
   }
-
-  static func tooDeep(at offset: Int) -> DatabaseError { .predicate("The predicate is nested too deeply.", at: offset) }
 
   // MARK: pieces
 
@@ -140,19 +139,38 @@ struct PredicateParser {
     return try take(.word(.and))
   }
 
-  private mutating func nested<R>(_ body: (inout Self) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-    guard nesting < Self.maximumNesting else { throw Self.tooDeep(at: token.offset) }
+  /// Begins a level; `leave` ends it. Whatever calls itself goes through here. After an error nothing is read any more, so a
+  /// level that throws need not be left.
+  mutating func enter() throws(DatabaseError) {
+    guard nesting < Self.maximumNesting else { throw .tooDeepPredicate(limit: Self.maximumNesting, at: token.offset) }
     nesting += 1
-    defer { nesting -= 1 }
-    return try body(&self)
   }
+
+  mutating func leave() { nesting -= 1 }
 
   private mutating func one() throws(DatabaseError) -> Piece {
     switch token.kind {
     case .not, .word(.not):
       try advance()
-      let piece = try nested { (parser) throws(DatabaseError) in try parser.one() }
+      try enter()
+      let piece = try one()
+      leave()
       return .predicate(!(try whole(of: piece)))
+    case .open:
+      let offset = token.offset
+      try advance()
+      try enter()
+      let piece = try anyOf()
+      leave()
+      try expect(.close, ")")
+      return try comparison(ofSideIn: piece, at: offset)
+    default: return try innermost()
+    }
+  }
+
+  /// What has no parentheses before it.
+  private mutating func innermost() throws(DatabaseError) -> Piece {
+    switch token.kind {
     case .word(.truepredicate):
       try advance()
       return .predicate(.true)
@@ -161,20 +179,16 @@ struct PredicateParser {
       return .predicate(.false)
     case .word(.any), .word(.some), .word(.all), .word(.none):
       return .predicate(try quantified())
-    case .open:
-      let offset = token.offset
-      try advance()
-      let piece = try nested { (parser) throws(DatabaseError) in try parser.anyOf() }
-      try expect(.close, ")")
-      // A side in parentheses may begin a comparison.
-      guard case .side(let side, _) = piece, isOperator else { return piece }
-      return .predicate(try comparison(side, at: offset))
     default:
       let offset = token.offset
-      let side = try side()
-      guard isOperator else { return .side(side, at: offset) }
-      return .predicate(try comparison(side, at: offset))
+      return try comparison(ofSideIn: .side(try side(), at: offset), at: offset)
     }
+  }
+
+  /// A side may begin a comparison, one in parentheses, too.
+  private mutating func comparison(ofSideIn piece: Piece, at offset: Int) throws(DatabaseError) -> Piece {
+    guard case .side(let side, _) = piece, isOperator else { return piece }
+    return .predicate(try comparison(side, at: offset))
   }
 
   // MARK: comparisons

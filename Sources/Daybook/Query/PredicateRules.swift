@@ -8,7 +8,7 @@
 extension Query.Predicate {
   /// Why no database takes the predicate; nil when one may.
   var fault: DatabaseError? {
-    if isTooDeep { return DatabaseError(.invalidArguments, "The predicate is nested too deeply.") }
+    if isTooDeep { return .tooDeepPredicate(limit: Self.maximumDepth) }
     do throws(DatabaseError) {
       try forEachCondition { (condition) throws(DatabaseError) in
         try condition.field.check()

@@ -54,4 +54,9 @@ extension DatabaseError {
   ) -> DatabaseError {
     DatabaseError(.invalidArguments, sentence, facts: .init(offset: offset, expected: expected, found: found))
   }
+
+  /// A predicate has more levels than it may have.
+  static func tooDeepPredicate(limit: Int, at offset: Int? = nil) -> DatabaseError {
+    DatabaseError(.invalidArguments, "The predicate is nested too deeply.", facts: .init(offset: offset, limit: limit))
+  }
 }

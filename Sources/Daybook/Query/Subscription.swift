@@ -84,6 +84,11 @@ public struct Subscription: Hashable, Sendable, Identifiable {
 extension Subscription {
   /// What a notification shows to people, and what it has with it. The database only hands it on.
   public struct NotificationInfo: Hashable, Codable, Sendable {
+    /// Keys in one of its lists.
+    static let maximumKeyCount = 64
+    /// Bytes of one of them: no field has a longer one.
+    static let maximumKeyByteCount = 255
+
     /// The text.
     public var alertBody: String?
     /// The key of a localized text, and the fields whose values are put into it.
@@ -206,7 +211,16 @@ public struct SubscriptionNotification: Hashable, Sendable {
     self.subscription = subscription
     self.content = content
     self.sequence = sequence
-    func texts(_ keys: [String]) -> [String] { keys.map { record?[$0].map(Self.text) ?? "" } }
+    // A key that is there again shares its text.
+    var made: [String: String] = [:]
+    func texts(_ keys: [String]) -> [String] {
+      keys.map { key in
+        if let text = made[key] { return text }
+        let text = record?[key].map(Self.text) ?? ""
+        made[key] = text
+        return text
+      }
+    }
     alertLocalizationArgs = texts(subscription.info.alertLocalizationArgs)
     titleLocalizationArgs = texts(subscription.info.titleLocalizationArgs)
     subtitleLocalizationArgs = texts(subscription.info.subtitleLocalizationArgs)

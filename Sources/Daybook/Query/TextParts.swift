@@ -11,9 +11,11 @@
 /// of the part that the text ends with, 64 in a word, all moved on at once.
 ///
 ///     part           a  ?  b
-///     masks          a: 1 1 0      b: 0 1 1      others: 0 1 0
+///     masks          a: 1 0 0      b: 0 0 1      any: 0 1 0
 ///
-/// So a `?` costs a word for each 64 scalars of its part, where a part without one costs the same whatever its length.
+/// Of a scalar's mask only the words are kept that are not zero, so all masks together have no more words than the part has
+/// scalars, however many of them differ. So a `?` costs two words at most for each 64 scalars of its part, where a part without
+/// one costs the same whatever its length.
 ///
 /// Nothing is made for a text. Belongs to the thread that made it.
 struct TextParts {
@@ -22,11 +24,17 @@ struct TextParts {
 
   private struct Part {
     let scalars: Range<Int>
-    /// Where its masks are: one for scalars that it does not have, then one for each of `keys`. Empty without a `?`.
-    let masks: Range<Int>
+    /// Where the mask of its `?` is, in `wildcards`. Empty without one.
+    let wildcards: Range<Int>
     /// The scalars that it has, ascending.
     let keys: Range<Int>
-    var wordCount: Int { (scalars.count + 63) / 64 }
+    var wordCount: Int { wildcards.count }
+  }
+
+  /// A word of a mask that is not zero.
+  private struct MaskWord {
+    let index: Int
+    var bits: UInt64
   }
 
   private var parts: [Part] = []
@@ -34,7 +42,10 @@ struct TextParts {
   /// Of each beginning of a part, how many scalars of it are also a shorter beginning.
   private var fallbacks: [Int32] = []
   private var keys: [UInt32] = []
-  private var masks: [UInt64] = []
+  /// Of each key, where its words begin; they end where the next one's begin.
+  private var firstWords: [Int] = []
+  private var words: [MaskWord] = []
+  private var wildcards: [UInt64] = []
   private let seen = Seen()
 
   /// The beginnings that a text ends with, while it is read.
@@ -48,23 +59,32 @@ struct TextParts {
     scalars += part
     fallbacks += Self.fallbacks(of: part)
     guard part.contains(Self.any) else {
-      parts.append(Part(scalars: start..<scalars.count, masks: 0..<0, keys: 0..<0))
+      parts.append(Part(scalars: start..<scalars.count, wildcards: 0..<0, keys: 0..<0))
       return
     }
-    let own = Set(part).subtracting([Self.any]).sorted()
     let wordCount = (part.count + 63) / 64
-    let firstMask = masks.count
-    for key in [Self.any] + own {
-      var mask = [UInt64](repeating: 0, count: wordCount)
-      for (index, scalar) in part.enumerated() where scalar == key || scalar == Self.any {
-        mask[index / 64] |= 1 << (index % 64)
-      }
-      masks += mask
-    }
+    let firstWildcard = wildcards.count
+    wildcards += [UInt64](repeating: 0, count: wordCount)
     let firstKey = keys.count
-    keys += own
+    // The places of a scalar one after the other, and so those of a word.
+    for index in part.indices.sorted(by: { (part[$0], $0) < (part[$1], $1) }) {
+      let (scalar, word, bit) = (part[index], index / 64, UInt64(1) << (index % 64))
+      if scalar == Self.any {
+        wildcards[firstWildcard + word] |= bit
+      } else if keys.count > firstKey, keys[keys.count - 1] == scalar, words[words.count - 1].index == word {
+        words[words.count - 1].bits |= bit
+      } else {
+        if keys.count == firstKey || keys[keys.count - 1] != scalar {
+          keys.append(scalar)
+          firstWords.append(words.count)
+        }
+        words.append(MaskWord(index: word, bits: bit))
+      }
+    }
     if seen.words.count < wordCount { seen.words = [UInt64](repeating: 0, count: wordCount) }
-    parts.append(Part(scalars: start..<scalars.count, masks: firstMask..<masks.count, keys: firstKey..<keys.count))
+    parts.append(
+      Part(
+        scalars: start..<scalars.count, wildcards: firstWildcard..<wildcards.count, keys: firstKey..<keys.count))
   }
 
   /// Appends what a pattern has between its stars: one more than it has stars.
@@ -86,7 +106,7 @@ struct TextParts {
   func find(_ index: Int, in text: inout Folding) -> Bool {
     let part = parts[index]
     if part.scalars.isEmpty { return true }
-    if !part.masks.isEmpty { return findByMasks(part, in: &text) }
+    if !part.wildcards.isEmpty { return findByMasks(part, in: &text) }
     let start = part.scalars.lowerBound
     var count = 0
     while let scalar = text.next() {
@@ -119,20 +139,28 @@ struct TextParts {
     let wordCount = part.wordCount
     let last = UInt64(1) << ((part.scalars.count - 1) % 64)
     if wordCount == 1 {
+      let wildcard = wildcards[part.wildcards.lowerBound]
       var bits: UInt64 = 0
       while let scalar = text.next() {
-        bits = (bits << 1 | 1) & masks[part.masks.lowerBound + maskNumber(of: scalar, in: part)]
+        let word = self.words(of: scalar, in: part)
+        bits = (bits << 1 | 1) & (word.isEmpty ? wildcard : wildcard | words[word.lowerBound].bits)
         if bits & last != 0 { return true }
       }
       return false
     }
     for word in 0..<wordCount { seen.words[word] = 0 }
     while let scalar = text.next() {
-      let mask = part.masks.lowerBound + maskNumber(of: scalar, in: part) * wordCount
+      let own = self.words(of: scalar, in: part)
+      var next = own.lowerBound
       var carry: UInt64 = 1
       for word in 0..<wordCount {
         let before = seen.words[word]
-        seen.words[word] = (before << 1 | carry) & masks[mask + word]
+        var mask = wildcards[part.wildcards.lowerBound + word]
+        if next < own.upperBound, words[next].index == word {
+          mask |= words[next].bits
+          next += 1
+        }
+        seen.words[word] = (before << 1 | carry) & mask
         carry = before >> 63
       }
       if seen.words[wordCount - 1] & last != 0 { return true }
@@ -140,15 +168,20 @@ struct TextParts {
     return false
   }
 
-  private func maskNumber(of scalar: UInt32, in part: Part) -> Int {
+  /// Where the mask of a scalar is; empty for one that the part does not have.
+  private func words(of scalar: UInt32, in part: Part) -> Range<Int> {
     var low = part.keys.lowerBound
     var high = part.keys.upperBound
     while low < high {
       let middle = (low + high) / 2
       if keys[middle] < scalar { low = middle + 1 } else { high = middle }
     }
-    return low < part.keys.upperBound && keys[low] == scalar ? low - part.keys.lowerBound + 1 : 0
+    guard low < part.keys.upperBound, keys[low] == scalar else { return 0..<0 }
+    return firstWords[low]..<(low + 1 < firstWords.count ? firstWords[low + 1] : words.count)
   }
+
+  /// Words of all masks of scalars: no more than there are scalars.
+  var maskWordCount: Int { words.count + wildcards.count }
 }
 
 extension TextParts {

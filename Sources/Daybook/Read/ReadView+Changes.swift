@@ -26,7 +26,8 @@ extension ReadView {
     return transaction.sequence - 1
   }
 
-  var changesPerPage: Int { database.options.limits.changesPerPage }
+  /// A caller that asks for pages while there is more to come would never end with empty ones.
+  var changesPerPage: Int { max(1, database.options.limits.changesPerPage) }
 
   private static let endOfCommit = UInt32.max
 

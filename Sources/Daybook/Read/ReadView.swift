@@ -284,14 +284,43 @@ import DaybookEngine
   // MARK: metadata of the application
 
   func metadata(forKey key: String) throws(DatabaseError) -> Data? {
-    let place = try asDatabaseError { () throws(PageFault) in
+    guard let place = try metadataPlace(forKey: key) else { return nil }
+    return try metadata(at: place, key: key)
+  }
+
+  /// Where a key's value is; nil when there is none.
+  func metadataPlace(forKey key: String) throws(DatabaseError) -> Place? {
+    try asDatabaseError { () throws(PageFault) in
       try key.withKeyView { (key) throws(PageFault) -> Place? in
         guard let value = try reader.value(key, in: root(.metadata)) else { return nil }
-        guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
-        return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+        return try Self.metadataPlace(value)
       }
     }
-    guard let place else { return nil }
+  }
+
+  /// The first keys that begin with these bytes, and where their values are.
+  func metadataPlaces(withPrefix prefix: [UInt8], limit: Int) throws(DatabaseError) -> [(key: [UInt8], place: Place)] {
+    try asDatabaseError { () throws(PageFault) in
+      var places: [(key: [UInt8], place: Place)] = []
+      var cursor = reader.cursor(in: root(.metadata))
+      try prefix.withView { (prefix) throws(PageFault) in try cursor.start(at: prefix) }
+      let key = ByteBuffer(capacity: 256)
+      while places.count < limit, try cursor.next() {
+        cursor.key(into: key)
+        let bytes = key.view.array
+        guard bytes.starts(with: prefix) else { break }
+        places.append((bytes, try Self.metadataPlace(cursor.value)))
+      }
+      return places
+    }
+  }
+
+  private static func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
+    guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
+    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+  }
+
+  func metadata(at place: Place, key: String) throws(DatabaseError) -> Data {
     let operation = try operation(at: place)
     // A forged tree may lead to another key's value, or to a record.
     let payload = Operation.payload(operation)

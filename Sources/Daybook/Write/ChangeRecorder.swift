@@ -143,7 +143,12 @@ struct ChangeRecorder: Sendable {
   }
 
   mutating func addDeleted(_ zone: Zone.ID, _ deletion: ZoneDeletion) {
-    if isWatched(zone), hasRoom() { events.append(.deletedZone(zone, deletion)) }
+    guard isWatched(zone), hasRoom() else { return }
+    var deletion = deletion
+    // There are few. Without room they go without a word, as they are gone when a stream could ask.
+    let byteCount = deletion.subscriptions.count * StoredSubscriptions.maximumByteCount
+    if byteCount > limits.bodyByteCount - bodyByteCount { deletion.subscriptions = [] } else { bodyByteCount += byteCount }
+    events.append(.deletedZone(zone, deletion))
   }
 
   func isWatched(_ zone: Zone.ID) -> Bool { interests.contains { $0.covers(zone) } }

@@ -30,6 +30,8 @@ struct ZoneDeletion: Sendable {
   let recordCount: UInt64
   /// By type; nil where the tree by type could not be read: the zone can be deleted nevertheless.
   let types: [(type: String, count: UInt64)]?
+  /// Those that went with it, which it is the last to concern.
+  var subscriptions: [StoredSubscriptions.Stored] = []
 
   func concerns(_ types: Set<String>) -> Bool { self.types.map { $0.contains { types.contains($0.type) } } ?? true }
 }

@@ -39,10 +39,12 @@ extension WriteContext {
     }
     let zone = try view.existingZone(id)
     if zone.assets.count > 0 { mayDropAssets = true }
+    let subscriptions = try StoredSubscriptions.ofZone(id, view)
     // What is deleted is counted for watchers only: that takes longer than the deletion.
     var deletion: ZoneDeletion?
     if recorder?.isWatched(id) == true {
-      deletion = ZoneDeletion(reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone))
+      deletion = ZoneDeletion(
+        reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone), subscriptions: subscriptions)
     }
     try start()
     let operation = changes.beginOperation()
@@ -51,6 +53,7 @@ extension WriteContext {
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(id.key)
     try end(operation, .deleteZone)
+    for stored in subscriptions { try StoredSubscriptions.delete(stored.subscription.id, from: self) }
     if let deletion { recorder?.addDeleted(id, deletion) }
   }
 
@@ -68,7 +71,7 @@ extension WriteContext {
         .limitExceeded, "The metadata is too large.",
         facts: .init(key: key, size: wholeByteCount, limit: changes.maximumPayloadByteCount))
     }
-    if value == nil, try view.metadata(forKey: key) == nil { return }
+    if value == nil, try view.metadataPlace(forKey: key) == nil { return }
     try start()
     let operation = changes.beginOperation()
     if let value {

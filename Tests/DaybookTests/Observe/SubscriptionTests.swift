@@ -208,7 +208,7 @@ struct SubscriptionTests {
     for (subscription, code) in refused {
       #expect(failure { try database.write { try $0.save(subscription) } }?.code == code, "\(subscription)")
     }
-    #expect(failure { try database.write { try $0.setMetadata(Data(), forKey: StoredSubscriptions.key) } } != nil)
+    #expect(failure { try database.write { try $0.setMetadata(Data(), forKey: StoredSubscriptions.key(of: "a")) } } != nil)
     #expect(try database.subscriptions().isEmpty)
   }
 

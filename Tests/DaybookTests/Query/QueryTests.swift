@@ -435,6 +435,37 @@ struct QueryTests {
     #expect(error?.code == .corrupted || damaged.lastRecovery.lostSequences != nil)
     #expect(failure { try damaged.count(Query("Note", where: .field("title") == "find me 0")) }?.code == error?.code)
   }
+
+  @Test(
+    "pages of a query and of a feed end, and nothing traps, where the options ask for pages of none",
+    arguments: [0, -1, Int.min])
+  func emptyPages(changesPerPage: Int) throws {
+    let database = try Database.scratch { $0.limits.changesPerPage = changesPerPage }
+    let zone = try database.zone("Library")
+    for number in 0..<3 { _ = try database.save(.fresh("r\(number)", in: zone, type: "Movie", ["a": .int(Int64(number))])) }
+    for query in [Query("Movie", in: zone), Query("Movie", sort: [.descending("a")], in: zone)] {
+      var names: [String] = []
+      var cursor: Query.Cursor?
+      var pageCount = 0
+      repeat {
+        let page = try database.query(query, after: cursor)
+        names += page.records.map(\.id.name)
+        cursor = page.next
+        pageCount += 1
+      } while cursor != nil && pageCount < 10
+      #expect(Set(names) == ["r0", "r1", "r2"] && pageCount <= 4)
+    }
+    var token: ChangeToken?
+    var names: [String] = []
+    for _ in 0..<10 {
+      let page = try database.changes(in: zone, since: token)
+      names += page.saved.map(\.id.name)
+      token = page.token
+      if !page.moreComing { break }
+    }
+    #expect(names == ["r0", "r1", "r2"])
+    #expect(try database.databaseChanges(since: nil).changed == [zone])
+  }
 }
 
 extension Record {

@@ -115,4 +115,20 @@ struct TextPartsTests {
     #expect(try !accepts(predicate(.words(words)), String(repeating: "w1x ", count: 1 << 15)))
     #expect(try accepts(predicate(.words(words)), String(repeating: "w1x ", count: 1 << 15) + "w99999"))
   }
+
+  @Test("LIKE with a ? and tens of thousands of different letters takes memory as the pattern is long, not its square")
+  func manyLetters() throws {
+    // A mask for each of its letters would be four hundred megabytes.
+    let letters = (0..<60_000).map { String(UnicodeScalar(UInt32(0x20000 + $0)) ?? "x") }
+    let pattern = letters[..<30_000].joined() + "?" + letters[30_000...].joined()
+    var parts = TextParts()
+    parts.append(LikePattern("*" + pattern + pattern + "*", []))
+    let scalarCount = 2 * 60_001
+    #expect(parts.maskWordCount <= scalarCount + scalarCount / 64 + 1)
+    let field = Query.Field(key: "t")
+    let like = Query.Predicate(Query.Condition(field, .text(.pattern, "*\(pattern)*")))
+    let text = letters[..<30_000].joined() + "é" + letters[30_000...].joined()
+    #expect(try accepts(like, "x" + text + "x"))
+    #expect(try !accepts(like, "x" + letters.joined() + "x"))
+  }
 }
