@@ -1,8 +1,7 @@
 #if !canImport(CloudKit)
   import Daybook
   import Foundation
-
-  import class DaybookEngine.Locked
+  import Synchronization
 
   /// The databases of one user and one identifier. Files of a container are opened when something of it is first asked for; if that
   /// fails, each operation fails with the reason and the next one tries again.
