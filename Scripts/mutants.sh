@@ -176,9 +176,19 @@ difference=$(diff <(catalogue | awk '{ print $1 }' | sort) \
 
 scratch=(--scratch-path .build/mutants -Xswiftc -DMUTANTS)
 swift build --build-tests "${scratch[@]}" >/dev/null || exit 2
+program=$(swift build --build-tests "${scratch[@]}" --show-bin-path)/DaybookPackageTests.xctest
 work=$(mktemp -d)
 tests=
 trap '[ -n "$tests" ] && kill -9 -- "-$tests" 2>/dev/null; rm -rf "$work"' EXIT
+
+# Where the tests are a program, without the package manager, which takes longer than most of them.
+run_tests() { # ARGUMENT …
+  if [ -f "$program" ]; then
+    "$program" --testing-library swift-testing "$@"
+  else
+    swift test --skip-build "${scratch[@]}" "$@"
+  fi
+}
 
 # Runs some tests until the first failure. Leaves in `verdict` what noticed; empty when nothing did.
 look() { # MUTANT ARGUMENT …
@@ -187,7 +197,7 @@ look() { # MUTANT ARGUMENT …
   verdict=
   # A process group of its own, so that children of tests end with it.
   set -m
-  DAYBOOK_MUTANT=$mutant swift test --skip-build "${scratch[@]}" "$@" >"$work/log" 2>&1 &
+  DAYBOOK_MUTANT=$mutant run_tests "$@" >"$work/log" 2>&1 &
   tests=$!
   set +m
   while kill -0 "$tests" 2>/dev/null; do

@@ -120,7 +120,7 @@ final class DaybookUse: UseEngine {
   }
 
   func listZones() throws -> UInt64 {
-    try database.zones().reduce(0) { $0 &+ ($1.id.isDefault ? 0 : UInt64($1.id.name.utf8.count)) }
+    try database.zones().reduce(0) { $0 &+ ($1.id == .default ? 0 : UInt64($1.id.name.utf8.count)) }
   }
 
   func backUp(to path: String) throws { try database.backup(to: path) }

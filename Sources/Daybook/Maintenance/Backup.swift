@@ -74,7 +74,8 @@ extension Database {
   ///     original meanwhile.
   static func makeCopy(
     at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
-    present: @escaping () throws(DiskFailure) -> FileAttributes?, options: Options, disk givenDisk: any Disk, fill: (Database) throws -> Void
+    present: @escaping () throws(DiskFailure) -> FileAttributes?, options: Options, disk givenDisk: any Disk,
+    fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
     let disk: any Disk

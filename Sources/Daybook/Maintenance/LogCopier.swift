@@ -152,7 +152,7 @@ struct LogCopier {
   private func append(_ bytes: ByteView, _ kind: UInt8, _ transaction: StoreTransaction) throws(StoreError) {
     let start = transaction.beginOperation()
     transaction.payload.append(bytes)
-    if kind.addsData { transaction.addsData = true }
+    if OperationKind(rawValue: kind)?.addsData ?? true { transaction.addsData = true }
     try transaction.endOperation(start, kind: kind)
   }
 

@@ -226,7 +226,8 @@ package final class AssetStore: Sendable {
         index = known
       } else {
         let holder = try AssetHolder.make(
-          in: root, like: attributes?.ofBookkeeping, mayLock: SuspendedProcess.mayKeepLocks || !state.isSuspended && !state.isClosed,
+          in: root, like: attributes?.ofBookkeeping,
+          mayLock: SuspendedProcess.mayKeepLocks || !state.isSuspended && !state.isClosed,
           random: random)
         index = state.holders.count
         state.holders.append((holder, []))

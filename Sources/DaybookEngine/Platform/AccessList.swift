@@ -13,7 +13,9 @@ package enum AccessList {
   /// Whether a list lets anybody read or write whom another one, or none, does not. What it gives through its mask is in the mode.
   static func gives(_ list: [UInt8], moreThan other: [UInt8]?) -> Bool {
     guard let other else { return true }
-    guard let (given, known) = entries(list).flatMap({ given in entries(other).map { (given, $0) } }) else { return list != other }
+    guard let (given, known) = entries(list).flatMap({ given in entries(other).map { (given, $0) } }) else {
+      return list != other
+    }
     return given.contains { who, rights in rights & 6 & ~(known[who] ?? 0) != 0 }
   }
 

@@ -85,7 +85,9 @@ package enum SuspendedProcess {
       var bytes = [UInt8](repeating: 0, count: 64)
       var count = bytes.count
       // Safe: the array has room for `count` bytes, which is updated.
-      let code = unsafe bytes.withUnsafeMutableBytes { unsafe sysctlbyname("kern.bootsessionuuid", $0.baseAddress, &count, nil, 0) }
+      let code = unsafe bytes.withUnsafeMutableBytes {
+        unsafe sysctlbyname("kern.bootsessionuuid", $0.baseAddress, &count, nil, 0)
+      }
       guard code == 0 else { return nil }
       return String(decoding: bytes.prefix(count).prefix { $0 != 0 }, as: UTF8.self)
     #else

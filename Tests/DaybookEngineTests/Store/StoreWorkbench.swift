@@ -209,6 +209,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .log: return "log"
     case .operation: return "operation"
     case .corrupt: return "corrupt"
+    case .laterFeatures: return "laterFeatures"
     case .cutShort: return "cutShort"
     case .locked: return "locked"
     case .alreadyOpen: return "alreadyOpen"

@@ -125,7 +125,8 @@ struct AssetHolderTests {
     #expect(try !holders(path).contains(name))
   }
 
-  @Test("what a process keeps whose number means nothing here stays until the grace time is over", arguments: ["7\n", "7 system\n"])
+  @Test(
+    "what a process keeps whose number means nothing here stays until the grace time is over", arguments: ["7\n", "7 system\n"])
   func otherContainer(note: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.daybook")

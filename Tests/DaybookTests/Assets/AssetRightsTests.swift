@@ -68,7 +68,8 @@ struct AssetRightsTests {
     let disk = HookedDisk()
     let store = AssetStore(path: database.path, disk: disk, random: { .random(in: 0 ... .max) })
     let count = Locked(0)
-    disk.before { operation, _ throws(DiskFailure) in if operation == .list || operation == .open { count.withLock { $0 += 1 } } }
+    disk.before { operation, _ throws(DiskFailure) in if operation == .list || operation == .open { count.withLock { $0 += 1 } }
+    }
     store.narrowRights()
     #expect(count.withLock { $0 } == 1)
     try close(database.path)

@@ -257,7 +257,9 @@ import Testing
             return 0
           }
           #expect(status == 0, "the step \(status >> 8)")
-          let left = try FileManager.default.subpathsOfDirectory(atPath: directory).filter { !$0.lowercased().contains("child") }
+          let left = try FileManager.default.subpathsOfDirectory(atPath: directory).filter {
+            !$0.lowercased().contains("child")
+          }
           #expect(left.sorted() == names)
           if kind != .reads {
             #expect(try own.prepared?.content().count == 100_000)

@@ -10,7 +10,8 @@ struct StagingFolderTests {
     try #require(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int)
   }
 
-  @Test("a decoded file is this user's alone, and a link in the place of its folder gets nothing", arguments: [nil, "dune.json"])
+  @Test(
+    "a decoded file is this user's alone, and a link in the place of its folder gets nothing", arguments: [nil, "dune.json"])
   func swapped(name: String?) throws {
     let folder = try TemporaryFolder()
     let directory = URL(filePath: folder.file("decoded"))
