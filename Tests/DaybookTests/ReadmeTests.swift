@@ -128,6 +128,8 @@ struct ReadmeTests {
     var note = try database.save(Record(type: "Note", id: Record.ID("n", in: library)))   // one line, one transaction
     note = try database.update(note.id) { note in note["seen"] = Date() }   // read, changed and saved: never a conflict
     let old = try database.record(note.id, withChangeTag: note.changeTag ?? "")   // an older version, as the base of a merge
+    let latest = try database.history(of: note.id, limit: 20)                    // a page of versions, newest first
+    let before = try database.history(of: note.id, before: latest.last?.changeTag, limit: 20)
     try database.save(note, policy: .replace)                      // what is stored becomes this, and has no other keys
     try database.writeUnordered { transaction in                   // children may come commits before their parents
       var child = try Record(type: "Note", id: Record.ID("child", in: library))
@@ -137,6 +139,7 @@ struct ReadmeTests {
     let missing = try database.referencesWithoutTarget(in: library)   // child needs later
     // Guide: end
     #expect(old == note && missing.map(\.target.name) == ["later"])
+    #expect(latest.count == 2 && before.isEmpty)
     try database.delete([note.id, Record.ID("child", in: library)])
 
     // Guide: savepoint
