@@ -71,7 +71,9 @@ extension Database {
           case .deleteRecord: info.deletedCount += 1
           case .saveZone, .deleteZone: info.zoneOperationCount += 1
           case .setMetadata, .deleteMetadata: info.metadataOperationCount += 1
-          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields, .declare: break
+          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields, .declare, .defineIndex, .buildIndex,
+            .dropIndex:
+            break
           }
         }
         return try body(info)

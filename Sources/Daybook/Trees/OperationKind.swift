@@ -3,7 +3,7 @@ import DaybookEngine
 /// The kinds of operations in the log, with everything that depends on the kind alone. FORMAT.md §4 has the layouts.
 ///
 /// No switch over them has a `default`: for a new kind the compiler asks what applies, replays, copies and counts it.
-/// Numbers are never used twice; 12 and 13 are free, and 255 is the engine's.
+/// Numbers are never used twice; 12, 13 and 16 are free, and 255 is the engine's.
 enum OperationKind: UInt8, CaseIterable {
   /// {f64 date, origin}: the first operation of every commit.
   case commitInfo = 1
@@ -32,6 +32,13 @@ enum OperationKind: UInt8, CaseIterable {
   case declareFields = 14
   /// A `Declaration`: what bodies after it name by its number.
   case declare = 15
+  /// An `IndexDefinition`: a new index, with its number; no other has it.
+  case defineIndex = 17
+  /// {u16 number, u64 sequence, u32 ordinal, zone key}: the index gets the entries of the zone's versions up to that place of the log's
+  /// order, from where it was built. Without a zone key: it is complete.
+  case buildIndex = 18
+  /// {u16 number}: the index and all its entries go.
+  case dropIndex = 19
 
   /// What a replay in the order of names does with it.
   enum Replay {
@@ -59,8 +66,10 @@ enum OperationKind: UInt8, CaseIterable {
   @inline(__always)
   var addsData: Bool {
     switch self {
-    case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare: true
-    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone: false
+    case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare, .defineIndex, .buildIndex: true
+    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
+      .dropIndex:
+      false
     }
   }
 
@@ -69,7 +78,7 @@ enum OperationKind: UInt8, CaseIterable {
     switch self {
     case .saveRecord, .deleteRecord: .gathered
     case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields, .declare: .atOnce
-    case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone: .barrier
+    case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone, .defineIndex, .buildIndex, .dropIndex: .barrier
     }
   }
 }

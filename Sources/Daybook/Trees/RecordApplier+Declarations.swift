@@ -35,6 +35,7 @@ extension RecordApplier {
       } catch { throw .page(error) }
     }
     guard shapes.pieceCount == target || isMutant("keep-shapes-of-savepoint") else { throw .inconsistent }
+    try alignIndexes(changes)
     areShapesAligned = true
   }
 
