@@ -26,7 +26,7 @@ extension Database.Options {
     return options
   }
 
-  /// What nobody needs any more is freed at once and filled with a pattern, also in a release build: an address that has outlived
+  /// What no version needs any more is freed at once and filled with a pattern, also in a release build: an address that has outlived
   /// its page leads to nothing that looks like one.
   mutating func freeAtOnce() {
     poisonsFreedMemory = true

@@ -164,6 +164,8 @@ extension Database {
     package var closeCheckpointByteCount = 32 << 10
     /// Zeros kept after the log, so that deletes find room on a full disk.
     package var reserveByteCount = 24 << 10
+    /// An index is used wherever one can be, however many records it leaves: in tests of plans, whose databases are small.
+    package var prefersIndexes = false
     /// Leaves the pages of the file aside when it is opened for writing.
     package var rebuildsTrees = false
     /// How many reads may run at a time, and how many snapshots there may be.

@@ -171,6 +171,7 @@ private struct RecordChecker {
   /// Of zones with fewer trees than the list.
   private(set) var treeCounts: [[UInt8]: Int] = [:]
   private let shapes = Locked(KnownShapes())
+  private let indexes = IndexList()
   private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
   private let spelledBody = ByteBuffer(capacity: 4096)
 
@@ -181,6 +182,7 @@ private struct RecordChecker {
 
   mutating func run(_ report: inout Database.CheckReport) throws(DatabaseError) {
     do {
+      indexes.replace(try view.indexes())
       let cells = try zones(&report)
       for cell in cells where cell.trees.treeCount < ZoneTree.count { treeCounts[cell.key] = cell.trees.treeCount }
       report.zoneCount = cells.filter { !$0.trees.isDeleted }.count
@@ -235,7 +237,7 @@ private struct RecordChecker {
           + "but \(trees.changeJournal.count) in the change journal")
     }
     let recordName = ByteBuffer(capacity: 256)
-    var contributions = ContributionCheck(of: trees, view.reader, zoneName: name)
+    var contributions = ContributionCheck(of: trees, view.reader, indexes, zoneName: name)
     var cursor = view.reader.cursor(in: trees.byName)
     while try cursor.next() {
       cursor.key(into: recordName)

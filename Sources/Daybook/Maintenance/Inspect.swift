@@ -71,7 +71,10 @@ extension Database {
           case .deleteRecord: info.deletedCount += 1
           case .saveZone, .deleteZone: info.zoneOperationCount += 1
           case .setMetadata, .deleteMetadata: info.metadataOperationCount += 1
-          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields, .declare, .requires: break
+          case .lineage, .raiseHorizon, .imageStamps, .imageZone, .declareFields, .declare, .requires, .defineIndex,
+            .buildIndex,
+            .dropIndex:
+            break
           }
         }
         return try body(info)

@@ -133,6 +133,18 @@ struct LogCopier {
       // A salvage packs its bodies again, and declares what they need.
       if purpose == .backup { try append(bytes, kind, transaction) }
       return true
+    case .defineIndex: return try copyIndex(bytes, transaction)
+    case .buildIndex:
+      // A salvage builds its indexes when it has all records.
+      if purpose == .backup { try append(bytes, kind, transaction) }
+      return true
+    case .dropIndex:
+      if purpose == .salvage {
+        // The index itself may be lost.
+        guard try isIndex(bytes, transaction) else { return true }
+      }
+      try append(bytes, kind, transaction)
+      return true
     case .imageStamps: return purpose == .salvage
     case .imageZone: return purpose == .salvage ? try copyImageZone(bytes, transaction) : false
     }
@@ -299,6 +311,42 @@ struct LogCopier {
   private func copyDeclaration(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     do throws(LogFault) { try SchemaTree.forEachField(of: bytes) { (_, _, _) in } } catch { return false }
     try append(bytes, .declareFields, transaction)
+    return true
+  }
+
+  private func indexes(_ transaction: StoreTransaction) throws(StoreError) -> [IndexDefinition] {
+    do { return try store.records.definedIndexes(transaction) } catch { throw StoreError(error) }
+  }
+
+  private func isIndex(_ number: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    let known = try indexes(transaction)
+    return number.count == 2 && known.contains { $0.number == number.uint16(at: 0) }
+  }
+
+  /// In a salvage an index begins again, because sequences are others there and there may be records that should be gone.
+  private func copyIndex(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    if purpose == .backup {
+      try append(bytes, .defineIndex, transaction)
+      return true
+    }
+    guard var definition = IndexDefinition(bytes) else { return false }
+    for known in try indexes(transaction) {
+      let isSame = known.type == definition.type && known.key == definition.key
+      guard isSame || known.number == definition.number else { continue }
+      // That it was dropped is lost.
+      payload.truncate(to: 0)
+      payload.append(uint16: known.number)
+      try append(payload.view, .dropIndex, transaction)
+    }
+    definition.isComplete = false
+    definition.zoneKey = []
+    definition.sequence = 0
+    definition.ordinal = 0
+    definition.sinceSequence = transaction.sequence
+    definition.sinceOrdinal = transaction.ordinal
+    payload.truncate(to: 0)
+    definition.append(to: payload)
+    try append(payload.view, .defineIndex, transaction)
     return true
   }
 

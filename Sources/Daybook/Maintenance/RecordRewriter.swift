@@ -151,11 +151,12 @@ struct RecordRewriter: Rewriter {
       }
     }
 
-    /// Fields that no record has any more are known on.
+    /// Fields that no record has any more are known on. Indexes are there before the records that they are of.
     mutating func writeSchema() throws(StoreError) {
       let key = ByteBuffer(capacity: 512)
       try forEach(in: pin.root(Roots.schema)) { (cursor) throws(StoreError) in
         cursor.key(into: key)
+        if IndexDefinition.isKey(key.view) { return }
         guard let split = key.view.firstIndex(of: 0), cursor.value.count == 4 else {
           throw .log(.inconsistent)
         }
@@ -166,6 +167,13 @@ struct RecordRewriter: Rewriter {
           SchemaTree.append(field, KindBits(rawValue: cursor.value.uint32(at: 0)), to: payload)
         }
         try writer.append(payload.view, kind: .declareFields)
+      }
+      let indexes: [IndexDefinition]
+      do { indexes = try IndexDefinition.all(in: pin.root(Roots.schema), pin.reader) } catch { throw StoreError(error) }
+      for index in indexes {
+        payload.truncate(to: 0)
+        index.append(to: payload)
+        try writer.append(payload.view, kind: .defineIndex)
       }
     }
 

@@ -115,6 +115,7 @@ extension Database {
         }
       } catch { throw DatabaseError(error, path: source) }
       report = copier.report
+      try database.buildIndexes()
       try report.add(reader.losses, database)
       try report.copyAssets(from: AssetStore(path: source, disk: disk, random: options.random), to: database)
     }

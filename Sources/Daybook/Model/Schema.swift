@@ -1,4 +1,4 @@
-/// The record types of a database, their fields, and the kinds of values that each field has ever had.
+/// The record types of a database, their fields and indexes, and the kinds of values that each field has ever had.
 ///
 /// It grows with what is saved and never shrinks: deleting the last record with a field leaves the field known. Encode it
 /// as JSON to give it to another database (``Transaction/declare(_:)``). Everything is in order of the names' bytes.
@@ -29,17 +29,47 @@ public struct Schema: Hashable, Codable, Sendable {
     }
   }
 
+  /// An index: the values of one field, by which queries find and order records of its type without looking at all of them.
+  public struct Index: Hashable, Codable, Sendable {
+    /// The key of the field.
+    public var key: String
+
+    /// An index of a field.
+    public init(key: String) { self.key = key }
+  }
+
   /// One record type.
   public struct RecordType: Hashable, Codable, Sendable {
     /// Its name.
     public var name: String
     /// Its fields.
     public var fields: [Field]
+    /// Its indexes.
+    public var indexes: [Index]
 
     /// A record type.
-    public init(name: String, fields: [Field] = []) {
+    public init(name: String, fields: [Field] = [], indexes: [Index] = []) {
       self.name = name
       self.fields = fields
+      self.indexes = indexes
+    }
+
+    private enum CodingKeys: String, CodingKey { case name, fields, indexes }
+
+    /// A type without indexes need not say so.
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      name = try container.decode(String.self, forKey: .name)
+      fields = try container.decode([Field].self, forKey: .fields)
+      indexes = try container.decodeIfPresent([Index].self, forKey: .indexes) ?? []
+    }
+
+    /// As it is read.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(name, forKey: .name)
+      try container.encode(fields, forKey: .fields)
+      if !indexes.isEmpty { try container.encode(indexes, forKey: .indexes) }
     }
 
     /// The field with a key; nil when there is none.

@@ -5,6 +5,8 @@ extension Query {
     public enum Access: String, Hashable, Codable, Sendable {
       /// Every record of the type in the zones is read, in the order of the last saves.
       case scan
+      /// Records that an index names are read.
+      case index
       /// Nothing is read: no record can pass, or how many do is known.
       case none
     }
@@ -13,6 +15,8 @@ extension Query {
     public enum Ordering: String, Hashable, Codable, Sendable {
       /// As they are read: in the order of their last saves.
       case asRead
+      /// They come from the index in their order.
+      case index
       /// All that pass are sorted.
       case sort
       /// The first of the order are kept while the others are read, as many as the limit.
@@ -21,6 +25,8 @@ extension Query {
 
     /// Where the records come from.
     public var access: Access
+    /// The key whose index is used.
+    public var index: String?
     /// The record type; nil for all.
     public var recordType: String?
     /// The zones that are looked at.
@@ -44,6 +50,10 @@ extension Query.Plan: CustomStringConvertible {
     var lines: [String] = []
     let place = zones.count == 1 ? "zone \(zones[0])" : "\(zones.count) zones"
     switch access {
+    case .index:
+      lines.append(
+        "index of \(recordType ?? "").\(index ?? ""), \(recordCount) entries in \(place)"
+          + (ordering == .asRead ? ", in the order of their last saves" : ""))
     case .none: lines.append("read nothing")
     case .scan:
       lines.append(
@@ -51,6 +61,9 @@ extension Query.Plan: CustomStringConvertible {
     }
     if let filter { lines.append("filter \(filter)") }
     switch ordering {
+    case .index:
+      lines.append(
+        "in the order " + sort.map(\.description).joined(separator: ", ") + (limit.map { ", stop after \($0)" } ?? ""))
     case .asRead: if let limit { lines.append("stop after \(limit)") }
     case .sort: lines.append("sort by " + sort.map(\.description).joined(separator: ", "))
     case .top: lines.append("keep the first \(limit ?? 0) by " + sort.map(\.description).joined(separator: ", "))

@@ -2,6 +2,7 @@ import DaybookEngine
 import Synchronization
 
 /// A walk over all records of a type in some zones, in the order of their last saves, that stops at those that pass a filter.
+/// Where an index leaves fewer, only these are looked at, in the same order.
 ///
 /// Each body is copied out of the log into the same few kilobytes, verified in the copy, and looked at there; only one that
 /// passes stays.
@@ -28,6 +29,15 @@ struct QueryScan {
   private var start: (sequence: UInt64, ordinal: UInt32)
   private var isDefault = false
   private var walk: ChangeWalk?
+  private let choice: IndexChoice?
+  /// What the index leaves; nil before it was asked.
+  private var candidates: [Candidate]?
+  private var candidate = 0
+
+  private struct Candidate {
+    let zone: Int
+    let entry: RecordEntry
+  }
   private var batch: RecordBodyBatch
   /// No more bytes than the log has can be read as records of one walk; in a forged file they may.
   private var remaining: UInt64
@@ -44,6 +54,7 @@ struct QueryScan {
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
+    choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }
     self.stop = stop
     hidesUsers = type == nil && view.database.scope != nil
     zone = start.zone - 1
@@ -53,6 +64,7 @@ struct QueryScan {
 
   /// The next record that passes; nil when there is none.
   mutating func next() throws(DatabaseError) -> Found? {
+    if choice != nil { return try nextCandidate() }
     while try findEntry() {
       let entry: ChangeEntry
       do throws(PageFault) {
@@ -91,11 +103,82 @@ struct QueryScan {
 
   /// Where the next record would be looked for; nil at the end.
   mutating func place() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
+    if choice != nil {
+      let candidates = try foundCandidates()
+      guard candidate < candidates.count else { return nil }
+      return (candidates[candidate].zone, candidates[candidate].entry.sequence, candidates[candidate].entry.ordinal)
+    }
     guard try findEntry() else { return nil }
     do throws(PageFault) {
       guard let position = try walk?.position() else { return nil }
       return (zone, position.sequence, position.ordinal)
     } catch { throw view.failure(error) }
+  }
+
+  // MARK: candidates
+
+  private mutating func nextCandidate() throws(DatabaseError) -> Found? {
+    while candidate < (try foundCandidates()).count {
+      guard let next = candidates?[candidate] else { return nil }
+      candidate += 1
+      let place = next.entry.place
+      steps += 1 + Int(place.byteCount / 4096)
+      if steps >= Self.patience {
+        steps = 0
+        try view.checkStop(stop)
+      }
+      guard UInt64(place.byteCount) <= remaining else { throw view.failure(.operation(offset: place.offset)) }
+      remaining -= UInt64(place.byteCount)
+      let body = try read(place)
+      let zone = zones[next.zone]
+      guard body.isOf(zone, isDefault: zone.isDefault), let type, body.hasType(type) else {
+        throw view.misplaced(place, zone, body.name)
+      }
+      if filter.accepts(body) { return Found(body: body, place: place, zone: next.zone) }
+      batch.takeBack()
+    }
+    return nil
+  }
+
+  /// What the index leaves from the start on, in the order of the log, each record once.
+  private mutating func foundCandidates() throws(DatabaseError) -> [Candidate] {
+    if let candidates { return candidates }
+    guard let choice else { return [] }
+    var found: [Candidate] = []
+    let key = ByteBuffer(capacity: 512)
+    var visited = 0
+    for index in zone + 1..<max(zone + 1, zones.count) {
+      let trees = try view.existingZone(zones[index])
+      let first = index == zone + 1 ? start : (0, 0)
+      let begin = found.count
+      for range in choice.ranges {
+        var cursor = view.reader.cursor(in: trees.indexes)
+        do throws(PageFault) {
+          try range.lower.withView { (lower) throws(PageFault) in try cursor.start(at: lower) }
+        } catch { throw view.failure(error) }
+        while try view.next(&cursor) {
+          cursor.key(into: key)
+          if range.upper.withView({ compareKeys(key.view, $0) >= 0 }) { break }
+          visited += 1
+          if visited % Self.patience == 0 { try view.checkStop(stop) }
+          let entry = try view.entry(ofIndexKey: key.view, in: trees)
+          if (entry.sequence, entry.ordinal) >= first { found.append(Candidate(zone: index, entry: entry)) }
+        }
+      }
+      found[begin...].sort { ($0.entry.sequence, $0.entry.ordinal) < ($1.entry.sequence, $1.entry.ordinal) }
+      // A list may have several elements in the ranges.
+      var last = begin
+      for next in begin..<max(begin, found.count) where next > begin {
+        if found[last].entry.sequence == found[next].entry.sequence, found[last].entry.ordinal == found[next].entry.ordinal {
+          continue
+        }
+        last += 1
+        found[last] = found[next]
+      }
+      if found.count > last + 1 { found.removeSubrange((last + 1)...) }
+    }
+    candidates = found
+    return found
   }
 
   /// Whether there is another entry, in this zone or one that follows.

@@ -10,12 +10,14 @@ struct QueryPreparation {
   let query: Query
   let zones: [Zone.ID]
   let filter: BodyFilter
+  /// Nil where all records of the type are looked at.
+  let choice: IndexChoice?
 
   /// The records are in the order of their last saves.
   var isInOrderOfSaves: Bool { query.sort.isEmpty }
 }
 
-/// Queries, answered by looking at every record of the type. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
+/// Queries, answered by looking at every record of the type, or at those that an index leaves. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
 extension ReadView {
   /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`.
   func prepare(_ query: Query) throws(DatabaseError) -> QueryPreparation {
@@ -36,12 +38,14 @@ extension ReadView {
     } else {
       zones = dialect == .cloudKit ? [.default] : try self.zones().map(\.id)
     }
-    let filter = BodyFilter(query.predicate, dialect: dialect, now: database.options.now())
-    return QueryPreparation(query: query, zones: zones, filter: filter)
+    let now = database.options.now()
+    let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
+    let choice = try choice(query, zones, filter, try planners(query, now: now))
+    return QueryPreparation(query: query, zones: zones, filter: filter, choice: choice)
   }
 
   /// The kinds that a key has had in records of a query's type.
-  private func kinds(of key: String, in query: Query) throws(DatabaseError) -> KindBits? {
+  func kinds(of key: String, in query: Query) throws(DatabaseError) -> KindBits? {
     let buffer = ByteBuffer(capacity: 512)
     return try asDatabaseError { () throws(PageFault) in
       try (query.recordType ?? "").withKeyView { (type) throws(PageFault) in
@@ -68,6 +72,9 @@ extension ReadView {
         }
       }
       return records
+    }
+    if let (bodies, _) = try orderedBodies(plan, after: nil, limit: limit, stop) {
+      return bodies.map { body in desiredKeys.map { Record(body: body, desiredKeys: $0) } ?? Record(stored: body) }
     }
     var last: SortedPlace?
     while records.count < limit {
@@ -102,6 +109,16 @@ extension ReadView {
       }
       return page
     }
+    if let (bodies, isCut) = try orderedBodies(plan, after: cursor, limit: limit, stop) {
+      page.records = bodies.map { Record(body: $0, desiredKeys: desiredKeys) }
+      if isCut, let body = bodies.last {
+        let key = SortKey(body, SortOrder(query.sort))
+        page.next = Query.Cursor(
+          databaseID: databaseID, query: query, zoneKey: plan.zones[0].key,
+          place: .record(name: body.withName { $0.array }, sortKey: key.bytes))
+      }
+      return page
+    }
     var rows = try firstRows(plan, after: cursor.flatMap { SortedPlace($0, plan.zones) }, limit: limit, stop)
     let sorted = rows.sorted()
     try append(sorted, plan, desiredKeys, to: &page.records, stop)
@@ -115,7 +132,13 @@ extension ReadView {
 
   /// How many records the result has.
   func count(_ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Int {
-    let plan = try prepare(query)
+    var plan = try prepare(query)
+    if plan.choice?.use == .order {
+      // The order shows in no number.
+      var query = query
+      query.sort = []
+      plan = try prepare(query)
+    }
     let limit = query.limit ?? .max
     if plan.filter.acceptsNone { return 0 }
     if plan.filter.acceptsAll, let type = query.recordType {
@@ -141,6 +164,13 @@ extension ReadView {
       if let type = query.recordType { count += try self.count(ofType: type, in: trees) } else { count += trees.byName.count }
     }
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
+    if let choice = plan.choice {
+      return Query.Plan(
+        access: .index, index: choice.planner.definition.keyName, recordType: query.recordType, zones: plan.zones,
+        recordCount: Int(clamping: choice.count), filter: plan.filter.acceptsAll ? nil : query.predicate,
+        ordering: choice.use == .order ? .index : query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort,
+        limit: query.limit)
+    }
     return Query.Plan(
       access: plan.filter.acceptsNone ? .none : .scan, recordType: query.recordType, zones: plan.zones,
       recordCount: plan.filter.acceptsNone ? 0 : Int(clamping: count),
@@ -149,6 +179,78 @@ extension ReadView {
   }
 
   // MARK: order
+
+  /// The record that an entry of an index leads to.
+  func entry(ofIndexKey key: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry {
+    try asDatabaseError { () throws(PageFault) in
+      guard let name = IndexKey.nameKey(in: key), let value = try reader.value(name, in: zone.byName),
+        let entry = RecordEntry(value)
+      else { throw PageFault(offset: zone.indexes.reference, reason: .value) }
+      return entry
+    }
+  }
+
+  /// The first records of the order after a cursor, by walking over an index, and whether there are more. Nil where that is not the plan,
+  /// and where it turns out to be more work than looking at all.
+  private func orderedBodies(
+    _ plan: QueryPreparation, after place: Query.Cursor?, limit: Int, _ stop: QueryStop?
+  ) throws(DatabaseError) -> (bodies: [RecordBody], isCut: Bool)? {
+    guard let choice = plan.choice, choice.use == .order else { return nil }
+    let zone = plan.zones[0]
+    let isDefault = zone.isDefault
+    let trees = try existingZone(zone)
+    var after: (prefix: [UInt8], name: [UInt8])?
+    if let place {
+      guard case .record(let name, let sortKey) = place.place, place.zoneKey == zone.key else { return nil }
+      let prefix = ByteBuffer(capacity: 64)
+      IndexKey.appendNumber(choice.planner.definition.number, to: prefix)
+      let isSound = sortKey.withView { bytes in
+        var reader = SortKey.Reader(bytes, zoneKey: bytes)
+        guard let value = reader.next() else { return false }
+        IndexKey.append(value, to: prefix)
+        return true
+      }
+      if !isSound { return nil }
+      after = (prefix.view.array, name)
+    }
+    var walk = IndexOrderWalk(reader, trees.indexes, choice, isDescending: !plan.query.sort[0].isAscending, after: after)
+    var batch = RecordBodyBatch(count: nil, store.records.shapes.table, services: services)
+    var bodies: [RecordBody] = []
+    var visited: UInt64 = 0
+    let twice = UInt64(clamping: limit).multipliedReportingOverflow(by: 2)
+    let patience =
+      database.options.prefersIndexes || twice.overflow ? .max : max(twice.partialValue, choice.count / IndexChoice.lookupCost)
+    while let name = try asDatabaseError({ () throws(PageFault) in try walk.next() }) {
+      visited += 1
+      if visited % 256 == 0 { try checkStop(stop) }
+      // A filter that leaves hardly any: a scan reads records faster.
+      if visited > patience, bodies.count < limit { return nil }
+      let entry = try asDatabaseError { () throws(PageFault) in
+        try name.withView { (name) throws(PageFault) -> RecordEntry in
+          guard let value = try reader.value(name, in: trees.byName), let entry = RecordEntry(value) else {
+            throw PageFault(offset: trees.indexes.reference, reason: .value)
+          }
+          return entry
+        }
+      }
+      let body: RecordBody
+      if case .pin(let pin) = source {
+        do throws(StoreError) { body = try batch.read(entry.place, from: store, end: pin.end) } catch { throw failure(error) }
+      } else {
+        body = try self.body(at: entry.place)
+      }
+      guard body.isOf(zone, isDefault: isDefault), let type = plan.query.recordType, body.hasType(type) else {
+        throw misplaced(entry.place, zone, body.name)
+      }
+      if !plan.filter.accepts(body) {
+        batch.takeBack()
+        continue
+      }
+      if bodies.count == limit { return (bodies, true) }
+      bodies.append(body)
+    }
+    return walk.isLost ? nil : (bodies, false)
+  }
 
   /// The first rows of the order, after a place in it.
   private func firstRows(

@@ -10,6 +10,7 @@ extension ReadView {
       while try cursor.next() {
         key.truncate(to: 0)
         cursor.key(into: key)
+        if IndexDefinition.isKey(key.view) { continue }
         guard let end = key.view.firstIndex(of: 0), cursor.value.count == 4,
           let type = UTF8Order.string(key.view.prefix(end), isValid: false),
           let field = UTF8Order.string(key.view.dropFirst(end + 1), isValid: false)
@@ -24,7 +25,16 @@ extension ReadView {
         }
       }
     }
+    for index in try indexes() {
+      guard let position = schema.types.firstIndex(where: { $0.name == index.typeName }) else { continue }
+      schema.types[position].indexes.append(.init(key: index.keyName))
+    }
     return schema
+  }
+
+  /// The indexes that there are, by their numbers.
+  func indexes() throws(DatabaseError) -> [IndexDefinition] {
+    try asDatabaseError { () throws(PageFault) in try IndexDefinition.all(in: root(.schema), reader) }
   }
 
   /// The one place that says which fields may be asked for and indexed.

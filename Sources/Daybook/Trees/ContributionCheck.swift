@@ -6,14 +6,15 @@ struct ContributionCheck {
   private let trees: ZoneTrees
   private let reader: TreeReader
   private let zoneName: String
-  private let entries = ContributionList()
+  private let entries: ContributionList
   private let key = ByteBuffer(capacity: 512)
   /// How many entries the records have in each tree.
   private var counts = [UInt64](repeating: 0, count: ZoneTree.count)
   /// What the records add to each sum, by its key; for each tree.
   private(set) var sums = [[[UInt8]: Int64]](repeating: [:], count: ZoneTree.count)
 
-  init(of trees: ZoneTrees, _ reader: TreeReader, zoneName: String) {
+  init(of trees: ZoneTrees, _ reader: TreeReader, _ indexes: IndexList, zoneName: String) {
+    entries = ContributionList(indexes)
     self.trees = trees
     self.reader = reader
     self.zoneName = zoneName

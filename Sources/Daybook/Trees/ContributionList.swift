@@ -17,12 +17,16 @@ final class ContributionList {
     fileprivate(set) var amount: Int64
   }
 
+  /// The indexes that versions are asked for.
+  let indexes: IndexList
   /// Where a tree writes its entries: the bytes of a key, and behind them those of its value.
   let bytes = ByteBuffer(capacity: 512)
   @safe @exclusivity(unchecked) private var entries: [Entry] = []
   /// Of the tree that is writing.
   @safe @exclusivity(unchecked) private var tree = ZoneTree.byName
   @safe @exclusivity(unchecked) private var start = 0
+
+  init(_ indexes: IndexList = IndexList()) { self.indexes = indexes }
 
   var count: Int { entries.count }
   /// Memory that so many entries take, about.
@@ -40,7 +44,11 @@ final class ContributionList {
   // MARK: filling
 
   /// Adds all that a version contributes. Returns where its entries are.
-  func collect(_ version: RecordVersion) -> Range<Int> { collect(version, to: ZoneTree.contributed(by: version.body)) }
+  func collect(_ version: RecordVersion) -> Range<Int> {
+    var trees = ZoneTree.contributed(by: version.body)
+    if indexes.covers(version.type) { trees.insert(.indexes) }
+    return collect(version, to: trees)
+  }
 
   /// Adds what a version contributes to some trees.
   func collect(_ version: RecordVersion, to trees: ZoneTreeSet) -> Range<Int> {
@@ -51,6 +59,14 @@ final class ContributionList {
       precondition(start == bytes.count, "a tree adds what it has written")
       arrange(from: firstOfTree)
     }
+    return first..<entries.count
+  }
+
+  /// Adds what a version contributes to one index.
+  func collect(_ version: RecordVersion, for definition: IndexDefinition) -> Range<Int> {
+    let first = begin(.indexes)
+    IndexTree.contribute(version, of: [definition], to: self)
+    arrange(from: first)
     return first..<entries.count
   }
 

@@ -3,6 +3,7 @@ import DaybookEngine
 /// One version of a record, as a derived tree looks at it. The views are those of the body.
 struct RecordVersion {
   let body: ByteView
+  let zoneKey: ByteView
   let type: ByteView
   let name: ByteView
   /// The commit that made the version, and which of its operations did.
@@ -12,6 +13,7 @@ struct RecordVersion {
   @inline(__always)
   init(_ body: ByteView, _ identity: BodyIdentity, _ entry: RecordEntry) {
     self.body = body
+    zoneKey = identity.zoneKey
     type = identity.type
     name = identity.name
     sequence = entry.sequence
@@ -32,6 +34,6 @@ protocol ContributedTree {
   static func contribute(_ version: RecordVersion, to entries: ContributionList)
 
   /// The name of the record whose entry this is, of a key that was read from a page; nil where the tree is one of sums, or the key
-  /// none of its.
+  /// none of its. A tree of indexes has the key by name instead.
   static func recordName(in key: ByteView) -> ByteView?
 }

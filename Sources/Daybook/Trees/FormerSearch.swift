@@ -68,7 +68,7 @@ final class FormerSearch {
       }
     }
     try walk(zone, changes) { tree, key, value in
-      if let source = tree.recordName(in: key), NameKey.matches(name, source) { add(key, value, of: tree, to: list) }
+      if tree.withRecord(of: key, { UTF8Order.equal($0, name) }) == true { add(key, value, of: tree, to: list) }
     }
     return first..<list.count
   }
@@ -83,9 +83,7 @@ final class FormerSearch {
   /// Finds the entries of all records of the run.
   private func makeOrder(_ run: ReplayRun, _ zone: ZoneTrees, _ changes: StoreTransaction) throws(LogFault) -> [Int] {
     try walk(zone, changes) { tree, key, value in
-      guard let source = tree.recordName(in: key),
-        let rank = NameKey.withView(of: source, { (name) throws(Never) in firstRank(of: name, run) })
-      else { return }
+      guard let rank = tree.withRecord(of: key, { firstRank(of: $0, run) }) ?? nil else { return }
       add(key, value, of: tree, to: entries)
       owners.append(rank)
     }

@@ -27,7 +27,7 @@ final class GatheredRecords {
   let run = ReplayRun()
   private let nameKey = ByteBuffer(capacity: 32)
   /// The entries of all bodies, as `Contents` says.
-  let entries = ContributionList()
+  let entries: ContributionList
   /// Entries of derived trees that come and go, of the zone that is being applied; a tree is a group.
   let contributions = ReplayRun()
   static let coming: UInt8 = 1
@@ -45,6 +45,8 @@ final class GatheredRecords {
   @safe @exclusivity(unchecked) var formers: [Former] = []
   /// By position: it is what its record has in the change journal at the end.
   @safe @exclusivity(unchecked) var isLast: [Bool] = []
+
+  init(_ indexes: IndexList) { entries = ContributionList(indexes) }
 
   /// Sorts what is there, and makes room for what is found out about it.
   func prepare() {
@@ -88,7 +90,7 @@ final class GatheredRecords {
     var mark: Int32 = -1
     if isSave {
       let trees = ZoneTree.contributed(by: body)
-      if !trees.isEmpty {
+      if !trees.isEmpty || entries.indexes.covers(identity.type) {
         guard let spelled = try? applier.spelled(body) else { return false }
         let entry = RecordEntry(place: place, sequence: sequence, ordinal: ordinal)
         mark = appendContents(RecordVersion(spelled, identity, entry), trees)

@@ -35,6 +35,13 @@ enum OperationKind: UInt8, CaseIterable {
   case declare = 15
   /// The `RequiredFeatures` of a file: in the first commit that uses one, before anything else.
   case requires = 16
+  /// An `IndexDefinition`: a new index, with its number; no other has it.
+  case defineIndex = 17
+  /// {u16 number, u64 sequence, u32 ordinal, zone key}: the index gets the entries of the zone's versions up to that place of the log's
+  /// order, from where it was built. Without a zone key: it is complete.
+  case buildIndex = 18
+  /// {u16 number}: the index and all its entries go.
+  case dropIndex = 19
 
   /// Kinds that a version which does not know them may pass over.
   static let skippable: ClosedRange<UInt8> = 128...254
@@ -68,8 +75,9 @@ enum OperationKind: UInt8, CaseIterable {
   @inline(__always)
   var addsData: Bool {
     switch self {
-    case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare: true
-    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone, .requires:
+    case .saveZone, .saveRecord, .setMetadata, .declareFields, .declare, .defineIndex, .buildIndex: true
+    case .commitInfo, .lineage, .deleteZone, .deleteRecord, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
+      .dropIndex, .requires:
       false
     }
   }
@@ -79,7 +87,7 @@ enum OperationKind: UInt8, CaseIterable {
     switch self {
     case .saveRecord, .deleteRecord: .gathered
     case .commitInfo, .lineage, .setMetadata, .deleteMetadata, .declareFields, .declare, .requires: .atOnce
-    case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone: .barrier
+    case .saveZone, .deleteZone, .raiseHorizon, .imageStamps, .imageZone, .defineIndex, .buildIndex, .dropIndex: .barrier
     }
   }
 }

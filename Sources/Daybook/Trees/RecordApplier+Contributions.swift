@@ -3,8 +3,9 @@ import DaybookEngine
 /// Derived trees: what a record has in them when it is made, changed and deleted.
 extension RecordApplier {
   /// Makes what one record's former version contributed what its new one does; nil stands for none.
+  /// - Parameter isIndexed: whether the record's type has indexes.
   func changeContributions(
-    of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, _ zone: inout ZoneTrees,
+    of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, isIndexed: Bool, _ zone: inout ZoneTrees,
     _ changes: StoreTransaction
   ) throws(LogFault) {
     coming.removeAll()
@@ -12,7 +13,7 @@ extension RecordApplier {
     // The new one first: reading the old one may take the memory of the other's bytes.
     let newRange = version.map { coming.collect($0) } ?? 0..<0
     let formerRange = try oldEntry.map { (entry) throws(LogFault) in
-      try collectFormer(of: name, at: entry, zone, changes)
+      try collectFormer(of: name, at: entry, isIndexed: isIndexed, zone, changes)
     }
     var difference = ContributionDifference(from: former, formerRange ?? 0..<0, to: coming, newRange, in: zone.trees)
     while let change = difference.next() {
@@ -28,9 +29,9 @@ extension RecordApplier {
 
   /// Puts what a record's stored version contributes into `former`. Returns where it is.
   func collectFormer(
-    of name: ByteView, at entry: RecordEntry, _ zone: ZoneTrees, _ changes: StoreTransaction
+    of name: ByteView, at entry: RecordEntry, isIndexed: Bool, _ zone: ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) -> Range<Int> {
-    if !entry.contributes || !zone.holdsContributions { return 0..<0 }
+    if !(entry.contributes || isIndexed) || !zone.holdsContributions { return 0..<0 }
     do throws(StoreError) {
       let stored = Operation.payload(try changes.operation(at: entry.place))
       let body: ByteView

@@ -36,6 +36,7 @@ extension RecordApplier {
       } catch { throw .page(error) }
     }
     guard shapes.pieceCount == target || isMutant("keep-shapes-of-savepoint") else { throw .inconsistent }
+    try alignIndexes(changes)
     areShapesAligned = true
   }
 

@@ -258,7 +258,7 @@ extension RecordApplier {
     case .deleteRecord: try deleteRecord(image: payload, entry, changes)
     case .lineage: try saveLineage(payload, stamp.sequence, changes)
     case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
-      .declareFields, .declare, .requires:
+      .declareFields, .declare, .defineIndex, .buildIndex, .dropIndex, .requires:
       throw .inconsistent
     }
   }
@@ -279,8 +279,10 @@ extension RecordApplier {
     value.truncate(to: 0)
     entry.append(to: value)
     guard try changes.put(name, value.view, in: &zone.byName) else { throw .inconsistent }
-    if entry.contributes {
-      try changeContributions(of: name, from: nil, to: RecordVersion(try spelled(body), identity, entry), &zone, changes)
+    let isIndexed = indexes.covers(identity.type)
+    if entry.contributes || isIndexed {
+      let version = RecordVersion(try spelled(body), identity, entry)
+      try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, &zone, changes)
     }
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     if !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {

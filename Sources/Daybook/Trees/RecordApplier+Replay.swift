@@ -105,6 +105,7 @@ extension RecordApplier {
         }
       }
       type = run.rest(position)
+      let isIndexed = indexes.covers(type)
       addLiveBytes(Int(operation.byteCount), to: &zone, changes)
       if operation.isSave {
         let contents = gathered.contents(of: operation)
@@ -118,15 +119,17 @@ extension RecordApplier {
             try removeFormerTombstone(name, &zone, changes)
           }
         }
-        if contributes || stored?.contributes ?? false {
-          try gatherContributions(of: name, from: isGathered ? nil : stored, before, to: contents, &zone, changes)
+        if contributes || isIndexed || stored?.contributes ?? false {
+          try gatherContributions(
+            of: name, from: isGathered ? nil : stored, before, to: contents, isIndexed: isIndexed, &zone, changes)
         }
         stored = RecordEntry(operation, contributes: contributes)
         before = contents
       } else {
         guard let gone = stored else { throw .inconsistent }
-        if gone.contributes {
-          try gatherContributions(of: name, from: isGathered ? nil : gone, before, to: nil, &zone, changes)
+        if gone.contributes || isIndexed {
+          try gatherContributions(
+            of: name, from: isGathered ? nil : gone, before, to: nil, isIndexed: isIndexed, &zone, changes)
         }
         try putTombstone(name, RecordEntry(operation, contributes: false), in: &zone, changes)
         stored = nil
@@ -162,12 +165,12 @@ extension RecordApplier {
   ///   - before: what the version before contributes, when it was gathered.
   private func gatherContributions(
     of name: ByteView, from stored: RecordEntry?, _ before: GatheredRecords.Contents?, to new: GatheredRecords.Contents?,
-    _ zone: inout ZoneTrees, _ changes: StoreTransaction
+    isIndexed: Bool, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     var (list, range) = (gathered.entries, before?.entries ?? 0..<0)
     if let stored {
       former.removeAll()
-      range = try collectFormer(of: name, at: stored, zone, changes)
+      range = try collectFormer(of: name, at: stored, isIndexed: isIndexed, zone, changes)
       list = former
     }
     var difference = ContributionDifference(from: list, range, to: gathered.entries, new?.entries ?? 0..<0, in: zone.trees)

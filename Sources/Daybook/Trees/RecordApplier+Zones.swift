@@ -92,7 +92,7 @@ extension RecordApplier {
     return found
   }
 
-  private func zoneKeys(_ changes: StoreTransaction) throws(LogFault) -> [[UInt8]] {
+  func zoneKeys(_ changes: StoreTransaction) throws(LogFault) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     do throws(PageFault) {
       var cursor = changes.reader.cursor(in: changes.roots[Roots.catalog])

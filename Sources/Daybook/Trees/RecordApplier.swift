@@ -24,14 +24,20 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let nameKey = ByteBuffer(capacity: 32)
   private let ownerBytes = ByteBuffer(capacity: 64)
   let image = ImageApplier()
-  let gathered = GatheredRecords()
+  let gathered: GatheredRecords
   /// What the version contributes that is being applied, and what the one before did.
-  let coming = ContributionList()
-  let former = ContributionList()
+  let coming: ContributionList
+  let former: ContributionList
+  /// Those that the tree of the present transaction has; aligned with it when the shapes are.
+  let indexes = IndexList()
+  /// Of the tree of the schema that they were read from; nil when they may be others there.
+  @safe @exclusivity(unchecked) var indexesRoot: TreeRoot?
+  /// A body that the last build of an index could not read.
+  @safe @exclusivity(unchecked) var unreadable: Place?
   let formerSearch = FormerSearch()
   /// What bodies name by numbers.
   let shapes: ShapeDictionary
-  /// The dictionary has what the tree of the present transaction has.
+  /// The dictionary, and the list of indexes, have what the trees of the present transaction have.
   @safe @exclusivity(unchecked) var areShapesAligned = false
   /// The settings that `alignRequirements` has looked at.
   @safe @exclusivity(unchecked) var alignedSettings: UInt64 = 0
@@ -48,6 +54,9 @@ final class RecordApplier: Applier, @unchecked Sendable {
   init(treeCounts: [[UInt8]: Int] = [:], shapeMask: UInt32 = .max) {
     self.treeCounts = treeCounts
     shapes = ShapeDictionary(mask: shapeMask)
+    gathered = GatheredRecords(indexes)
+    coming = ContributionList(indexes)
+    former = ContributionList(indexes)
   }
 
   // MARK: zones
@@ -199,6 +208,12 @@ final class RecordApplier: Applier, @unchecked Sendable {
       try declare(payload, changes)
     case .requires:
       try require(payload, changes)
+    case .defineIndex:
+      try defineIndex(payload, changes)
+    case .buildIndex:
+      try buildIndex(payload, changes)
+    case .dropIndex:
+      try dropIndex(payload, changes)
     }
   }
 
@@ -231,6 +246,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
     var entry = entry
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
+    let isIndexed = indexes.covers(identity.type)
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)
@@ -238,15 +254,16 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if try !changes.put(name, value.view, in: &zone.byName, old: old) {
       guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       addLiveBytes(-Int(oldEntry.place.byteCount), to: &zone, changes)
-      if entry.contributes || oldEntry.contributes {
+      if entry.contributes || oldEntry.contributes || isIndexed {
         let version = RecordVersion(try spelled(body), identity, entry)
-        try changeContributions(of: name, from: oldEntry, to: version, &zone, changes)
+        try changeContributions(of: name, from: oldEntry, to: version, isIndexed: isIndexed, &zone, changes)
       }
       try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     } else {
       if zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
-      if entry.contributes {
-        try changeContributions(of: name, from: nil, to: RecordVersion(try spelled(body), identity, entry), &zone, changes)
+      if entry.contributes || isIndexed {
+        let version = RecordVersion(try spelled(body), identity, entry)
+        try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, &zone, changes)
       }
     }
     try changeJournal(entry, ofType: identity.type, &zone, changes)
@@ -265,7 +282,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
     }
     addLiveBytes(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), to: &zone, changes)
     try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
-    if oldEntry.contributes { try changeContributions(of: name, from: oldEntry, to: nil, &zone, changes) }
+    let isIndexed = indexes.covers(identity.type)
+    if oldEntry.contributes || isIndexed {
+      try changeContributions(of: name, from: oldEntry, to: nil, isIndexed: isIndexed, &zone, changes)
+    }
     try changes.remove(name, from: &zone.byName)
     if !isMutant("leave-no-tombstone") {
       try putTombstone(name, entry, in: &zone, changes)

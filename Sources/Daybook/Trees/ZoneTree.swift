@@ -5,7 +5,8 @@ import DaybookEngine
 /// What a derived tree keeps to, so that saves, deletes, replay in whatever order, compaction, check and rebuild come to the same:
 ///
 /// - *Pure.* What a version contributes follows from its body, from the sequence and ordinal of the operation that made it, and from
-///   the date at which its record was made; from no clock, locale, table of the system, place in the file, other record or tree.
+///   the date at which its record was made; from no clock, locale, table of the system, place in the file, other record or tree. In the
+///   tree of indexes also from their definitions, which are operations of the log.
 /// - *One encoding.* The same entry has the same bytes. A key ends with its record's name or has it where `recordName` finds it,
 ///   so that no other record has a say in the entry. Where a tree counts what several records contribute, it is one of sums: its value
 ///   is the sum (u64), a key without any is not there, and additions may come in any order.
@@ -13,7 +14,8 @@ import DaybookEngine
 ///   `ContributionList` sees to it.
 /// - *Announced.* `mayContribute` is true of every body that contributes. It is asked of the body alone: a record's entry by name says
 ///   by one flag whether its body contributes to any tree of its zone, and what an older body contributed is looked up only then. What
-///   else decides, as which indexes there are, must not be in it: building an index would rewrite the tree by name.
+///   else decides, as which indexes there are, must not be in it: building an index would rewrite the tree by name. So a version is
+///   looked at, too, if its type has indexes.
 ///
 /// The numbers are on disk: they are the order of the roots in the zone's catalog cell. A new tree comes last. A cell says how many
 /// trees its zone has. One with fewer than this list opens, and its zone keeps those until a compaction or a rebuild makes it anew; one
@@ -24,8 +26,9 @@ enum ZoneTree: Int, CaseIterable {
   case tombstones = 2
   case references = 3
   case assets = 4
+  case indexes = 5
   #if TOY_INDEX
-    case byFirstLetter = 5
+    case byFirstLetter = 6
   #endif
 
   /// As many as there are roots for.
@@ -33,6 +36,10 @@ enum ZoneTree: Int, CaseIterable {
   static var all: ZoneTreeSet { @inline(__always) get { ZoneTreeSet(first: count) } }
   /// The trees that every file of format 1 has: nobody has to ask whether a zone has them.
   static let leastCount = 5
+  /// With the tree of indexes, which every zone has, too: one without entries needs no root in a cell.
+  static let leastCountInMemory = 6
+  /// As many roots as the cell of a new zone has.
+  static var storedCount: Int { count == leastCountInMemory ? leastCount : count }
 
   /// As check, inspection and documents call it.
   var name: String {
@@ -42,6 +49,7 @@ enum ZoneTree: Int, CaseIterable {
     case .tombstones: "tombstones"
     case .references: "by target"
     case .assets: "assets"
+    case .indexes: "indexes"
     #if TOY_INDEX
       case .byFirstLetter: "by first letter"
     #endif
@@ -63,6 +71,7 @@ enum ZoneTree: Int, CaseIterable {
     case .byName, .changeJournal, .tombstones: .places
     case .references: .entries
     case .assets: .sums
+    case .indexes: .entries
     #if TOY_INDEX
       case .byFirstLetter: .entries
     #endif
@@ -92,20 +101,23 @@ enum ZoneTree: Int, CaseIterable {
     case .byName, .changeJournal, .tombstones: break
     case .references: ReferenceTree.contribute(version, to: entries)
     case .assets: AssetTree.contribute(version, to: entries)
+    case .indexes: IndexTree.contribute(version, to: entries)
     #if TOY_INDEX
       case .byFirstLetter: FirstLetterTree.contribute(version, to: entries)
     #endif
     }
   }
 
-  /// The record whose entry a key is; nil where that cannot be said.
-  func recordName(in key: ByteView) -> ByteView? {
+  /// Calls `body` with the key by name of the record whose entry a key is; nil where that cannot be said.
+  func withRecord<R>(of key: ByteView, _ body: (ByteView) -> R) -> R? {
     switch self {
     case .byName, .changeJournal, .tombstones: nil
-    case .references: ReferenceTree.recordName(in: key)
-    case .assets: AssetTree.recordName(in: key)
+    case .indexes: IndexTree.recordName(in: key).map(body)
+    case .references: ReferenceTree.recordName(in: key).map { NameKey.withView(of: $0) { (key) throws(Never) in body(key) } }
+    case .assets: AssetTree.recordName(in: key).map { NameKey.withView(of: $0) { (key) throws(Never) in body(key) } }
     #if TOY_INDEX
-      case .byFirstLetter: FirstLetterTree.recordName(in: key)
+      case .byFirstLetter:
+        FirstLetterTree.recordName(in: key).map { NameKey.withView(of: $0) { (key) throws(Never) in body(key) } }
     #endif
     }
   }
@@ -127,6 +139,7 @@ struct ZoneRoots {
   var tombstones = TreeRoot.empty
   var references = TreeRoot.empty
   var assets = TreeRoot.empty
+  var indexes = TreeRoot.empty
   #if TOY_INDEX
     var byFirstLetter = TreeRoot.empty
   #endif
@@ -164,6 +177,7 @@ struct ZoneRoots {
       case .tombstones: tombstones
       case .references: references
       case .assets: assets
+      case .indexes: indexes
       #if TOY_INDEX
         case .byFirstLetter: byFirstLetter
       #endif
@@ -176,6 +190,7 @@ struct ZoneRoots {
       case .tombstones: yield &tombstones
       case .references: yield &references
       case .assets: yield &assets
+      case .indexes: yield &indexes
       #if TOY_INDEX
         case .byFirstLetter: yield &byFirstLetter
       #endif

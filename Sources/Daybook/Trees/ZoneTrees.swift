@@ -19,6 +19,10 @@ struct ZoneTrees {
   var isDeleted = false
   var deletionReason: UInt8 = 0
   private var treeNumber = UInt8(truncatingIfNeeded: ZoneTree.count)
+  /// As many roots as its cell has: a tree of indexes without entries has none, if it is the last.
+  private var rootCount: Int {
+    treeCount == ZoneTree.leastCountInMemory && roots.indexes.isEmpty ? ZoneTree.leastCount : treeCount
+  }
   /// The commit that changed the zone last.
   var lastSequence: UInt64 = 0
   /// Bytes of the bodies and tombstones that the trees name.
@@ -36,7 +40,7 @@ struct ZoneTrees {
     guard count <= ZoneTree.count, count >= ZoneTree.leastCount, value.ownerBytes.count == ZoneTrees.ownerByteCount else {
       return nil
     }
-    treeNumber = UInt8(truncatingIfNeeded: count)
+    treeNumber = UInt8(truncatingIfNeeded: max(count, ZoneTree.leastCountInMemory))
     roots = ZoneRoots(value, count: count)
     let ownerBytes = value.ownerBytes
     epoch = ownerBytes.uint64(at: 0)
@@ -96,6 +100,10 @@ struct ZoneTrees {
     @inline(__always) get { roots.assets }
     @inline(__always) _modify { yield &roots.assets }
   }
+  var indexes: TreeRoot {
+    @inline(__always) get { roots.indexes }
+    @inline(__always) _modify { yield &roots.indexes }
+  }
 
   /// Writes the cell, with the trees that are small enough inside it.
   /// - Returns: whether there are any; then the zone has to be read again.
@@ -112,7 +120,7 @@ struct ZoneTrees {
     ownerBytes.append(uint64: UInt64(max(0, liveByteCount)))
     do {
       return try changes.editor.encodeCatalogValue(
-        roots: roots.first(treeCount), ownerBytes: ownerBytes.view, keyByteCount: keyByteCount,
+        roots: roots.first(rootCount), ownerBytes: ownerBytes.view, keyByteCount: keyByteCount,
         into: buffer)
     } catch { throw .page(error) }
   }

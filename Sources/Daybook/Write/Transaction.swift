@@ -72,10 +72,22 @@ public struct Transaction {
 
   // MARK: schema
 
-  /// Adds the types, fields and kinds of a schema to the database's, also where it is locked.
+  /// Adds the types, fields, kinds and indexes of a schema to the database's, also where it is locked.
+  ///
+  /// An index of a type without records is complete at once. Where there are records, it serves when it is built
+  /// (``Database/buildIndexes(progress:)``).
   /// - Throws: `invalidArguments` for names that are not valid, a key that would be both encrypted and plain, and in
   ///   ``Dialect/cloudKit`` a second kind of a field.
   public func declare(_ schema: Schema) throws(DatabaseError) { try context.declare(schema) }
+
+  /// Adds the entries of some of the records that are there to indexes that are being built.
+  /// - Returns: whether all indexes are complete now.
+  package func buildIndexes(recordCount: Int) throws(DatabaseError) -> Bool { try context.buildIndexes(limit: recordCount) }
+
+  /// Drops an index. Returns whether there was one.
+  package func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+    try context.dropIndex(on: key, ofType: type)
+  }
 
   // MARK: savepoints
 

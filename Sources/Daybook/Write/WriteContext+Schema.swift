@@ -40,8 +40,15 @@ extension WriteContext {
   }
 
   private func declareTypes(of schema: Schema) throws(DatabaseError) {
-    let key = ByteBuffer(capacity: 512)
     for type in schema.types {
+      try declareFields(of: type)
+      for index in type.indexes { _ = try defineIndex(on: index.key, ofType: type.name) }
+    }
+  }
+
+  func declareFields(of type: Schema.RecordType) throws(DatabaseError) {
+    let key = ByteBuffer(capacity: 512)
+    do {
       if let fault = NameRules.faultOfType(type.name, isNew: false) { throw fault }
       let declaration = ByteBuffer(capacity: 256)
       var isMissing = false
@@ -80,7 +87,7 @@ extension WriteContext {
         }
       }
       // What is known makes no commit, so the shape comes with the fields, or with the first record.
-      if !isMissing { continue }
+      if !isMissing { return }
       try write(declaration)
       try declareShape(ofType: type.name, type.fields)
     }

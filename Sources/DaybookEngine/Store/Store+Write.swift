@@ -42,7 +42,7 @@ extension Store {
     return transaction
   }
 
-  /// Appends the transaction's frame and gives back the turn. After an error, nothing of it is left.
+  /// Appends the transaction's frame and releases the turn. After an error, nothing of it is left.
   /// - Parameter whenWritten: called with the turn, when the commit can no longer fail and nobody sees it yet.
   package func commit(
     _ transaction: StoreTransaction, whenWritten: () -> Void = {}
@@ -77,7 +77,7 @@ extension Store {
     hasDurableName = true
   }
 
-  /// Makes the result of a transaction the newest version and gives back the turn.
+  /// Makes the result of a transaction the newest version and releases the turn.
   /// - Parameter header: the header of its commit frame, or of the last one in a batch.
   func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
     let hold = transaction.end()

@@ -30,6 +30,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   case backup
   /// Compacts the file.
   case compact
+  /// One step in the life of an index: defines it, builds a part of it, or drops it.
+  case index
 
   package var description: String {
     switch self {
@@ -51,6 +53,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case .powerLoss: "power loss"
     case .backup: "backup"
     case .compact: "compact"
+    case .index: "next step of an index"
     case .dieSoon(let calls): "die at call \(calls) from here"
     }
   }
@@ -68,6 +71,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     ("close", .close),
     ("backup", .backup),
     ("compact", .compact),
+    ("index", .index),
     ("kill", .kill),
   ]
 
@@ -78,7 +82,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case 0..<9: return .saveAsset(zone: zone, record: number(0..<6), content: number(0..<3))
     case 9..<12: return .collect
     case 12..<20: return .saveOwned(zone: zone, record: number(0..<6), owner: number(0..<6))
-    case 20..<44:
+    case 20..<23: return .index
+    case 23..<44:
       return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
     case 44..<52:
       let count = number(2..<14)

@@ -197,6 +197,16 @@ import DaybookEngine
     case .backup: try backUp()
     case .compact:
       if try failing({ try $0.compact() }) { expectation.acknowledged = expectation.history.count - 1 }
+    case .index:
+      var isComplete: Bool?
+      guard try failing({ isComplete = try $0.indexes().first?.isComplete }) else { return }
+      switch isComplete {
+      case nil:
+        let type = Schema.RecordType(name: "Note", indexes: [.init(key: "n")])
+        try commit({ $0.isIndexed = true }, { try $0.declare(Schema(types: [type])) })
+      case false?: try commit({ _ in }, { _ = try $0.buildIndexes(recordCount: 2) })
+      case true?: try commit({ $0.isIndexed = false }, { _ = try $0.dropIndex(on: "n", ofType: "Note") })
+      }
     case .kill:
       move(to: disk.killed())
       try open()

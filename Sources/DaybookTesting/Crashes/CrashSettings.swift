@@ -56,6 +56,7 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
     options.closeCheckpointByteCount = closeCheckpointByteCount
     options.reserveByteCount = reserveByteCount
     options.inlineAssetByteCount = 0
+    options.prefersIndexes = true
     return options
   }
 

@@ -5,8 +5,8 @@ import Foundation
 /// All commands, in the order of the help.
 enum Commands {
   static let all: [Command] = [
-    info, dump, query, explain, get, put, delete, zones, types, changes, watch, subscriptions, history, importRows, export,
-    check, backup, salvage, compact, assets, log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier,
+    info, dump, query, explain, index, get, put, delete, zones, types, changes, watch, subscriptions, history, importRows,
+    export, check, backup, salvage, compact, assets, log, pages, demo, demoWriter, trialWriter, trialReader, trialVerifier,
     trialAssetWriter, trialAssetVerifier, trialHash, help, completions,
   ]
 }

@@ -34,6 +34,7 @@ private struct DatabaseFacts {
   let statistics: Database.Statistics
   let zones: [(id: Zone.ID, recordCount: Int)]
   let types: [(type: String, zone: Zone.ID, recordCount: Int)]
+  let indexes: [IndexState]
   let checkpoints: [Database.FrameInfo]
   let recovery: Database.Recovery
   let liveBytes: Database.LiveBytes
@@ -48,6 +49,7 @@ private struct DatabaseFacts {
     types = try zones.flatMap { zone in
       try database.recordTypes(in: zone.id).map { ($0.type, zone.id, $0.count) }
     }
+    indexes = try database.indexes()
     var checkpoints: [Database.FrameInfo] = []
     try database.frames { frame in
       if frame.kind == "checkpoint" { checkpoints.append(frame) }
@@ -89,7 +91,7 @@ private struct DatabaseFacts {
         types.map {
           ["type": .string($0.type), "zone": .string($0.zone.name), "recordCount": .count($0.recordCount)]
         }),
-      "indexes": [],
+      "indexes": .array(indexes.map(\.json)),
       "checkpoints": .array(
         checkpoints.map {
           ["offset": .count($0.offset), "number": .count($0.number), "sequence": .count($0.sequence)]
@@ -145,6 +147,11 @@ private struct DatabaseFacts {
       for type in types where type.zone == zone.id {
         try output.line("              \(type.type)  \(Wording.count(type.recordCount))")
       }
+    }
+    for index in indexes {
+      try output.line(
+        "  index     \(index.recordType).\(index.key)  \(Wording.count(index.entryCount)) entries"
+          + (index.isComplete ? "" : ", being built"))
     }
     if recovery.missingByteCount > 0 {
       return try output.line("  cut short: \(Wording.bytes(recovery.missingByteCount)) are missing at the end of the file")

@@ -258,7 +258,7 @@ struct AssetTests {
     try database.put("a", asset: Asset(data: AssetBench.content(1)))
     var report = Database.CheckReport()
     try database.reading { (view) throws(DatabaseError) in
-      let check = ContributionCheck(of: try view.existingZone(.default), view.reader, zoneName: "z")
+      let check = ContributionCheck(of: try view.existingZone(.default), view.reader, IndexList(), zoneName: "z")
       func key(_ number: Int) -> [UInt8] {
         let content = AssetBench.content(number)
         return AssetBench.digest(content).bytes + (0..<8).map { UInt8(truncatingIfNeeded: content.count >> (56 - 8 * $0)) }

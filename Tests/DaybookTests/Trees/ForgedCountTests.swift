@@ -23,7 +23,7 @@ struct ForgedCountTests {
       guard bytes[page + 8] == Page.Kind.catalogLeaf, bytes[page + 9] == 0, count > 0, count < 500 else { continue }
       for slot in (0..<count).map({ page + 40 + 8 * $0 }) {
         let (cell, suffix) = (number(slot + 4), number(slot + 6))
-        let leastByteCount = 8 + ZoneTree.count * TreeRoot.encodedByteCount + ZoneTrees.ownerByteCount
+        let leastByteCount = 8 + ZoneTree.storedCount * TreeRoot.encodedByteCount + ZoneTrees.ownerByteCount
         if cell + 2 + suffix <= Page.byteCount, number(page + cell) >= leastByteCount { found.append(page + cell + 2 + suffix) }
       }
     }
@@ -87,7 +87,7 @@ struct ForgedCountTests {
       }
       try database.close()
     }
-    let database = try Self.forged(disk, field: 8 + ZoneTree.count * TreeRoot.encodedByteCount + 24, 1 << 50)
+    let database = try Self.forged(disk, field: 8 + ZoneTree.storedCount * TreeRoot.encodedByteCount + 24, 1 << 50)
     let zones = try database.zones().map(\.id).filter { $0 != .default }
     #expect(zones.count == 4200)
     try database.write { transaction in for zone in zones { try transaction.deleteZone(zone) } }

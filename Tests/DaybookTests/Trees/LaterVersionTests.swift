@@ -76,7 +76,7 @@ struct LaterVersionTests {
     #expect(try Database.salvage(from: "a", to: "saved", options: Self.options, disk: damaged).isComplete)
   }
 
-  @Test("an operation that must be known is a matter of versions, not of damage", arguments: [17, 100, 127] as [UInt8])
+  @Test("an operation that must be known is a matter of versions, not of damage", arguments: [20, 100, 127] as [UInt8])
   func unknownOperation(_ kind: UInt8) throws {
     let disk = try Self.disk(kind: kind)
     let error = failure { try Database.open(at: "a", options: Self.options, disk: disk) }

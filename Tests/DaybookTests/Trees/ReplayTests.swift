@@ -2,7 +2,7 @@ import DaybookTesting
 import Foundation
 import Testing
 
-@testable import Daybook
+@_spi(Daybook) @testable import Daybook
 @testable import DaybookEngine
 
 // Databases whose tails are replayed both ways: in the order of names, and one operation at a time. Every tree has to be
@@ -60,7 +60,8 @@ private struct ReplayHistory {
       case 88..<92: try transaction.setMetadata(chance(1, in: 3) ? nil : Data([1, 2]), forKey: pick(["a", "b"]))
       case 92 where chance(1, in: 2):
         try transaction.forgetDeletions(through: UInt64.random(in: 0...commitNumber, using: &generator))
-      case 93..<100 where depth < 3:
+      case 93..<96: try index(transaction)
+      case 96..<100 where depth < 3:
         do {
           try transaction.savepoint {
             for _ in 0..<Int.random(in: 1...5, using: &generator) { try operation(transaction, depth: depth + 1) }
@@ -71,6 +72,19 @@ private struct ReplayHistory {
       }
     } catch is DatabaseError {
       // A zone that is not there, a record of another type: nothing was written.
+    }
+  }
+
+  /// Defines, builds or drops one.
+  private mutating func index(_ transaction: borrowing Transaction) throws {
+    let context = transaction.context
+    switch Int.random(in: 0..<6, using: &generator) {
+    case 0: _ = try context.dropIndex(on: pick(["k", "l", "all"]), ofType: pick(types))
+    case 1, 2: _ = try context.defineIndex(on: pick(["k", "l", "all"]), ofType: pick(types))
+    default:
+      for index in try context.view.indexes() where !index.isComplete && chance(1, in: 2) {
+        _ = try context.buildIndex(number: index.number, limit: Int.random(in: 1...6, using: &generator))
+      }
     }
   }
 

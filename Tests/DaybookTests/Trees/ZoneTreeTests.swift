@@ -97,7 +97,10 @@ struct ZoneTreeTests {
         var record = try Record.fresh("all", in: zone, type: "Movie", ["title": "Dune"])
         record["of"] = Record.Reference(try Record.ID("dune", in: zone), action: .none)
         record["file"] = Asset(data: AssetBench.content(1))
-        try database.write { try $0.save(record) }
+        try database.write { transaction in
+          try transaction.declare(Schema(types: [.init(name: "Movie", indexes: [.init(key: "title")])]))
+          try transaction.save(record)
+        }
         try database.expectClean()
         try Self.change(database, zone) { (trees, changes) throws(LogFault) in
           let (key, value) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: 64))

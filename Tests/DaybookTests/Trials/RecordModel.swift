@@ -98,6 +98,8 @@ struct ModelDatabase {
   var metadata: [[UInt8]: Data] = [:]
   /// All that was ever saved: type, key, kinds.
   var schema: [String: [String: Set<String>]] = [:]
+  /// Types and keys that have an index.
+  var indexes: Set<[String]> = []
   var sequence: UInt64 = 0
   /// Counts every change; a feed's order.
   var order = 0

@@ -5,7 +5,7 @@ import Testing
 
 // Databases in lockstep with a naive twin, for thousands of random steps: saves with every policy, deletions, zones,
 // savepoints, transactions that throw, requests that are refused in parts, callers that await, assets and their collection, old
-// tokens, disks that fill up and fail, closing, killing, crashing; several writers and readers of one file, suspended ones,
+// tokens, indexes, disks that fill up and fail, closing, killing, crashing; several writers and readers of one file, suspended ones,
 // containers.
 //
 // DAYBOOK_MODEL_STEPS sets the number of steps, DAYBOOK_MODEL_SEED the first seed; a failure prints its own.
@@ -26,7 +26,7 @@ struct RecordModelTests {
 
   private static func firstFinding(_ count: Int, from first: UInt64) -> String? {
     var (remaining, seed) = (count, first)
-    var occasions: Set<RecordTrial.Occasion> = []
+    var occasions: [RecordTrial.Occasion: Int] = [:]
     // A new file every now and then: early states are the most different from each other.
     while remaining > 0 {
       var stepCount = 0
@@ -34,14 +34,15 @@ struct RecordModelTests {
         let trial = try RecordTrial(seed: seed)
         defer {
           stepCount = trial.stepCount
-          occasions.formUnion(trial.occasions)
+          occasions.merge(trial.occasions) { $0 + $1 }
         }
         do { try trial.run(min(remaining, 1_000)) } catch { return "seed \(seed), step \(trial.stepCount): \(error)" }
       } catch { return "seed \(seed): \(error)" }
       remaining -= stepCount
       seed += 1
     }
-    let missing = Set(RecordTrial.Occasion.allCases).subtracting(occasions)
+    if count >= 20_000 { print(occasions.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")) }
+    let missing = Set(RecordTrial.Occasion.allCases).subtracting(occasions.keys)
     return count < 20_000 || missing.isEmpty ? nil : "\(count) steps without \(missing)"
   }
 }

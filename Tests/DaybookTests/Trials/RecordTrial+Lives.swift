@@ -37,6 +37,7 @@ extension RecordTrial {
     options.closeCheckpointByteCount = chance(1, in: 2) ? 0 : 1 << 20
     options.checkpoint.minimumLogByteCount = pick([4 << 10, 16 << 10, 1 << 20])
     options.inlineAssetByteCount = pick([0, 100, 4 << 10])
+    options.prefersIndexes = chance(2, in: 3)
     // Without a background thread no notes are written, so readers would wait in vain.
     options.proofTimeout = .zero
     // All openers are in this thread: one that has to wait for the lock would never get it.

@@ -30,6 +30,7 @@ extension RecordTrial {
         next = before
       }
     case 87..<89: try declare(transaction, &next)
+    case 89..<92: try index(transaction, &next)
     default: try look(transaction, next)
     }
   }

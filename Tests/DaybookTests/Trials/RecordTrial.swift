@@ -67,7 +67,8 @@ final class RecordTrial {
     disk = SimulatedDisk(seed: seed)
     contents = ModelContent.some
     path = seed % 3 == 0 ? "/trial/\(Self.containerID).private.daybook" : "trial.daybook"
-    let options = Database.Options.simulated(seed: seed &+ 1, clock: clock)
+    var options = Database.Options.simulated(seed: seed &+ 1, clock: clock)
+    options.prefersIndexes = seed % 2 == 0
     if seed % 3 == 0 {
       let opened = try Container.open(Self.containerID, in: "/trial", options: options, disk: disk)
       container = opened
@@ -82,12 +83,13 @@ final class RecordTrial {
 
   /// What a run of some length has to have come by.
   enum Occasion: CaseIterable {
-    case turn, suspension, refusedItem, reader, readerBehind, readerAlone, collection, missingContent, callers, account
+    case turn, suspension, refusedItem, reader, readerBehind, readerAlone, collection, missingContent, callers, account,
+      indexBuilt, indexBuiltInPart, indexDropped, foundByIndex, orderedByIndex
   }
 
-  private(set) var occasions: Set<Occasion> = []
+  private(set) var occasions: [Occasion: Int] = [:]
 
-  func note(_ occasion: Occasion) { occasions.insert(occasion) }
+  func note(_ occasion: Occasion) { occasions[occasion, default: 0] += 1 }
 
   static let containerID = "iCloud.com.example.Trial"
 

@@ -1,0 +1,128 @@
+import DaybookEngine
+
+/// What the index of a field serves.
+public struct IndexKinds: OptionSet, Hashable, Sendable, Codable {
+  /// The kinds as bits.
+  public let rawValue: Int
+
+  /// Of bits.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Conditions find records by the field's value: equality, ranges, beginnings of texts, elements of lists.
+  public static let queryable = IndexKinds(rawValue: 1)
+  /// Results are ordered by the field. The same entries serve both.
+  public static let sortable = IndexKinds(rawValue: 2)
+}
+
+/// An index, and how far it is.
+public struct IndexState: Hashable, Sendable, Codable {
+  /// The record type.
+  public let recordType: String
+  /// The key of the field.
+  public let key: String
+  /// Whether queries use it; else it is being built, or its build was cut off.
+  public let isComplete: Bool
+  /// How many entries it has, in all zones.
+  public let entryCount: Int
+}
+
+extension Database {
+  /// So many records are built into an index in one transaction.
+  private static let builtAtOnce = 1 << 16
+
+  /// Gives a field an index, or takes it away: without kinds it is dropped with all its entries.
+  ///
+  /// The index is made of the records that are there, and each save keeps it up. The records are taken in parts of 65,536, each in a
+  /// transaction of its own, between which others write. A build that is cut off, by a cancelled progress or a crash, goes on where it
+  /// was with the next call, or with ``buildIndexes(progress:)``; until it is complete queries do without. Where there is one that is
+  /// complete, nothing is done.
+  /// - Parameters:
+  ///   - kinds: what it is for; an index of values serves all of them, whichever is asked for.
+  ///   - progress: called with the records done and all records of the type; false stops with `operationCancelled`.
+  /// - Throws: `invalidArguments` for names that are not valid, for encrypted values and for unknown kinds; `limitExceeded` beyond 32
+  ///   indexes of a type; `corrupted` where a record cannot be read.
+  public func setIndex(
+    _ kinds: IndexKinds, on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) {
+    guard kinds.subtracting([.queryable, .sortable]).isEmpty else {
+      throw DatabaseError(.invalidArguments, "There is no index of such a kind.", facts: .init(recordType: type, key: key))
+    }
+    if kinds.isEmpty {
+      try dropIndex(on: key, ofType: type)
+    } else {
+      try createIndex(on: key, ofType: type, progress: progress)
+    }
+  }
+
+  /// Defines an index of a field, if there is none, and builds what is missing of it.
+  func createIndex(
+    on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) {
+    let known = try indexes()
+    if !known.contains(where: { $0.recordType == type && $0.key == key }) {
+      try inTransaction { (context) throws(DatabaseError) in _ = try context.defineIndex(on: key, ofType: type) }
+    }
+    try build(progress) { $0.keyName == key && $0.typeName == type }
+  }
+
+  /// Completes the indexes that are being built.
+  /// - Parameter progress: as in ``setIndex(_:on:ofType:progress:)``, for each index.
+  public func buildIndexes(progress: ((_ done: Int, _ total: Int) -> Bool)? = nil) throws(DatabaseError) {
+    try build(progress) { _ in true }
+  }
+
+  /// Drops an index with all its entries. Queries are answered without it from then on.
+  /// - Returns: whether there was one.
+  @discardableResult
+  package func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+    try inTransaction { (context) throws(DatabaseError) in try context.dropIndex(on: key, ofType: type) }
+  }
+
+  /// The indexes, by type and key.
+  public func indexes() throws(DatabaseError) -> [IndexState] {
+    try reading { (view) throws(DatabaseError) in
+      var result: [IndexState] = []
+      let zones = try view.zones()
+      for index in try view.indexes() {
+        var count: UInt64 = 0
+        for zone in zones {
+          let trees = try view.existingZone(zone.id)
+          count += try view.asDatabaseError { () throws(PageFault) in
+            try IndexRange(number: index.number).count(in: trees.indexes, view.reader)
+          }
+        }
+        result.append(
+          IndexState(
+            recordType: index.typeName, key: index.keyName, isComplete: index.isComplete, entryCount: Int(clamping: count)))
+      }
+      return result.sorted { ($0.recordType, $0.key) < ($1.recordType, $1.key) }
+    }
+  }
+
+  private func inTransaction<R>(_ body: (WriteContext) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    try DatabaseError.only { try write(nil, checksReferences: true) { try body($0.context) } }
+  }
+
+  private func build(
+    _ progress: ((_ done: Int, _ total: Int) -> Bool)?, _ isWanted: (IndexDefinition) -> Bool
+  ) throws(DatabaseError) {
+    let wanted = try reading { (view) throws(DatabaseError) in try view.indexes().filter { !$0.isComplete && isWanted($0) } }
+    for index in wanted {
+      let total = try reading { (view) throws(DatabaseError) -> Int in
+        var total: UInt64 = 0
+        for zone in try view.zones() { total += try view.count(ofType: index.typeName, in: try view.existingZone(zone.id)) }
+        return Int(clamping: total)
+      }
+      var done = 0
+      while true {
+        if let progress, !progress(done, total) { throw DatabaseError(.operationCancelled, facts: .init(path: path)) }
+        let part = try inTransaction { (context) throws(DatabaseError) in
+          try context.buildIndex(number: index.number, limit: Database.builtAtOnce)
+        }
+        done += part.count
+        if part.isComplete { break }
+      }
+      _ = progress?(total, total)
+    }
+  }
+}

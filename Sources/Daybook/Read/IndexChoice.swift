@@ -1,0 +1,97 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// How a query uses an index, if it does.
+struct IndexChoice {
+  enum Use {
+    /// The records that have entries in the ranges are looked at, in the order of their last saves.
+    case candidates
+    /// The index is walked in the order that is asked for.
+    case order
+  }
+
+  let planner: IndexPlanner
+  let ranges: [IndexRange]
+  let use: Use
+  /// How many entries the ranges have in the zones of the query.
+  let count: UInt64
+
+  /// More candidates are not kept at once.
+  static let largestCount: UInt64 = 1 << 18
+  /// A record that is found by an index costs as much as so many of a scan, about.
+  static let lookupCost: UInt64 = 4
+}
+
+extension ReadView {
+  /// The index that serves a query best; nil where looking at all records is not more work.
+  func choice(
+    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner]
+  ) throws(DatabaseError) -> IndexChoice? {
+    guard let type = query.recordType, !filter.acceptsNone, !planners.isEmpty else { return nil }
+    var total: UInt64 = 0
+    var trees: [ZoneTrees] = []
+    for zone in zones {
+      trees.append(try existingZone(zone))
+      total += try count(ofType: type, in: trees[trees.count - 1])
+    }
+    var best: IndexChoice?
+    for planner in planners {
+      guard let ranges = planner.ranges(for: query.predicate) else { continue }
+      let count = try count(of: ranges, trees)
+      if best.map({ count < $0.count }) ?? true {
+        best = IndexChoice(planner: planner, ranges: ranges, use: .candidates, count: count)
+      }
+    }
+    let isPreferred = database.options.prefersIndexes
+    if let found = best, !isPreferred,
+      found.count > IndexChoice.largestCount || found.count >= total / IndexChoice.lookupCost
+    {
+      best = nil
+    }
+    let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
+    if let order = try orderedChoice(query, planners, trees, instead: others) {
+      return order
+    }
+    return best
+  }
+
+  private func count(of ranges: [IndexRange], _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
+    var count: UInt64 = 0
+    for zone in zones {
+      for range in ranges { count += try asDatabaseError { () throws(PageFault) in try range.count(in: zone.indexes, reader) } }
+    }
+    return count
+  }
+
+  /// Walking an index in its order, where that is likely to look at fewer records than something else.
+  private func orderedChoice(
+    _ query: Query, _ planners: [IndexPlanner], _ zones: [ZoneTrees], instead others: UInt64
+  ) throws(DatabaseError) -> IndexChoice? {
+    guard let limit = query.limit, zones.count == 1, query.sort.count == 1, query.sort[0].field.system == nil,
+      query.sort[0].place == nil,
+      let planner = planners.first(where: { UTF8Order.equal($0.definition.keyName, query.sort[0].field.name) }),
+      planner.isSortable
+    else { return nil }
+    let ranges = planner.ranges(for: query.predicate) ?? IndexRange.union([planner.something, planner.nothing])
+    let count = try count(of: ranges, zones)
+    // What other conditions leave is not known.
+    let visited = min(
+      count, planner.isAll(of: query.predicate) ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
+    return visited < others ? IndexChoice(planner: planner, ranges: ranges, use: .order, count: count) : nil
+  }
+
+  /// The indexes of a type that are complete.
+  func planners(_ query: Query, now: Date) throws(DatabaseError) -> [IndexPlanner] {
+    guard let type = query.recordType else { return [] }
+    var result: [IndexPlanner] = []
+    for index in try indexes() where index.isComplete && UTF8Order.equal(index.typeName, type) {
+      let kinds = try kinds(of: index.keyName, in: query) ?? KindBits(rawValue: 0)
+      result.append(IndexPlanner(definition: index, kinds: kinds, dialect: database.options.dialect, now: now))
+    }
+    return result
+  }
+}

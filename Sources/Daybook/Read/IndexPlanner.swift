@@ -1,0 +1,198 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import DaybookEngine
+
+/// What of an index a predicate leaves: every record that passes has an entry in one of the ranges, and more may have. So the caller
+/// tests the records still.
+struct IndexPlanner {
+  let definition: IndexDefinition
+  /// The kinds that the field has had.
+  let kinds: KindBits
+  let dialect: Query.Dialect
+  /// What `now()` is.
+  let now: Date
+
+  private var number: [UInt8] { IndexRange(number: definition.number).lower }
+
+  /// The field has never had a list or anything else of which a record has more than one entry.
+  var isSingle: Bool { !kinds.intersects(KindBits(rawValue: 0x0000_FF00)) }
+
+  /// The order of the index is that of the field's values: numbers, dates, texts and bytes.
+  var isSortable: Bool {
+    var sortable = KindBits(rawValue: 0)
+    for kind in [FieldKind.int, .double, .date, .string, .bytes] {
+      sortable = sortable.union(KindBits(kind, isEncrypted: false))
+    }
+    return sortable.contains(kinds)
+  }
+
+  /// Ascending ranges that do not meet; nil where the predicate leaves the whole index, or records without an entry.
+  func ranges(for predicate: Query.Predicate) -> [IndexRange]? {
+    switch predicate.term {
+    case .constant(let isTrue): return isTrue ? nil : []
+    case .condition(let condition): return ranges(for: condition).map(IndexRange.union)
+    case .not: return nil
+    case .or(let parts):
+      var all: [IndexRange] = []
+      for part in parts {
+        guard let some = ranges(for: part) else { return nil }
+        all += some
+      }
+      return IndexRange.union(all)
+    case .and(let parts):
+      var result: [IndexRange]?
+      for part in parts {
+        guard let some = ranges(for: part) else { continue }
+        // Of a list one element may pass the one part, and another the other.
+        result = result.map { isSingle ? IndexRange.intersection($0, some) : $0 } ?? some
+      }
+      return result
+    }
+  }
+
+  /// Whether the ranges are all that a predicate tests, about: for an estimate.
+  func isAll(of predicate: Query.Predicate) -> Bool {
+    switch predicate.term {
+    case .constant(let isTrue): isTrue
+    case .condition(let condition): ranges(for: condition) != nil
+    case .not: false
+    case .and(let parts): parts.allSatisfy { isAll(of: $0) }
+    case .or: ranges(for: predicate) != nil
+    }
+  }
+
+  private func ranges(for condition: Query.Condition) -> [IndexRange]? {
+    guard condition.field.system == nil, UTF8Order.equal(condition.field.name, definition.keyName) else { return nil }
+    let equality = dialect == .cloudKit ? condition.options.union(.ignoringCase) : condition.options
+    switch condition.test {
+    case .isAbsent: return [nothing]
+    case .compare(.equal, let operand): return equal(value(of: operand), equality)
+    case .compare(.notEqual, _): return nil
+    case .compare(let comparison, let operand): return ordered(comparison, value(of: operand))
+    case .between(let lower, let upper):
+      guard let first = ordered(.greaterOrEqual, value(of: lower)), let last = ordered(.lessOrEqual, value(of: upper)) else {
+        return nil
+      }
+      return IndexRange.intersection(first, last)
+    case .isIn(let values):
+      var all: [IndexRange] = []
+      for value in values {
+        guard let some = equal(value, equality) else { return nil }
+        all += some
+      }
+      return all
+    case .contains(let value):
+      if case .string = value, kinds.intersects(KindBits(.string, isEncrypted: false)) { return nil }
+      return equal(value, equality)
+    case .text(.prefix, let text):
+      guard condition.options.isEmpty else { return nil }
+      let buffer = ByteBuffer(capacity: 64)
+      buffer.append(number)
+      buffer.append(IndexKey.Rank.text)
+      UTF8Order.withView(of: text) { IndexKey.appendStart(of: $0, to: buffer) }
+      let lower = buffer.view.array
+      return [IndexRange(lower: lower, upper: IndexRange.successor(of: lower))]
+    case .text, .words, .distance: return nil
+    }
+  }
+
+  /// Of records without a value.
+  var nothing: IndexRange {
+    IndexRange(lower: number + [IndexKey.Rank.nothing], upper: number + [IndexKey.Rank.nothing + 1])
+  }
+
+  /// Of records with one.
+  var something: IndexRange { IndexRange(lower: number, upper: number + [IndexKey.Rank.nothing]) }
+
+  private func value(of operand: Query.Operand) -> Record.Value {
+    switch operand {
+    case .now: .date(now)
+    case .value(let value): value
+    }
+  }
+
+  /// Number and value of the entries that a constant has.
+  private func prefix(of value: Record.Value) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 64)
+    buffer.append(number)
+    IndexKey.append(value, to: buffer)
+    return buffer.view.array
+  }
+
+  private func isUsable(_ value: Record.Value) -> Bool {
+    switch value {
+    case .double(let number): !number.isNaN
+    case .date(let date): !date.timeIntervalSinceReferenceDate.isNaN
+    case .location(let place): !place.latitude.isNaN && !place.longitude.isNaN
+    case .asset: false
+    default: !value.kind.isList
+    }
+  }
+
+  private func equal(_ value: Record.Value, _ options: Query.TextOptions) -> [IndexRange]? {
+    guard isUsable(value), options.isEmpty || value.kind != .string else { return nil }
+    let prefix = prefix(of: value)
+    return [IndexRange(lower: prefix, upper: prefix + [IndexKey.afterNames])]
+  }
+
+  private func ordered(_ comparison: Query.Comparison, _ value: Record.Value) -> [IndexRange]? {
+    guard isUsable(value), let rank = ValueOrder.rank(value.kind), rank <= 3 else { return nil }
+    let prefix = prefix(of: value)
+    let first = Array(prefix.prefix(IndexKey.numberByteCount + 1))
+    let (start, end) = (first, IndexRange.successor(of: first))
+    let isInexact = prefix.withView { IndexKey.isInexact($0, valueEnd: $0.count) }
+    let after = prefix + [IndexKey.afterNames]
+    switch comparison {
+    case .less: return [IndexRange(lower: start, upper: isInexact ? after : prefix)]
+    case .lessOrEqual: return [IndexRange(lower: start, upper: after)]
+    case .greater: return [IndexRange(lower: isInexact ? prefix : after, upper: end)]
+    case .greaterOrEqual: return [IndexRange(lower: prefix, upper: end)]
+    case .equal, .notEqual: return nil
+    }
+  }
+}
+
+extension IndexRange {
+  var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
+
+  /// The least bytes after all that begin with some.
+  static func successor(of bytes: [UInt8]) -> [UInt8] {
+    var result = bytes
+    while let last = result.last {
+      if last < 255 {
+        result[result.count - 1] = last + 1
+        return result
+      }
+      result.removeLast()
+    }
+    return result
+  }
+
+  static func union(_ ranges: [IndexRange]) -> [IndexRange] {
+    var result: [IndexRange] = []
+    for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+      if let last = result.last, !last.upper.lexicographicallyPrecedes(range.lower) {
+        if last.upper.lexicographicallyPrecedes(range.upper) { result[result.count - 1].upper = range.upper }
+      } else {
+        result.append(range)
+      }
+    }
+    return result
+  }
+
+  static func intersection(_ first: [IndexRange], _ second: [IndexRange]) -> [IndexRange] {
+    var result: [IndexRange] = []
+    for a in first {
+      for b in second {
+        let lower = a.lower.lexicographicallyPrecedes(b.lower) ? b.lower : a.lower
+        let upper = a.upper.lexicographicallyPrecedes(b.upper) ? a.upper : b.upper
+        let both = IndexRange(lower: lower, upper: upper)
+        if !both.isEmpty { result.append(both) }
+      }
+    }
+    return union(result)
+  }
+}

@@ -1,0 +1,212 @@
+import DaybookEngine
+
+/// One index: of which type and key, and which records have entries.
+///
+/// Definitions are in the tree of the schema, in front of all types, in pieces:
+///
+///     key     0, u16 number, u8 piece                      big-endian
+///     value   500 bytes of what follows, the last piece what is left
+///
+///     u8 kind (1 values), u8 state (0 building, 1 complete),
+///     u64 since sequence, u32 since ordinal                the operation that defined it
+///     u64 sequence, u32 ordinal                            how far it is built in the zone below
+///     u8 type length, type, u8 key length, key, zone key
+///
+/// Which versions have entries follows from this and from the place of the version in the log's order: all when it is complete; else
+/// those after `since`, those of zones before the one that is being built, and of that one those up to the place. So entries never
+/// depend on when they were made, and a build goes on where it stopped.
+struct IndexDefinition: Equatable {
+  static let valueKind: UInt8 = 1
+
+  var number: UInt16
+  var type: [UInt8]
+  var key: [UInt8]
+  var isComplete: Bool
+  var sinceSequence: UInt64
+  var sinceOrdinal: UInt32
+  /// The zone that is being built; empty before the first.
+  var zoneKey: [UInt8] = []
+  var sequence: UInt64 = 0
+  var ordinal: UInt32 = 0
+
+  init(
+    number: UInt16, type: [UInt8], key: [UInt8], isComplete: Bool, sinceSequence: UInt64, sinceOrdinal: UInt32
+  ) {
+    self.number = number
+    self.type = type
+    self.key = key
+    self.isComplete = isComplete
+    self.sinceSequence = sinceSequence
+    self.sinceOrdinal = sinceOrdinal
+  }
+
+  /// Whether a version has entries.
+  func isEntered(_ version: RecordVersion) -> Bool {
+    if isComplete || (version.sequence, version.ordinal) > (sinceSequence, sinceOrdinal) { return true }
+    let order = zoneKey.withView { compareKeys(version.zoneKey, $0) }
+    return order == 0 ? (version.sequence, version.ordinal) <= (sequence, ordinal) : order < 0
+  }
+
+  var typeName: String { String(decoding: type, as: UTF8.self) }
+  var keyName: String { String(decoding: key, as: UTF8.self) }
+
+  // MARK: bytes
+
+  /// Number and everything else: the payload of "define index".
+  func append(to buffer: ByteBuffer) {
+    buffer.append(uint16: number)
+    buffer.append(IndexDefinition.valueKind)
+    buffer.append(isComplete ? 1 : 0)
+    buffer.append(uint64: sinceSequence)
+    buffer.append(uint32: sinceOrdinal)
+    buffer.append(uint64: sequence)
+    buffer.append(uint32: ordinal)
+    buffer.append(UInt8(truncatingIfNeeded: type.count))
+    buffer.append(type)
+    buffer.append(UInt8(truncatingIfNeeded: key.count))
+    buffer.append(key)
+    buffer.append(zoneKey)
+  }
+
+  /// Nil when the bytes are none.
+  init?(_ bytes: ByteView) {
+    var reader = ByteReader(bytes)
+    guard let number = reader.uint16(), let kind = reader.uint8(), kind == IndexDefinition.valueKind,
+      let state = reader.uint8(),
+      state <= 1, let sinceSequence = reader.uint64(), let sinceOrdinal = reader.uint32(), let sequence = reader.uint64(),
+      let ordinal = reader.uint32(), let typeCount = reader.uint8(), let type = reader.take(Int(typeCount)),
+      let keyCount = reader.uint8(), let key = reader.take(Int(keyCount)), ChangeKey.isType(type), key.count > 0,
+      let zoneKey = reader.take(reader.remaining), zoneKey.count <= TreeLimits.maximumKeyByteCount
+    else { return nil }
+    self.init(
+      number: number, type: type.array, key: key.array, isComplete: state == 1, sinceSequence: sinceSequence,
+      sinceOrdinal: sinceOrdinal)
+    self.sequence = sequence
+    self.ordinal = ordinal
+    self.zoneKey = zoneKey.array
+  }
+
+  // MARK: the tree
+
+  private static let pieceByteCount = 500
+  /// A longer one is none.
+  private static let largestPieceCount = 8
+
+  private static func setKey(_ key: ByteBuffer, number: UInt16, piece: Int) {
+    key.truncate(to: 0)
+    key.append(0)
+    key.append(UInt8(truncatingIfNeeded: number >> 8))
+    key.append(UInt8(truncatingIfNeeded: number))
+    key.append(UInt8(truncatingIfNeeded: piece))
+  }
+
+  /// Whether a key of the schema's tree is that of a definition and not of a type.
+  @inline(__always)
+  static func isKey(_ key: ByteView) -> Bool { key.count == 0 || key[0] == 0 }
+
+  /// Puts the definition in, or in the place of what it was.
+  func put(_ key: ByteBuffer, _ changes: StoreTransaction) throws(LogFault) {
+    try remove(key, changes)
+    let bytes = ByteBuffer(capacity: 256)
+    defer { withExtendedLifetime(bytes) {} }
+    append(to: bytes)
+    let view = bytes.view.dropFirst(2)
+    var piece = 0
+    while piece * IndexDefinition.pieceByteCount < view.count {
+      let start = piece * IndexDefinition.pieceByteCount
+      IndexDefinition.setKey(key, number: number, piece: piece)
+      try changes.put(
+        key.view, view.slice(start..<min(view.count, start + IndexDefinition.pieceByteCount)), in: &changes.roots[Roots.schema])
+      piece += 1
+    }
+  }
+
+  /// Takes it out.
+  func remove(_ key: ByteBuffer, _ changes: StoreTransaction) throws(LogFault) {
+    for piece in 0..<IndexDefinition.largestPieceCount {
+      IndexDefinition.setKey(key, number: number, piece: piece)
+      if try !changes.remove(key.view, from: &changes.roots[Roots.schema]) { return }
+    }
+  }
+
+  /// All definitions, by their numbers.
+  static func all(in root: TreeRoot, _ reader: TreeReader) throws(PageFault) -> [IndexDefinition] {
+    var result: [IndexDefinition] = []
+    if root.count == 0 { return result }
+    let key = ByteBuffer(capacity: 512)
+    let bytes = ByteBuffer(capacity: 256)
+    var pieceCount = 0
+    func finish() throws(PageFault) {
+      if pieceCount == 0 { return }
+      guard let definition = IndexDefinition(bytes.view) else { throw PageFault(offset: root.reference, reason: .value) }
+      result.append(definition)
+      pieceCount = 0
+    }
+    var cursor = reader.cursor(in: root)
+    while try cursor.next() {
+      cursor.key(into: key)
+      guard isKey(key.view) else { break }
+      guard key.count == 4, pieceCount < largestPieceCount else { throw PageFault(offset: root.reference, reason: .value) }
+      if key.view[3] == 0 {
+        try finish()
+        bytes.truncate(to: 0)
+        bytes.append(key.view[2])
+        bytes.append(key.view[1])
+      }
+      guard Int(key.view[3]) == pieceCount else { throw PageFault(offset: root.reference, reason: .value) }
+      bytes.append(cursor.value)
+      pieceCount += 1
+    }
+    try finish()
+    return result
+  }
+}
+
+/// The indexes that there are, from which entries are derived. Belongs to the holder of the turn, or to one read.
+final class IndexList {
+  @safe @exclusivity(unchecked) private(set) var all: [IndexDefinition]
+  @safe @exclusivity(unchecked) private(set) var isEmpty: Bool
+
+  init(_ all: [IndexDefinition] = []) {
+    self.all = IndexList.sorted(all)
+    isEmpty = all.isEmpty
+  }
+
+  func replace(_ definitions: [IndexDefinition]) {
+    all = IndexList.sorted(definitions)
+    isEmpty = definitions.isEmpty
+  }
+
+  /// Those of a type side by side, in the order of their keys, as a body's fields are.
+  private static func sorted(_ definitions: [IndexDefinition]) -> [IndexDefinition] {
+    if definitions.count < 2 { return definitions }
+    return definitions.sorted {
+      $0.type == $1.type ? $0.key.lexicographicallyPrecedes($1.key) : $0.type.lexicographicallyPrecedes($1.type)
+    }
+  }
+
+  subscript(number: UInt16) -> IndexDefinition? { all.first { $0.number == number } }
+
+  /// Whether a type has indexes: then every version of its records may have entries.
+  @inline(__always)
+  func covers(_ type: ByteView) -> Bool { isEmpty ? false : !range(of: type).isEmpty }
+
+  /// Where those of a type are.
+  @inline(never)
+  func range(of type: ByteView) -> Range<Int> {
+    var start = 0
+    while start < all.count, !all[start].type.withView({ UTF8Order.equal($0, type) }) { start += 1 }
+    var end = start
+    while end < all.count, all[end].type.withView({ UTF8Order.equal($0, type) }) { end += 1 }
+    return start..<end
+  }
+
+  /// The lowest number that none has; nil when there are too many.
+  var freeNumber: UInt16? {
+    let taken = Set(all.map(\.number))
+    return (0...UInt16.max).first { !taken.contains($0) }
+  }
+
+  /// So many indexes a type may have: each save derives the entries of all of them.
+  static let limitPerType = 32
+}

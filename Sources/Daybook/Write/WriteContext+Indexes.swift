@@ -1,0 +1,130 @@
+import DaybookEngine
+
+/// Defining, building and dropping indexes.
+extension WriteContext {
+  private func index(on key: String, ofType type: String) throws(DatabaseError) -> IndexDefinition? {
+    try view.indexes().first { $0.keyName == key && $0.typeName == type }
+  }
+
+  /// Defines an index, if there is none. Without records of the type it is complete.
+  /// - Returns: whether it is new.
+  func defineIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+    try requireOpen()
+    if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
+    if let fault = NameRules.faultOfKey(key) { throw fault.adding { $0.recordType = type } }
+    if try index(on: key, ofType: type) != nil { return false }
+    try view.requireQueryable(key, ofType: type)
+    let known = IndexList(try view.indexes())
+    let name = Array(type.utf8)
+    let count = name.withView { known.range(of: $0).count }
+    guard count < IndexList.limitPerType, let number = known.freeNumber else {
+      throw DatabaseError(
+        .limitExceeded, "A record type has too many indexes.",
+        facts: .init(recordType: type, key: key, size: count, limit: IndexList.limitPerType))
+    }
+    var isEmpty = true
+    for zone in try view.zones() where isEmpty {
+      isEmpty = try view.count(ofType: type, in: try view.existingZone(zone.id)) == 0
+    }
+    try declareFields(of: Schema.RecordType(name: type))
+    try start()
+    let operation = changes.beginOperation()
+    IndexDefinition(
+      number: number, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
+      sinceOrdinal: changes.ordinal
+    ).append(to: changes.payload)
+    try end(operation, .defineIndex)
+    return true
+  }
+
+  /// Drops an index with all its entries, if there is one.
+  /// - Returns: whether there was.
+  func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+    try requireOpen()
+    guard let definition = try index(on: key, ofType: type) else { return false }
+    try start()
+    let operation = changes.beginOperation()
+    changes.payload.append(uint16: definition.number)
+    try end(operation, .dropIndex)
+    return true
+  }
+
+  /// Adds the entries of so many records to indexes that are being built. Returns whether all are complete.
+  func buildIndexes(limit: Int) throws(DatabaseError) -> Bool {
+    try requireOpen()
+    var rest = limit
+    for index in try view.indexes() where !index.isComplete {
+      let part = try buildIndex(number: index.number, limit: rest)
+      if !part.isComplete { return false }
+      rest = max(1, rest - part.count)
+    }
+    return true
+  }
+
+  /// Adds the entries of the next records to an index that is being built; all of them, if they are few enough.
+  /// - Returns: how many records, and whether the index is complete now.
+  func buildIndex(number: UInt16, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
+    var done = 0
+    while true {
+      guard let definition = try view.indexes().first(where: { $0.number == number }) else { return (done, true) }
+      if definition.isComplete { return (done, true) }
+      guard let next = try nextPart(of: definition, limit: limit - done) else {
+        try appendBuild(number, 0, 0, zoneKey: [])
+        return (done, true)
+      }
+      try appendBuild(number, next.sequence, next.ordinal, zoneKey: next.zoneKey)
+      done += next.count
+      if done >= limit { return (done, false) }
+    }
+  }
+
+  private func appendBuild(_ number: UInt16, _ sequence: UInt64, _ ordinal: UInt32, zoneKey: [UInt8]) throws(DatabaseError) {
+    try start()
+    let operation = changes.beginOperation()
+    changes.payload.append(uint16: number)
+    changes.payload.append(uint64: sequence)
+    changes.payload.append(uint32: ordinal)
+    changes.payload.append(zoneKey)
+    try end(operation, .buildIndex)
+    // Without its entries the index would hide the record, and not tell.
+    if let place = changes.store.records.unreadable { throw view.failure(.operation(offset: place.offset)) }
+  }
+
+  private struct Part {
+    let zoneKey: [UInt8]
+    let sequence: UInt64
+    let ordinal: UInt32
+    let count: Int
+  }
+
+  /// The first zone that has records to build, and as many of them as there may be; nil when none has.
+  private func nextPart(of definition: IndexDefinition, limit: Int) throws(DatabaseError) -> Part? {
+    let since = (definition.sinceSequence, definition.sinceOrdinal)
+    for zone in try view.zones() {
+      let key = zone.id.key
+      if key.lexicographicallyPrecedes(definition.zoneKey) { continue }
+      let place = key == definition.zoneKey ? (definition.sequence, definition.ordinal) : (0, 0)
+      let trees = try view.existingZone(zone.id)
+      var last: (UInt64, UInt32)?
+      var count = 0
+      try view.asDatabaseError { () throws(PageFault) in
+        let found = ByteBuffer(capacity: ChangeKey.maximumByteCount)
+        definition.type.withView { ChangeKey.set(found, type: $0, sequence: place.0, ordinal: place.1) }
+        var cursor = view.reader.cursor(in: trees.changeJournal)
+        try cursor.start(at: found.view)
+        while count < limit, try cursor.next() {
+          cursor.key(into: found)
+          guard let parts = ChangeKey.parts(found.view), definition.type.withView({ UTF8Order.equal(parts.type, $0) }),
+            (parts.sequence, parts.ordinal) <= since
+          else { break }
+          if (parts.sequence, parts.ordinal) > place {
+            last = (parts.sequence, parts.ordinal)
+            count += 1
+          }
+        }
+      }
+      if let last { return Part(zoneKey: key, sequence: last.0, ordinal: last.1, count: count) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,181 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@_spi(Daybook) @testable import Daybook
+@testable import DaybookEngine
+
+// Queries with indexes: every plan finds what a scan finds, in its order, in pages of any size.
+
+@Suite("queries with indexes")
+struct IndexQueryTests {
+  private static let indexed = ["n", "d", "t", "u", "a", "b"]
+
+  private static func name(_ number: Int, _ random: inout RandomQueries) -> String {
+    switch random.number(3) {
+    case 0: "r\(number)"
+    case 1: "0000\(1000 + number)-0000-4000-8000-0000000000AB"
+    default: "0000\(1000 + number)-0000-4000-8000-0000000000ab"
+    }
+  }
+
+  private static func values(_ random: inout RandomQueries, _ zone: Zone.ID) -> [String: Record.Value] {
+    var values: [String: Record.Value] = [:]
+    let number = Int64(random.number(60)) - 30
+    values["n"] = random.chance(3) ? .double(Double(number) / 2) : .int(number)
+    if !random.chance(6) { values["d"] = .date(Date(timeIntervalSinceReferenceDate: Double(random.number(90)))) }
+    if !random.chance(8) { values["t"] = .string(text(&random)) }
+    if random.chance(9) { values["u"] = .int(Int64(random.number(3))) }
+    for key in ["a", "b"] where !random.chance(4) { values[key] = random.value(zone: zone) }
+    return values
+  }
+
+  private static func text(_ random: inout RandomQueries) -> String {
+    if random.chance(20) { return String(repeating: "long ", count: 60) + "\(random.number(3))" }
+    let letters = ["a", "b", "é", "Z", "\0", "東"]
+    return (0..<random.number(4)).map { _ in random.pick(letters) }.joined()
+  }
+
+  private func condition(_ random: inout RandomQueries) -> Query.Predicate {
+    func value(_ random: inout RandomQueries, _ key: String) -> Record.Value {
+      Self.values(&random, .default)[key] ?? random.value()
+    }
+    let key = random.pick(Self.indexed)
+    let field = random.chance(4) ? Query.Field(key: key).any : Query.Field(key: key)
+    let first = value(&random, key)
+    switch random.number(9) {
+    case 0...2: return Query.Predicate(Query.Condition(field, .compare(.equal, .value(first))))
+    case 3:
+      return Query.Predicate(
+        Query.Condition(field, .compare(random.pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), .value(first))))
+    case 4: return Query.Predicate(Query.Condition(field, .between(.value(first), .value(value(&random, key)))))
+    case 5: return Query.Predicate(Query.Condition(field, .isIn((0..<random.number(4)).map { _ in value(&random, key) })))
+    case 6: return Query.Predicate(Query.Condition(Query.Field(key: "t"), .text(.prefix, Self.text(&random))))
+    case 7: return Query.Predicate(Query.Condition(field, .contains(first)))
+    default: return random.chance(2) ? Query.Field(key: random.pick(["u", "d"])).isAbsent : random.condition()
+    }
+  }
+
+  private func predicate(_ random: inout RandomQueries) -> Query.Predicate {
+    switch random.number(6) {
+    case 0: .true
+    case 1, 2: condition(&random)
+    case 3: .any([condition(&random), condition(&random)])
+    case 4: !condition(&random)
+    default: .all([condition(&random), condition(&random)])
+    }
+  }
+
+  private func query(_ random: inout RandomQueries) -> Query {
+    var query = Query("Movie", where: predicate(&random))
+    if random.chance(2) { query.sort = [Query.Sort(Query.Field(key: random.pick(Self.indexed)), ascending: random.chance(2))] }
+    if random.chance(8) { query.sort.append(Query.Sort(Query.Field(key: "n"))) }
+    if !random.chance(4) { query.zone = .default }
+    if !random.chance(3) { query.limit = random.number(7) + 1 }
+    return query
+  }
+
+  @Test("every plan finds what a scan finds, in its order and in pages", arguments: 0..<2 as Range<UInt64>, [false, true])
+  func plans(seed: UInt64, prefersIndexes: Bool) throws {
+    var random = RandomQueries(seed: seed &+ 500)
+    let plain = try Database.scratch(seed: 1)
+    let indexed = try Database.scratch(seed: 1) { $0.prefersIndexes = prefersIndexes }
+    let zones = [Zone.ID.default, try Zone.ID("Library")]
+    for database in [plain, indexed] { try database.zone("Library") }
+    // Some indexes are there before the records, some are built.
+    for key in Self.indexed.prefix(3) { try indexed.createIndex(on: key, ofType: "Movie") }
+    var uses: [Query.Plan.Access: Int] = [:]
+    var orders: [Query.Plan.Ordering: Int] = [:]
+    for round in 0..<3 {
+      for number in 0..<200 {
+        let zone = random.chance(4) ? zones[1] : zones[0]
+        let name = Self.name(number + round * 40, &random)
+        let values = Self.values(&random, zone)
+        let isGoing = random.chance(9)
+        for database in [plain, indexed] {
+          if isGoing {
+            try database.write { try $0.delete(Record.ID(name, in: zone)) }
+          } else {
+            try database.write { try $0.save(.fresh(name, in: zone, type: "Movie", values), policy: .replace) }
+          }
+        }
+      }
+      if round == 0 { for key in Self.indexed { try indexed.createIndex(on: key, ofType: "Movie") } }
+      for _ in 0..<150 {
+        let query = query(&random)
+        if query.predicate.description.contains("secret") { continue }
+        let plan = try indexed.explain(query)
+        uses[plan.access, default: 0] += 1
+        orders[plan.ordering, default: 0] += 1
+        let expected = try plain.records(query).map(\.id)
+        #expect(try indexed.records(query).map(\.id) == expected, "\(query)\n\(plan)")
+        #expect(try indexed.count(query) == plain.count(query), "\(query)\n\(plan)")
+        var paged = query
+        paged.limit = random.number(9) + 1
+        var (ids, all): ([Record.ID], [Record.ID]) = ([], [])
+        var (cursor, other): (Query.Cursor?, Query.Cursor?)
+        repeat {
+          let page = try indexed.query(paged, after: cursor)
+          let same = try plain.query(paged, after: other)
+          ids += page.records.map(\.id)
+          all += same.records.map(\.id)
+          (cursor, other) = (page.next, same.next)
+        } while cursor != nil && ids.count < 60
+        // A scan's last page may be followed by an empty one.
+        while other != nil, ids.count < 60 || all.count < ids.count {
+          let same = try plain.query(paged, after: other)
+          all += same.records.map(\.id)
+          other = same.next
+        }
+        let pagedPlan = try indexed.explain(paged)
+        #expect(ids == (ids.count < 60 ? all : Array(all.prefix(ids.count))), "\(paged)\n\(pagedPlan)")
+      }
+      try indexed.expectClean()
+    }
+    #expect(uses[.index] ?? 0 > 100 && uses[.scan] ?? 0 > 20 && orders[.index] ?? 0 > 15, "\(uses) \(orders)")
+  }
+
+  @Test("a plan names its index, and says so when records come in its order")
+  func explain() throws {
+    let database = try Database.scratch()
+    try database.createIndex(on: "year", ofType: "Movie")
+    try database.write { transaction in
+      for number in 0..<200 {
+        try transaction.save(.fresh("m\(number)", type: "Movie", ["year": .int(Int64(number % 100)), "x": 1]))
+      }
+    }
+    var query = Query("Movie", where: .field("year") == 7)
+    var plan = try database.explain(query)
+    #expect(plan.access == .index && plan.index == "year" && plan.recordCount == 2 && plan.ordering == .asRead)
+    #expect(plan.description.hasPrefix("index of Movie.year, 2 entries in zone"))
+    query = Query("Movie", where: .field("year") >= 90, sort: [.descending("year")])
+    query.limit = 5
+    plan = try database.explain(query)
+    #expect(plan.ordering == .index && plan.description.contains("in the order"))
+    #expect(
+      try database.records(query).map { $0["year"] as Record.Value? } == [.int(99), .int(99), .int(98), .int(98), .int(97)])
+    #expect(try JSONDecoder().decode(Query.Plan.self, from: JSONEncoder().encode(plan)) == plan)
+    // A transaction sees its own entries; an index that is not complete is not used.
+    try database.write { transaction in
+      try transaction.save(.fresh("new", type: "Movie", ["year": 7]))
+      #expect(try transaction.records(Query("Movie", where: .field("year") == 7)).map(\.id.name) == ["m7", "m107", "new"])
+    }
+    #expect(failure { try database.createIndex(on: "x", ofType: "Movie") { _, _ in false } }?.code == .operationCancelled)
+    #expect(try database.explain(Query("Movie", where: .field("x") == 7)).access == .scan)
+    try database.buildIndexes()
+    #expect(try database.explain(Query("Movie", where: .field("x") == 7)).access == .index)
+    try database.dropIndex(on: "x", ofType: "Movie")
+    #expect(try database.explain(Query("Movie", where: .field("x") == 7)).access == .scan)
+  }
+
+  @Test("in cloudKit's dialect texts are equal whatever their case, which no index knows")
+  func cloudKit() throws {
+    let database = try Database.scratch { $0.dialect = .cloudKit }
+    try database.createIndex(on: "t", ofType: "Movie")
+    for number in 0..<60 { try database.put("m\(number)", type: "Movie", ["t": .string("t\(number)")]) }
+    let query = Query("Movie", where: .field("t") == "T7")
+    #expect(try database.records(query).map(\.id.name) == ["m7"])
+    #expect(try database.explain(query).access == .scan)
+    #expect(try database.explain(Query("Movie", where: Query.Predicate(format: "t BEGINSWITH 't7'"))).access == .index)
+  }
+}

@@ -1,0 +1,274 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@_spi(Daybook) @testable import Daybook
+@testable import DaybookEngine
+
+// Indexes: what is in them through saves, reopening, compaction and copies; defining, building and dropping them.
+
+extension Database {
+  func declareIndex(_ key: String, ofType type: String = "Note") throws {
+    try write { try $0.declare(Schema(types: [.init(name: type, indexes: [.init(key: key)])])) }
+  }
+
+  /// The entries of the only index of a zone, as names in its order.
+  func indexedNames(in zone: Zone.ID = .default) throws -> [String] {
+    try reading { (view) throws(DatabaseError) -> [String] in
+      let trees = try view.existingZone(zone)
+      return try view.asDatabaseError { () throws(PageFault) in
+        var found: [String] = []
+        let key = ByteBuffer(capacity: 256)
+        var cursor = view.reader.cursor(in: trees.indexes)
+        while try cursor.next() {
+          cursor.key(into: key)
+          found.append(String(decoding: NameKey.name(of: IndexKey.nameKey(in: key.view) ?? key.view), as: UTF8.self))
+        }
+        return found
+      }
+    }
+  }
+
+  func indexRoot(of zone: Zone.ID = .default) throws -> TreeRoot {
+    try reading { (view) throws(DatabaseError) in try view.existingZone(zone).indexes }
+  }
+}
+
+@Suite("indexes")
+struct IndexTests {
+  @Test("entries follow what is saved, changed and deleted, over a replay, a compaction, a backup and a salvage")
+  func follows() throws {
+    let disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(on: disk)
+    try database.declareIndex("n")
+    try database.put("a", ["n": 3])
+    try database.put("b", ["n": 1, "x": "text"])
+    try database.put("c", ["x": "none"])
+    try database.put("d", ["n": .ints([2, 5, 2])])
+    try database.put("other", type: "Other", ["n": 0])
+    #expect(try database.indexedNames() == ["b", "d", "a", "d", "c"])
+    try database.put("a", ["n": 0])
+    try database.put("c", ["n": "text"])
+    try database.write { try $0.delete(Record.ID("b")) }
+    let expected = ["a", "d", "d", "c"]
+    #expect(try database.indexedNames() == expected)
+    #expect(try database.indexes() == [IndexState(recordType: "Note", key: "n", isComplete: true, entryCount: 4)])
+    try database.expectClean()
+    database = try Database.open(on: disk.killed())
+    #expect(try database.indexedNames() == expected)
+    try database.compact()
+    #expect(try database.indexedNames() == expected)
+    try database.put("e", ["n": 4])
+    try database.put("e", ["n": -4])
+    try database.expectClean()
+    let now = ["e"] + expected
+    try database.backup(to: "copy.daybook", disk: disk)
+    let copy = try Database.open(at: "copy.daybook", options: .simulated(seed: 3), disk: disk)
+    #expect(try copy.indexedNames() == now)
+    try copy.expectClean()
+    try copy.close()
+    try database.close()
+  }
+
+  @Test("a salvage has the indexes, complete, whatever was lost")
+  func salvage() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    for number in 0..<20 { try database.put("r\(number)", ["n": .int(Int64(number % 7))]) }
+    try database.createIndex(on: "n", ofType: "Note")
+    try database.declareIndex("m")
+    try database.dropIndex(on: "m", ofType: "Note")
+    for number in 10..<30 { try database.put("r\(number)", ["n": .int(Int64(number % 5))]) }
+    try database.close()
+    _ = try Database.salvage(from: "test.daybook", to: "saved.daybook", options: .simulated(seed: 2), disk: disk)
+    let saved = try Database.open(at: "saved.daybook", options: .simulated(seed: 3), disk: disk)
+    #expect(try saved.indexes() == [IndexState(recordType: "Note", key: "n", isComplete: true, entryCount: 30)])
+    try saved.expectClean()
+    try saved.close()
+  }
+
+  @Test("an update whose indexed values stay touches no index")
+  func untouched() throws {
+    // A checkpoint would move the tree.
+    let database = try Database.scratch {
+      $0.checkpoint.minimumLogByteCount = 64 << 20
+      $0.checkpoint.maximumLogByteCount = 64 << 20
+    }
+    try database.declareIndex("n")
+    try database.declareIndex("list")
+    for number in 0..<300 { try database.put("r\(number)", ["n": .int(Int64(number)), "list": .strings(["a", "b"])]) }
+    let before = try database.indexRoot()
+    #expect(before.count == 900)
+    for number in 0..<300 { try database.put("r\(number)", ["other": "changed", "n": .double(Double(number))]) }
+    #expect(try database.indexRoot() == before)
+    try database.expectClean()
+  }
+
+  @Test("a database without indexes has cells as before; a zone that goes takes its entries along")
+  func cells() throws {
+    let database = try Database.scratch()
+    let zone = try database.zone("Z")
+    func rootCount() throws -> Int {
+      try database.reading { (view) throws(DatabaseError) in
+        try view.asDatabaseError { () throws(PageFault) in
+          try zone.withKeyView { (key) throws(PageFault) in
+            try view.reader.catalogValue(key, in: view.root(Roots.catalog))?.rootCount ?? 0
+          }
+        }
+      }
+    }
+    try database.put("a", in: zone, ["n": 1])
+    #expect(try rootCount() == ZoneTree.storedCount)
+    try database.createIndex(on: "n", ofType: "Note")
+    #expect(try rootCount() == ZoneTree.count)
+    try database.expectClean()
+    try database.dropIndex(on: "n", ofType: "Note")
+    #expect(try rootCount() == ZoneTree.storedCount && database.indexes().isEmpty)
+    try database.createIndex(on: "n", ofType: "Note")
+    try database.write { try $0.deleteZone(zone) }
+    #expect(try database.indexes().map(\.entryCount) == [0])
+    try database.zone("Z")
+    try database.put("b", in: zone, ["n": 1])
+    #expect(try database.indexedNames(in: zone) == ["b"])
+    try database.expectClean()
+  }
+
+  @Test("an index is built on what is there, in parts between which others write; a kill and a cancel leave what is built")
+  func build() throws {
+    var disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(on: disk)
+    let zones = [Zone.ID.default, try database.zone("A"), try database.zone("B")]
+    var model: [Record.ID: Int64] = [:]
+    var random = SeededGenerator(seed: 9)
+    func put() throws {
+      let id = try Record.ID("r\(Int.random(in: 0..<60, using: &random))", in: zones.randomElement(using: &random) ?? .default)
+      if Int.random(in: 0..<5, using: &random) == 0 {
+        try database.write { try $0.delete(id) }
+        model[id] = nil
+      } else {
+        let value = Int64.random(in: 0..<9, using: &random)
+        try database.put(id.name, in: id.zone, ["n": .int(value)])
+        model[id] = value
+      }
+    }
+    for _ in 0..<200 { try put() }
+    #expect(failure { try database.createIndex(on: "n", ofType: "Note") { _, _ in false } }?.code == .operationCancelled)
+    #expect(try database.indexes().map(\.isComplete) == [false])
+    try database.expectClean()
+    var partCount = 0
+    while try database.indexes().contains(where: { !$0.isComplete }) {
+      partCount += 1
+      for _ in 0..<6 { try put() }
+      try database.write { transaction in
+        _ = try transaction.context.buildIndex(number: 0, limit: 9)
+      }
+      try database.expectClean()
+      if partCount % 2 == 0 {
+        disk = disk.killed()
+        database = try Database.open(on: disk)
+      }
+      if partCount % 5 == 0 { try database.compact() }
+    }
+    #expect(partCount > 3)
+    for zone in zones {
+      let expected = model.filter { $0.key.zone == zone }.sorted { ($0.value, $0.key.name) < ($1.value, $1.key.name) }
+      #expect(try database.indexedNames(in: zone) == expected.map(\.key.name))
+    }
+    try database.createIndex(on: "n", ofType: "Note")
+    try database.expectClean()
+  }
+
+  @Test("an index is not built without a record that cannot be read: the call says so, and queries do without")
+  func unreadable() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    for number in 0..<40 { try database.put("r\(number)", ["n": .int(Int64(number))]) }
+    let place = try database.reading { (view) throws(DatabaseError) in
+      try view.entry("r7", in: try view.existingZone(.default))?.place
+    }
+    let offset = try Int(#require(place).offset) + Int(#require(place).byteCount) - 1
+    try database.close()
+    #expect(disk.corrupt("test.daybook", at: offset))
+    let reopened = try Database.open(on: disk)
+    #expect(failure { try reopened.setIndex(.queryable, on: "n", ofType: "Note") }?.code == .corrupted)
+    #expect(try reopened.indexes().map(\.isComplete) == [false] && reopened.indexes().map(\.entryCount) == [0])
+    #expect(failure { try reopened.records(Query("Note", where: .field("n") == 7)) }?.code == .corrupted)
+    try reopened.put("r9", ["n": 100])
+    #expect(try reopened.indexedNames() == ["r9"])
+  }
+
+  @Test("an index is set by its kinds, and taken away by none")
+  func kinds() throws {
+    let database = try Database.scratch()
+    for number in 0..<40 { try database.put("r\(number)", ["n": .int(Int64(number))]) }
+    try database.setIndex([.queryable, .sortable], on: "n", ofType: "Note")
+    #expect(try database.explain(Query("Note", where: .field("n") == 7)).index == "n")
+    let unknown = IndexKinds(rawValue: 1 << 20)
+    #expect(failure { try database.setIndex(unknown, on: "n", ofType: "Note") }?.code == .invalidArguments)
+    try database.setIndex([], on: "n", ofType: "Note")
+    #expect(try database.indexes().isEmpty && database.indexRoot().count == 0)
+    try database.expectClean()
+  }
+
+  @Test("what is rolled back is forgotten: an index that was defined, and one that was dropped")
+  func rollback() throws {
+    let database = try Database.scratch()
+    try database.put("a", ["n": 1])
+    struct Stop: Error {}
+    for isWhole in [true, false] {
+      try? database.write { transaction in
+        do {
+          try transaction.savepoint {
+            try transaction.declare(Schema(types: [.init(name: "Movie", indexes: [.init(key: "n")])]))
+            try transaction.save(.fresh("m", type: "Movie", ["n": 1]))
+            throw Stop()
+          }
+        } catch { if isWhole { throw error } }
+        try transaction.save(.fresh("m", type: "Movie", ["n": 2]))
+      }
+      try database.expectClean()
+      #expect(try database.indexes().isEmpty && database.indexedNames().isEmpty)
+    }
+    try database.createIndex(on: "n", ofType: "Movie")
+    #expect(try database.indexedNames() == ["m"])
+    try? database.write { transaction in
+      _ = try transaction.context.dropIndex(on: "n", ofType: "Movie")
+      try transaction.save(.fresh("m2", type: "Movie", ["n": 2]))
+      throw Stop()
+    }
+    try database.put("m3", type: "Movie", ["n": 0])
+    #expect(try database.indexedNames() == ["m3", "m"])
+    try database.expectClean()
+  }
+
+  @Test("a schema takes its indexes along as JSON; one without says nothing of them")
+  func json() throws {
+    let database = try Database.scratch()
+    let indexed = Schema.RecordType(name: "A", fields: [.init(key: "x", kinds: [.int])], indexes: [.init(key: "x")])
+    try database.write { try $0.declare(Schema(types: [indexed, .init(name: "B")])) }
+    let schema = try database.schema()
+    #expect(schema["A"]?.indexes == [.init(key: "x")] && schema["B"]?.indexes == [])
+    let data = try JSONEncoder().encode(schema)
+    let other = try Database.scratch()
+    try other.write { try $0.declare(JSONDecoder().decode(Schema.self, from: data)) }
+    #expect(try other.schema() == schema && other.indexes().map(\.isComplete) == [true])
+    let plain = try JSONEncoder().encode(Schema(types: [.init(name: "B")]))
+    #expect(!String(decoding: plain, as: UTF8.self).contains("indexes"))
+  }
+
+  @Test("what cannot be indexed is refused: encrypted values, names that are none, a thirty-third of a type")
+  func refused() throws {
+    let database = try Database.scratch()
+    try database.write { transaction in
+      var record = try Record.fresh("s")
+      record.encryptedValues["secret"] = "x"
+      try transaction.save(record)
+    }
+    #expect(failure { try database.createIndex(on: "secret", ofType: "Note") }?.code == .invalidArguments)
+    #expect(failure { try database.createIndex(on: "recordName", ofType: "Note") }?.code == .invalidArguments)
+    #expect(failure { try database.createIndex(on: "n", ofType: "") }?.code == .invalidArguments)
+    for number in 0..<32 { try database.createIndex(on: "k\(number)", ofType: "Note") }
+    #expect(failure { try database.createIndex(on: "more", ofType: "Note") }?.code == .limitExceeded)
+    try database.expectClean()
+  }
+}
