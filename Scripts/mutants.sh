@@ -50,6 +50,10 @@ number-for-two                   ShapeDictionaryTests   two declarations have on
 never-repeat-declarations        ShapeTests             no copy of the declarations is written
 copy-in-same-block               ShapeDamageTests       a copy of a declaration counts that a damaged block takes with the first
 declare-after-bodies             ShapeTests             a compacted file declares what its bodies name after them
+build-without-unreadable         IndexTests             an index lacks a record that could not be read, and the call does not say so
+enter-unbuilt-versions           IndexTests             a record counts as entered that the build has not come to
+drop-index-leave-entries         IndexTests             entries of an index that was dropped stay
+end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
 join-former-life                 ShapeTests             a body joins a zone that was made again
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole

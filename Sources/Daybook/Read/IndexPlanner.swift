@@ -147,7 +147,7 @@ struct IndexPlanner {
     let after = prefix + [IndexKey.afterNames]
     switch comparison {
     case .less: return [IndexRange(lower: start, upper: isInexact ? after : prefix)]
-    case .lessOrEqual: return [IndexRange(lower: start, upper: after)]
+    case .lessOrEqual: return [IndexRange(lower: start, upper: isMutant("end-range-before-equal") ? prefix : after)]
     case .greater: return [IndexRange(lower: isInexact ? prefix : after, upper: end)]
     case .greaterOrEqual: return [IndexRange(lower: prefix, upper: end)]
     case .equal, .notEqual: return nil

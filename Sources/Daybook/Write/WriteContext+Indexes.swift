@@ -87,7 +87,8 @@ extension WriteContext {
     changes.payload.append(zoneKey)
     try end(operation, .buildIndex)
     // Without its entries the index would hide the record, and not tell.
-    if let place = changes.store.records.unreadable { throw view.failure(.operation(offset: place.offset)) }
+    guard let place = changes.store.records.unreadable, !isMutant("build-without-unreadable") else { return }
+    throw view.failure(.operation(offset: place.offset))
   }
 
   private struct Part {

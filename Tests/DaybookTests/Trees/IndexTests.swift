@@ -87,6 +87,35 @@ struct IndexTests {
     try saved.close()
   }
 
+  @Test("a copy that is made in the middle of a build goes on with it; a salvaged one has all of it")
+  func copiesOfUnfinished() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    let zones = [Zone.ID.default, try database.zone("A"), try database.zone("B")]
+    for number in 0..<30 { try database.put("r\(number)", in: zones[number % 3], ["n": .int(Int64(number))]) }
+    try database.write { transaction in
+      _ = try transaction.context.defineIndex(on: "n", ofType: "Note")
+      _ = try transaction.context.buildIndex(number: 0, limit: 14)
+    }
+    for number in 20..<40 { try database.put("r\(number)", in: zones[number % 3], ["n": .int(Int64(number + 100))]) }
+    try database.backup(to: "copy.daybook", disk: disk)
+    let dead = disk.afterKill()
+    _ = try Database.salvage(from: "test.daybook", to: "saved.daybook", options: .simulated(seed: 2), disk: dead)
+    let saved = try Database.open(at: "saved.daybook", options: .simulated(seed: 4), disk: dead)
+    #expect(try saved.indexes() == [IndexState(recordType: "Note", key: "n", isComplete: true, entryCount: 40)])
+    try saved.expectClean()
+    try saved.close()
+    let copy = try Database.open(at: "copy.daybook", options: .simulated(seed: 3), disk: disk)
+    #expect(try copy.indexes() == database.indexes() && copy.indexes().map(\.isComplete) == [false])
+    try copy.expectClean()
+    for each in [database, copy] {
+      try each.buildIndexes()
+      #expect(try each.indexes().map(\.entryCount) == [40])
+      try each.expectClean()
+      try each.close()
+    }
+  }
+
   @Test("an update whose indexed values stay touches no index")
   func untouched() throws {
     // A checkpoint would move the tree.
