@@ -200,6 +200,8 @@ look() { # MUTANT ARGUMENT …
   shift
   verdict=
   # A process group of its own, so that children of tests end with it.
+  # The program may begin to write only after the first look at what it has written.
+  : >"$work/log"
   set -m
   DAYBOOK_MUTANT=$mutant run_tests "$@" >"$work/log" 2>&1 &
   tests=$!

@@ -168,6 +168,26 @@ struct IndexQueryTests {
     #expect(try database.explain(Query("Movie", where: .field("x") == 7)).access == .scan)
   }
 
+  @Test("two conditions on a list may be true of different elements, with an index, too")
+  func elements() throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    try database.createIndex(on: "n", ofType: "Movie")
+    for number in 0..<50 as Range<Int64> {
+      try database.put("m\(number)", type: "Movie", ["n": .ints([number % 10, number % 7])])
+    }
+    let any = Query.Field(key: "n").any
+    let both = Query(
+      "Movie",
+      where: .all([
+        Query.Predicate(Query.Condition(any, .compare(.greater, .value(.int(5))))),
+        Query.Predicate(Query.Condition(any, .compare(.less, .value(.int(3))))),
+      ]))
+    #expect(try database.explain(both).access == .index)
+    let expected = (0..<50).filter { ($0 % 10 > 5 || $0 % 7 > 5) && ($0 % 10 < 3 || $0 % 7 < 3) }
+    #expect(try Set(database.records(both).map(\.id.name)) == Set(expected.map { "m\($0)" }))
+    #expect(!expected.isEmpty)
+  }
+
   @Test("in cloudKit's dialect texts are equal whatever their case, which no index knows")
   func cloudKit() throws {
     let database = try Database.scratch { $0.dialect = .cloudKit }

@@ -43,6 +43,7 @@ struct RecordModelTests {
     }
     if count >= 20_000 { print(occasions.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")) }
     let missing = Set(RecordTrial.Occasion.allCases).subtracting(occasions.keys)
-    return count < 20_000 || missing.isEmpty ? nil : "\(count) steps without \(missing)"
+    // The rarest of them comes about every 15,000 steps.
+    return count < 100_000 || missing.isEmpty ? nil : "\(count) steps without \(missing)"
   }
 }
