@@ -295,6 +295,8 @@ void free(void *memory);
 
 int clock_gettime(clockid_t clock, struct timespec *time);
 uint64_t clock_gettime_nsec_np(clockid_t clock);
+int sysctlbyname(const char *name, void *old, size_t *oldSize, void *new, size_t newSize);
+int atexit(void (*work)(void));
 int nanosleep(const struct timespec *wish, struct timespec *rest);
 pid_t getpid(void);
 uid_t geteuid(void);
