@@ -71,7 +71,6 @@ compact-without-mark             FolderOwner            after a compaction the f
 close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name
 grow-with-first-page             Leftover               a first page that a full disk cuts leaves a file of any size
 cut-zeros-before-name            Leftover               a copy says that it is finished before it has its name
-trust-unsynced-mark              FolderMark             a mark is durable for whoever finds it, and stays when its sync fails
 leave-moved-folders              Leftover               a copy that died between its two names leaves a folder for ever
 remove-similar-names             FolderMark             files with names like ours are removed from a folder of assets
 trust-the-date                   FolderMark             a date that is set forward ends grace times

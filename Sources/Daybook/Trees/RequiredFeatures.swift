@@ -41,7 +41,8 @@ struct RequiredFeatures: Equatable {
 
 extension RecordApplier {
   /// Looks what the transaction's trees require, where the settings are not those that were looked at last.
-  /// - Throws: `requires` when nothing can be read. A file that must not be changed is read on; the store refuses to write.
+  /// - Throws: `requires` when nothing can be read. A file that must not be changed is read on; when the
+  ///   transaction's trees are published, the store refuses to write.
   func alignRequirements(_ changes: StoreTransaction) throws(LogFault) {
     let settings = changes.roots[Roots.settings]
     if settings.reference == alignedSettings { return }
@@ -56,7 +57,7 @@ extension RecordApplier {
     }
     let unknown = features.unknown
     guard unknown.reading == 0 else { throw .requires(features: unknown.reading) }
-    changes.store.laterFeatures.store(unknown.writing, ordering: .releasing)
+    changes.laterFeatures = unknown.writing
     alignedSettings = settings.reference
   }
 

@@ -120,8 +120,8 @@ package struct FolderMark: Equatable, Sendable {
     }
     if isMutant("skip-mark-sync") { return }
     do throws(DiskFailure) { try folder.sync(holding: FolderMark.name) } catch {
-      // An open also syncs a mark that it finds. Either suffices, so the mistake leaves out both.
-      if !isMutant("trust-unsynced-mark"), try folder.identity(of: FolderMark.name) == file.identity {
+      // A second line of defence: an open also syncs a mark that it finds.
+      if try folder.identity(of: FolderMark.name) == file.identity {
         try FolderMark.takeBack(as: temporary, in: folder)
       }
       throw error
@@ -140,7 +140,6 @@ package struct FolderMark: Equatable, Sendable {
 
   /// Syncs a mark that was found, if there is one, and its name.
   static func makeDurable(in folder: any DiskFolder) throws(DiskFailure) {
-    if isMutant("trust-unsynced-mark") { return }
     do throws(DiskFailure) {
       let file = try folder.open(name, .readContent)
       defer { file.close() }

@@ -193,7 +193,9 @@ extension Store {
     releaseRetainedFileLock()
   }
 
-  private var isUsable: Bool { log.isAlive && !life.isClosed.load(ordering: .acquiring) }
+  private var isUsable: Bool {
+    log.isAlive && !life.isClosed.load(ordering: .acquiring) && laterFeatures.load(ordering: .acquiring) == 0
+  }
 
   /// Appends a frame without data whose `durableThrough` covers everything durable. For the maintenance thread; other threads
   /// access the maintenance thread only with the turn.

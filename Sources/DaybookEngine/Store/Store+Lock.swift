@@ -27,6 +27,8 @@ extension Store {
       if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     } _: { () throws(StoreError) in
       try catchUpWithOthers(hold)
+      // A later version may have written what this one must not change.
+      try checkFeatures()
     }
   }
 
@@ -69,14 +71,13 @@ extension Store {
     if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     setDurable(through: plan.provenThrough)
-    // A later version may have written what this one must not change.
-    try checkFeatures()
   }
 
   /// Releases the file lock, unless a writer of this process waits for its turn or its sync. That writer will come here, too,
   /// however it ends.
   func releaseFileLockIfIdle() {
-    guard options.locksPerTransaction, !life.isForked.load(ordering: .acquiring) else { return }
+    guard options.locksPerTransaction || laterFeatures.load(ordering: .relaxed) != 0, !life.isForked.load(ordering: .acquiring)
+    else { return }
     withTurnForBackground { hold in
       let isWanted = turn.monitor.withLock { turn.waitingWriterCount > 0 }
       if !isWanted, !fileLock.isRetained { releaseFileLock(hold) }
@@ -88,13 +89,14 @@ extension Store {
   @discardableResult
   func releaseFileLock(_ hold: borrowing Turn.Hold) -> Bool {
     if !fileLock.isHeld { return true }
+    let mayAppend = log.isAlive && laterFeatures.load(ordering: .relaxed) == 0
     if log.isAlive {
       // A thread that waits for a commit syncs it and will come here again. Nobody waits for parts of a transaction that was
       // rolled back.
       if !log.isDurable(head.frameNumber) { return false }
       if !log.isDurable(log.tail.lastDataNumber) { try? syncThrough(log.tail.lastDataNumber) }
     }
-    if log.isAlive {
+    if mayAppend {
       // The sync of a checkpoint acknowledges nothing, and the next writer rewrites a frame that nothing proves. That also
       // happens if there is no room for the note.
       let last = max(log.tail.lastDataNumber, log.tail.lastCheckpointNumber)
@@ -170,6 +172,9 @@ extension Store {
           try acquireFileLock(hold)
           startMaintenance()
         }
+      } catch .laterFeatures {
+        // Caught up, and reading goes on without the lock.
+        return
       } catch {
         life.isSuspended.store(true, ordering: .sequentiallyConsistent)
         throw error

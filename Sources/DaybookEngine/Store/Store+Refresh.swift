@@ -163,6 +163,7 @@ extension Store {
       transaction.rollBackAll()
       throw StoreError(error)
     }
+    keepFeatures(of: transaction)
     let balance = editor.pageBalance
     if plan.passesCheckpoint { hasPassedCheckpoint = true }
     let known = head.sequence

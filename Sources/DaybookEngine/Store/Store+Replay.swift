@@ -82,6 +82,7 @@ extension Store {
       transaction.rollBackAll()
       throw StoreError(error)
     }
+    keepFeatures(of: transaction)
     let balance = editor.pageBalance
     withTurnForBackground { hold in versions.retire(editor.finishEdit(), newest: 2, hold) }
     head = StateRecord(

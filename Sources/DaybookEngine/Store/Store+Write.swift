@@ -89,6 +89,7 @@ extension Store {
         roots: transaction.roots), hold)
     repeatDeclarationsIfDue(hold)
     commitCount.add(1, ordering: .releasing)
+    keepFeatures(of: transaction)
     var shown: UInt64?
     if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)

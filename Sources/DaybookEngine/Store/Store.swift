@@ -78,9 +78,9 @@ import Synchronization
   /// Damaged commits, which no open for writing accepts: nothing may be written here, whatever the options say. The options of such
   /// a store are read-only already; this is the second lock on the door.
   let lost: ClosedRange<UInt64>?
-  /// What the file requires of its writers that this version does not know, as bits; the applier stores it. Not zero: nothing is
-  /// written any more.
-  package let laterFeatures = Atomic<UInt64>(0)
+  /// What the newest trees require of writers that this version does not know, as bits. Not zero: nothing is written any more,
+  /// and the file lock is left to those that may.
+  let laterFeatures = Atomic<UInt64>(0)
 
   // Set while the store opens, and constant afterwards.
 
@@ -161,6 +161,14 @@ import Synchronization
     try checkFeatures()
     if openingProcess != processID() { throw .forked }
     try checkAlive()
+  }
+
+  /// Called when the trees of a transaction become the newest.
+  @inline(__always)
+  func keepFeatures(of transaction: StoreTransaction) {
+    if transaction.laterFeatures != laterFeatures.load(ordering: .relaxed) {
+      laterFeatures.store(transaction.laterFeatures, ordering: .releasing)
+    }
   }
 
   /// Throws when the file has what this version would not keep up to date.

@@ -41,6 +41,8 @@
   /// Whether it adds data, so that it must leave the reserve to transactions that only delete. Set by the code that writes
   /// operations.
   @safe @exclusivity(unchecked) package var addsData = false
+  /// Features of the trees that this version would not keep up to date, as bits; the applier says so.
+  @safe @exclusivity(unchecked) package var laterFeatures: UInt64 = 0
   /// An applier that has gathered so much during a replay applies it.
   package let replayByteCount: Int
 
@@ -114,6 +116,7 @@
     failure = nil
     addsData = false
     isCopy = false
+    laterFeatures = store.laterFeatures.load(ordering: .relaxed)
     hasMetFullDisk = false
     start = (store.log.tail, store.log.zerosEnd.load(ordering: .relaxed))
     startFrame()
@@ -463,6 +466,7 @@
     applier.reset()
     parts.removeAll()
     failure = nil
+    laterFeatures = store.laterFeatures.load(ordering: .relaxed)
     base = editor.beginEdit()
   }
 

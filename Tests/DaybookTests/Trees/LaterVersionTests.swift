@@ -166,6 +166,56 @@ struct LaterVersionTests {
     try old.close()
   }
 
+  /// What a later version does: a commit that requires something of writers.
+  private static func require(_ features: RequiredFeatures, _ database: Database, throwing error: (any Error)? = nil) throws {
+    try database.write { transaction in
+      try transaction.context.start()
+      let operation = transaction.context.changes.beginOperation()
+      features.append(to: transaction.context.changes.payload)
+      _ = try transaction.context.end(operation, .requires)
+      if let error { throw error }
+    }
+  }
+
+  @Test("a writer that finds, when it resumes, that it may not write any more leaves the lock to those that may")
+  func suspendedBesideALaterVersion() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let old = try Database.open(at: "a", options: Self.options, disk: disk)
+    try old.put("a", ["n": 1])
+    try old.suspend()
+    let new = try Database.open(at: "a", options: Self.options, disk: disk)
+    try new.put("b", ["n": 2])
+    try Self.require(RequiredFeatures(reading: 0, writing: 4), new)
+    try new.close()
+    for round in 0..<3 {
+      try old.resume()
+      #expect(failure { try old.put("c") }?.code == .formatTooNew)
+      #expect(try old.record(Record.ID("b"))?["n"] == 2, "what was committed before it resumed")
+      // Here the other one may not write, either; but nobody keeps it out.
+      let other = try Database.open(at: "a", options: Self.options, disk: disk)
+      #expect(failure { try other.put("q") }?.code == .formatTooNew, "round \(round)")
+      let another = try Database.open(at: "a", options: Self.options, disk: disk)
+      #expect(try another.recordCount(in: .default) == 2)
+      try another.close()
+      try other.close()
+      try old.suspend()
+    }
+    try old.close()
+  }
+
+  @Test("a transaction that requires something and is rolled back requires nothing")
+  func rolledBack() throws {
+    let database = try Database.open(at: "a", options: Self.options, disk: SimulatedDisk(seed: 1))
+    #expect(throws: CancellationError.self) {
+      try Self.require(RequiredFeatures(reading: 0, writing: 8), database, throwing: CancellationError())
+    }
+    try database.put("a", ["n": 1])
+    try Self.require(RequiredFeatures(reading: 0, writing: 8), database)
+    #expect(failure { try database.put("b") }?.code == .formatTooNew)
+    #expect(try database.record(Record.ID("a"))?["n"] == 1)
+    try database.close()
+  }
+
   @Test("frames of later kinds count in the chain and say nothing else", arguments: [128, 255] as [UInt8])
   func frames(_ kind: UInt8) throws {
     let disk = SimulatedDisk(seed: 1)
