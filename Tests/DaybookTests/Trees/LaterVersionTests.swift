@@ -191,7 +191,7 @@ struct LaterVersionTests {
       try old.resume()
       #expect(failure { try old.put("c") }?.code == .formatTooNew)
       #expect(try old.record(Record.ID("b"))?["n"] == 2, "what was committed before it resumed")
-      // Here the other one may not write, either; but nobody keeps it out.
+      // Here the other one may not write, either; but it is not kept out.
       let other = try Database.open(at: "a", options: Self.options, disk: disk)
       #expect(failure { try other.put("q") }?.code == .formatTooNew, "round \(round)")
       let another = try Database.open(at: "a", options: Self.options, disk: disk)
