@@ -20,7 +20,8 @@ public struct IndexState: Hashable, Sendable, Codable {
   public let recordType: String
   /// The key of the field.
   public let key: String
-  /// Whether queries use it; else it is being built, or its build was cut off.
+  /// Whether queries use it; else it is being built, or its build was cut off, or a damaged record is not in it: then drop it and make it
+  /// again.
   public let isComplete: Bool
   /// How many entries it has, in all zones.
   public let entryCount: Int
@@ -93,7 +94,8 @@ extension Database {
         }
         result.append(
           IndexState(
-            recordType: index.typeName, key: index.keyName, isComplete: index.isComplete, entryCount: Int(clamping: count)))
+            recordType: index.typeName, key: index.keyName, isComplete: index.isComplete && !index.hasGaps,
+            entryCount: Int(clamping: count)))
       }
       return result.sorted { ($0.recordType, $0.key) < ($1.recordType, $1.key) }
     }

@@ -339,6 +339,7 @@ struct LogCopier {
       try append(payload.view, .dropIndex, transaction)
     }
     definition.isComplete = false
+    definition.hasGaps = false
     definition.zoneKey = []
     definition.sequence = 0
     definition.ordinal = 0

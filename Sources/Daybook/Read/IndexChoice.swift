@@ -88,7 +88,7 @@ extension ReadView {
   func planners(_ query: Query, now: Date) throws(DatabaseError) -> [IndexPlanner] {
     guard let type = query.recordType else { return [] }
     var result: [IndexPlanner] = []
-    for index in try indexes() where index.isComplete && UTF8Order.equal(index.typeName, type) {
+    for index in try indexes() where index.isComplete && !index.hasGaps && UTF8Order.equal(index.typeName, type) {
       let kinds = try kinds(of: index.keyName, in: query) ?? KindBits(rawValue: 0)
       result.append(IndexPlanner(definition: index, kinds: kinds, dialect: database.options.dialect, now: now))
     }

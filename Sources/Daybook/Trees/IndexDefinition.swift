@@ -7,7 +7,7 @@ import DaybookEngine
 ///     key     0, u16 number, u8 piece                      big-endian
 ///     value   500 bytes of what follows, the last piece what is left
 ///
-///     u8 kind (1 values), u8 state (0 building, 1 complete),
+///     u8 kind (1 values), u8 state (1 complete, 2 with gaps),
 ///     u64 since sequence, u32 since ordinal                the operation that defined it
 ///     u64 sequence, u32 ordinal                            how far it is built in the zone below
 ///     u8 type length, type, u8 key length, key, zone key
@@ -22,6 +22,9 @@ struct IndexDefinition: Equatable {
   var type: [UInt8]
   var key: [UInt8]
   var isComplete: Bool
+  /// A body was not readable when a replay built the index again: it lacks entries, and queries do without it until it is dropped
+  /// and built again. Else it would hide the record, and the query would not say that one is damaged.
+  var hasGaps = false
   var sinceSequence: UInt64
   var sinceOrdinal: UInt32
   /// The zone that is being built; empty before the first.
@@ -57,7 +60,7 @@ struct IndexDefinition: Equatable {
   func append(to buffer: ByteBuffer) {
     buffer.append(uint16: number)
     buffer.append(IndexDefinition.valueKind)
-    buffer.append(isComplete ? 1 : 0)
+    buffer.append((isComplete ? 1 : 0) | (hasGaps ? 2 : 0))
     buffer.append(uint64: sinceSequence)
     buffer.append(uint32: sinceOrdinal)
     buffer.append(uint64: sequence)
@@ -74,14 +77,15 @@ struct IndexDefinition: Equatable {
     var reader = ByteReader(bytes)
     guard let number = reader.uint16(), let kind = reader.uint8(), kind == IndexDefinition.valueKind,
       let state = reader.uint8(),
-      state <= 1, let sinceSequence = reader.uint64(), let sinceOrdinal = reader.uint32(), let sequence = reader.uint64(),
+      state <= 3, let sinceSequence = reader.uint64(), let sinceOrdinal = reader.uint32(), let sequence = reader.uint64(),
       let ordinal = reader.uint32(), let typeCount = reader.uint8(), let type = reader.take(Int(typeCount)),
       let keyCount = reader.uint8(), let key = reader.take(Int(keyCount)), ChangeKey.isType(type), key.count > 0,
       let zoneKey = reader.take(reader.remaining), zoneKey.count <= TreeLimits.maximumKeyByteCount
     else { return nil }
     self.init(
-      number: number, type: type.array, key: key.array, isComplete: state == 1, sinceSequence: sinceSequence,
+      number: number, type: type.array, key: key.array, isComplete: state & 1 != 0, sinceSequence: sinceSequence,
       sinceOrdinal: sinceOrdinal)
+    hasGaps = state & 2 != 0
     self.sequence = sequence
     self.ordinal = ordinal
     self.zoneKey = zoneKey.array
@@ -210,4 +214,6 @@ final class IndexList {
 
   /// So many indexes a type may have: each save derives the entries of all of them.
   static let limitPerType = 32
+  /// And so many a file: each query looks through the definitions.
+  static let limit = 1024
 }

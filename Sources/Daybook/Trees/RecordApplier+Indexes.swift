@@ -29,7 +29,9 @@ extension RecordApplier {
   func defineIndex(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     guard let definition = IndexDefinition(payload) else { throw .operation }
     guard indexes[definition.number] == nil,
-      !indexes.all.contains(where: { $0.type == definition.type && $0.key == definition.key })
+      !indexes.all.contains(where: { $0.type == definition.type && $0.key == definition.key }),
+      // In a forged file each save would derive as many entries as there are definitions.
+      indexes.all.count < IndexList.limit, indexes.all.count(where: { $0.type == definition.type }) < IndexList.limitPerType
     else { throw .inconsistent }
     try definition.put(key, changes)
     indexesRoot = nil
@@ -59,6 +61,8 @@ extension RecordApplier {
       definition.zoneKey = zoneKey
       definition.sequence = end.0
       definition.ordinal = end.1
+      // Who builds it now is told, and rolls back; a replay goes on.
+      if unreadable != nil { definition.hasGaps = true }
     }
     try definition.put(key, changes)
     indexesRoot = nil

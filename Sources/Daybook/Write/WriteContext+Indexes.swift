@@ -17,6 +17,11 @@ extension WriteContext {
     let known = IndexList(try view.indexes())
     let name = Array(type.utf8)
     let count = name.withView { known.range(of: $0).count }
+    guard known.all.count < IndexList.limit else {
+      throw DatabaseError(
+        .limitExceeded, "The database has too many indexes.",
+        facts: .init(recordType: type, key: key, size: known.all.count, limit: IndexList.limit))
+    }
     guard count < IndexList.limitPerType, let number = known.freeNumber else {
       throw DatabaseError(
         .limitExceeded, "A record type has too many indexes.",

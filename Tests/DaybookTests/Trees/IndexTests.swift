@@ -226,6 +226,33 @@ struct IndexTests {
     #expect(try reopened.indexedNames() == ["r9"])
   }
 
+  @Test("a record that rotted before a replay builds its index again is not hidden by the index")
+  func unreadableInReplay() throws {
+    let disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(on: disk)
+    for number in 0..<40 { try database.put("r\(number)", ["n": .int(Int64(number))]) }
+    let place = try database.reading { (view) throws(DatabaseError) in
+      try view.entry("r7", in: try view.existingZone(.default))?.place
+    }
+    let offset = try Int(#require(place).offset) + Int(#require(place).byteCount) - 1
+    try database.close()
+    database = try Database.open(on: disk)
+    try database.setIndex(.queryable, on: "n", ofType: "Note")
+    #expect(try database.records(Query("Note", where: .field("n") == 7)).count == 1)
+    let later = disk.killed()
+    #expect(later.corrupt("test.daybook", at: offset))
+    var again = try Database.open(on: later)
+    for _ in 0..<2 {
+      #expect(try again.indexes().map(\.isComplete) == [false])
+      #expect(failure { try again.records(Query("Note", where: .field("n") == 7)) }?.code == .corrupted)
+      try again.close()
+      again = try Database.open(on: later)
+    }
+    // It goes, and is not made again while the record cannot be read.
+    try again.setIndex([], on: "n", ofType: "Note")
+    #expect(failure { try again.setIndex(.queryable, on: "n", ofType: "Note") }?.code == .corrupted)
+  }
+
   @Test("an index is set by its kinds, and taken away by none")
   func kinds() throws {
     let database = try Database.scratch()
