@@ -82,5 +82,11 @@
   public func firstIndex(of byte: UInt8) -> Int? { (0..<count).first { self[$0] == byte } }
 
   /// A copy of the bytes, for keeping.
-  @inlinable public var array: [UInt8] { unsafe [UInt8](buffer) }
+  @inlinable public var array: [UInt8] {
+    // Not `[UInt8](buffer)`: of a copy that is not used, the optimizer releases the memory first and fills it then.
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { target, byteCount in
+      if let base = target.baseAddress { unsafe UnsafeMutableRawPointer(base).copyMemory(from: self.base, byteCount: count) }
+      byteCount = count
+    }
+  }
 }

@@ -21,6 +21,12 @@ import Synchronization
 
   /// The versions that snapshots keep.
   let snapshots: SnapshotTable
+  /// The stores whose readers have their slots here.
+  let kept = KeptStores()
+  /// The number of the store that new readers find.
+  private let currentStore = Atomic<Int>(0)
+  /// Snapshots of replaced stores end with their reads: the database is closing.
+  private let endsSnapshots = Atomic<Bool>(false)
   private let slots: UnsafeMutablePointer<Atomic<UInt>>
   /// One more than the highest slot ever used.
   private let highWater = Atomic<Int>(0)
@@ -72,6 +78,42 @@ import Synchronization
   @inline(__always)
   func release(_ slot: Int) {
     unsafe slots[slot &* ReaderSlots.strideWords].store(0, ordering: .releasing)
+  }
+
+  /// Ends a read of the store with a number, which may be gone once the slot is released: nothing is asked of it after that. With
+  /// parameters, because what is loaded for them is loaded before.
+  @inline(__always)
+  func endRead(_ slot: Int, ofStore number: Int) {
+    release(slot)
+    releaseUnused(ifReplaced: number)
+  }
+
+  /// Ends a read through a snapshot, which goes on.
+  @inline(__always)
+  func endReading(snapshot index: Int) {
+    snapshots.endReading(index)
+    // Stores that are ending their snapshots wait only for those being read.
+    if endsSnapshots.load(ordering: .relaxed) { kept.releaseUnused() }
+  }
+
+  func endSnapshot(_ index: Int, ofStore number: Int) {
+    snapshots.end(index)
+    releaseUnused(ifReplaced: number)
+  }
+
+  /// Looks whether the last reader of a replaced store has gone.
+  @inline(__always)
+  func releaseUnused(ifReplaced number: Int) {
+    if currentStore.load(ordering: .relaxed) != number { kept.releaseUnused() }
+  }
+
+  /// New readers find this store from here on.
+  func setCurrent(_ store: Store) { currentStore.store(store.number, ordering: .sequentiallyConsistent) }
+
+  /// From here on, stores that were replaced are released when none of them is being read.
+  func endSnapshots() {
+    endsSnapshots.store(true, ordering: .sequentiallyConsistent)
+    for store in kept.replaced { store.endSnapshots() }
   }
 
   /// Adds the words in the slots. A word may be stale (its claimer has not looked a second time yet), so nothing is read

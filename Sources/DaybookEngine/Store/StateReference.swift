@@ -13,8 +13,9 @@
   var record: StateRecord {
     @inline(__always) _read { yield unsafe pointer.pointee }
   }
-  /// The store of this version. Only for holders of a pin: a store keeps its memory until none of its versions is pinned
-  /// (`Store.releaseIfUnused`), and only then does `StoreSwitch` drop it.
+  /// The store of this version. Only for holders of a pin, and only until they release it: a store keeps its memory until none of
+  /// its versions is pinned (`Store.releaseIfUnused`), and only then `KeptStores` drops it. The reference that this returns is no
+  /// protection: the optimizer leaves out the counting, or moves it past the release of the pin.
   var store: Store {
     @inline(__always) get {
       // Safe: `Store.enqueue` sets the owner of each state before anyone can pin it; see the comment above.

@@ -41,24 +41,22 @@ extension Store {
       throw .tooManySnapshots(limit: slots.limit)
     }
     // In this order: `close` sets its flag first and then looks for slots in use.
-    if life.isClosed.load(ordering: .sequentiallyConsistent) {
-      releaseRefused(slot)
-      throw closedError
-    }
+    if life.isClosed.load(ordering: .sequentiallyConsistent) { throw releaseRefused(slot) }
     return Pin(slot: slot, state: state, source: source)
   }
 
-  /// Releases a slot after its claimer has found the store closed.
+  /// Releases a slot after its claimer has found the store closed. Returns why it is.
   @inline(never)
-  func releaseRefused(_ slot: Int) {
-    slots.release(slot)
-    if life.isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
+  func releaseRefused(_ slot: Int) -> StoreError {
+    let error = closedError
+    slots.endRead(slot, ofStore: number)
+    return error
   }
 
   @inline(__always)
   package func endRead(_ pin: Pin) {
-    slots.release(pin.slot)
-    if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+    // Safe: the database keeps the slots. Without this, a reference is counted, on a count that all readers share.
+    unsafe Unmanaged.passUnretained(slots)._withUnsafeGuaranteedRef { $0.endRead(pin.slot, ofStore: number) }
   }
 
   /// A snapshot of the newest version; `endSnapshot` ends it.
@@ -74,8 +72,9 @@ extension Store {
     // Safe: the place keeps the version, and nobody revokes it before the present read ends.
     let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
     if life.isClosed.load(ordering: .sequentiallyConsistent) {
+      let error = closedError
       endSnapshot(pin)
-      throw closedError
+      throw error
     }
     slots.snapshots.endReading(index)
     return pin
@@ -90,22 +89,20 @@ extension Store {
       throw .snapshotTooOld
     }
     if life.isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
+      let error = closesAsForked
       endRead(through: snapshot)
-      throw closesAsForked
+      throw error
     }
     return Pin(slot: -1, state: snapshot.state, source: source)
   }
 
   /// Ends a read through a snapshot. While it has no reads, it may be revoked.
   package func endRead(through snapshot: SnapshotPin) {
-    slots.snapshots.endReading(snapshot.index)
-    // A store that is ending its snapshots waits only for those being read.
-    if life.hasEndedSnapshots.load(ordering: .relaxed) { releaseIfUnused() }
+    slots.endReading(snapshot: snapshot.index)
   }
 
   package func endSnapshot(_ snapshot: SnapshotPin) {
-    slots.snapshots.end(snapshot.index)
-    if life.isSuperseded.load(ordering: .relaxed) { releaseIfUnused() }
+    slots.endSnapshot(snapshot.index, ofStore: number)
   }
 
   private var closesAsForked: StoreError { life.isForked.load(ordering: .acquiring) ? .forked : .closed }

@@ -21,6 +21,8 @@ import Synchronization
   let disk: any Disk
   package let applier: any Applier
   let openingProcess = processID()
+  /// Among the stores of one database that succeed each other: see `KeptStores`.
+  let number: Int
 
   // The parts. Each owns its facts and changes them.
   let turn = Turn()
@@ -70,8 +72,6 @@ import Synchronization
   var commitSyncs = CommitSyncs.Count()
   /// The number of commits through this object; written with the turn.
   let commitCount = Atomic<UInt64>(0)
-  /// Keeps this object as long as it may be read.
-  var keptBy: StoreSwitch.Kept?
 
   /// Held while the store closes, so that a second `close` returns after the first.
   let closing = Monitor()
@@ -105,6 +105,7 @@ import Synchronization
       if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(limit: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
+    number = slots.kept.nextNumber()
     self.options = options
     if case .corrupt(let lost) = plan.ending { self.lost = lost } else { lost = nil }
     fileLock = FileLock(file, disk: disk, path: path, turn: turn, isHeld: !options.isReadOnly)

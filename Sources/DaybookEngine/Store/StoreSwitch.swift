@@ -5,8 +5,8 @@ import Synchronization
 ///     reader ── entrance: the newest version ──► claim a slot ──► its store ──► not closed? ──► read     closed: again
 ///
 /// A store that was replaced refuses new readers and writers with `.superseded`; they then ask for the store again. Its
-/// snapshots go on. When the last one ends, everything is released, including the object. That is safe because a reader never
-/// accesses a store before it has pinned a version of it, and slots and entrance do not belong to the store.
+/// snapshots go on. When the last one ends, everything is released, including the object. That is safe because a reader accesses
+/// a store only while it has pinned a version of it; slots, entrance and the list of stores do not belong to the store.
 @safe package final class StoreSwitch: @unchecked Sendable {
   /// The right to replace the current store, or to prevent that. It knows its holder: a call from the progress closure of a
   /// compaction would wait for itself.
@@ -33,62 +33,52 @@ import Synchronization
     }
   }
 
-  /// Keeps every store that may be read, the current one last.
-  final class Kept: Sendable {
-    fileprivate let stores = Locked<[Store]>([])
-    fileprivate func remove(_ store: Store) { stores.withLock { $0.removeAll { $0 === store } } }
-
-    /// Looks again at replaced stores: what was counted as their last reader may only have been about to begin.
-    fileprivate func releaseUnused() {
-      for store in stores.withLock({ $0.dropLast() }) { store.releaseIfUnused() }
-    }
-  }
-
-  private let kept = Kept()
   private let slots: ReaderSlots
+  private let kept: KeptStores
   private let entrance = Entrance()
   /// One replacement at a time.
   package let replacing = Replacing()
 
   let makeApplier: @Sendable () -> any Applier
   private let process = processID()
+  private let generation = ForkedProcess.watchedGeneration
 
   package init(_ store: Store, makeApplier: @escaping @Sendable () -> any Applier) {
     self.makeApplier = makeApplier
     slots = store.slots
+    kept = store.slots.kept
     keep(store)
     store.versions.take(entrance, from: nil)
+    slots.setCurrent(store)
   }
 
   deinit {
     // A child after `fork` has copies of its parent's locks, which no thread may ever release here.
     if process != processID() { return }
-    // Outside the lock of the list: what is released with the last reference may ask for the list.
-    let stores = storesInUse
-    kept.stores.withLock { $0 = [] }
-    for store in stores { store.syncMonitor.withLock { store.keptBy = nil } }
+    _ = kept.removeAll()
   }
 
   private func keep(_ store: Store) {
     precondition(store.slots === slots, "stores that succeed each other share their readers")
-    store.syncMonitor.withLock { store.keptBy = kept }
-    kept.stores.withLock { $0.append(store) }
+    kept.add(store)
   }
 
-  /// The current store. For longer work: it costs as much as a read that reads nothing.
+  /// The current store. For longer work: it takes a lock for a moment.
   package var store: Store {
-    guard let (slot, state) = slots.claim(entrance.word) else {
-      return kept.stores.withLock { $0[$0.count - 1] }
+    // A child after `fork` has a copy of the lock, which no thread may ever release here. Nor is a store replaced or released here.
+    if generation != ForkedProcess.generation.load(ordering: .relaxed) {
+      return StateReference(word: entrance.word.load(ordering: .acquiring)).store
     }
-    defer { slots.release(slot) }
-    return state.store
+    guard let store = kept.newest else { preconditionFailure("a database has a store as long as it lives") }
+    return store
   }
 
   /// Makes another store current. The caller then supersedes the old one.
   package func replace(by store: Store) {
-    let older = kept.stores.withLock { $0[$0.count - 1] }
+    let older = self.store
     keep(store)
     store.versions.take(entrance, from: older.versions)
+    slots.setCurrent(store)
   }
 
   /// Pins the newest version of the current store.
@@ -101,8 +91,8 @@ import Synchronization
     let store = state.store
     // In this order: `close` sets its flag first and then looks for slots in use.
     if store.life.isClosed.load(ordering: .sequentiallyConsistent) {
-      store.releaseRefused(slot)
-      guard case .superseded = store.closedError else { throw store.closedError }
+      let error = store.releaseRefused(slot)
+      guard case .superseded = error else { throw error }
       return try beginReadAgain()
     }
     return (store, Store.Pin(slot: slot, state: state, source: store.source))
@@ -149,7 +139,7 @@ import Synchronization
   }
 
   /// The current store, and those before it that snapshots still read.
-  package var storesInUse: [Store] { kept.stores.withLock { $0 } }
+  package var storesInUse: [Store] { kept.all }
 
   /// Keeps the current store current and its file lock held, for work that must not miss a commit. `endHolding` ends this.
   package func beginHolding() throws(StoreError) -> Store {
@@ -200,9 +190,8 @@ import Synchronization
     try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
-    let all = storesInUse
-    for store in all.dropLast() { store.endSnapshots() }
-    try all.last?.close(lastly: lastly)
+    slots.endSnapshots()
+    try store.close(lastly: lastly)
   }
 }
 
@@ -224,7 +213,7 @@ extension Store {
     fileLock.releaseClaim()
     life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused(goesOn)
-    syncMonitor.withLock { keptBy }?.releaseUnused()
+    slots.kept.releaseUnused()
   }
 
   /// The log under older versions has changed: their snapshots stop reading.
@@ -249,7 +238,7 @@ extension Store {
     source.buffered?.evict()
     backgroundFile.close()
     file.closeRemoved(goesOn)
-    syncMonitor.withLock { keptBy }?.remove(self)
+    slots.kept.remove(self)
   }
 
   /// Whether nobody reads any version and nobody will; true once.
@@ -260,7 +249,8 @@ extension Store {
 
   /// Ends a visit to versions that were not pinned.
   func endVisit() {
+    let (slots, number) = (slots, number)
     versions.endVisit()
-    if life.isSuperseded.load(ordering: .acquiring) { releaseIfUnused() }
+    slots.releaseUnused(ifReplaced: number)
   }
 }

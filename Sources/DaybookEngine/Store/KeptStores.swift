@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Every store of a database that may be read, the current one last. Keeps them.
+///
+///     a reader's slot is released ──► was its store the current one? ──► nothing more
+///                                                   └──► no: was it the last reader of a replaced store? ──► release that one
+///
+/// A reader has no reference of its own to the store that it reads: the slot keeps it. So from the moment in which its slot is
+/// released, a store that was replaced may be gone, and what is still asked is asked of `ReaderSlots` and of this list.
+final class KeptStores: Sendable {
+  private let madeCount = Atomic<Int>(0)
+  private let stores = Locked<[Store]>([])
+  private let generation = ForkedProcess.watchedGeneration
+
+  /// Stores of one database are numbered in the order in which they were made.
+  func nextNumber() -> Int { madeCount.add(1, ordering: .relaxed).oldValue }
+
+  /// All of them.
+  var all: [Store] { stores.withLock { $0 } }
+  /// Those that another has replaced, and that may still be read.
+  var replaced: [Store] { stores.withLock { $0.dropLast() } }
+
+  /// The current store. The lock is what makes this a reference that keeps it: one that was counted under a slot might as well
+  /// be counted after the slot is released, if the optimizer sees no reason against it.
+  var newest: Store? { stores.withLock { $0.last } }
+
+  func add(_ store: Store) { stores.withLock { $0.append(store) } }
+
+  func remove(_ store: Store) { stores.withLock { $0.removeAll { $0 === store } } }
+
+  /// Ends what keeps them. They are released by the caller, outside the lock: what goes with a store may ask for the list.
+  func removeAll() -> [Store] {
+    stores.withLock { stores in
+      defer { stores = [] }
+      return stores
+    }
+  }
+
+  /// Looks at replaced stores: the last reader of one may have gone.
+  @inline(never)
+  func releaseUnused() {
+    // A child after `fork` has a copy of the lock, and releases nothing of its parent's.
+    if generation != ForkedProcess.generation.load(ordering: .relaxed) { return }
+    for store in replaced { store.releaseIfUnused() }
+  }
+}
