@@ -197,6 +197,9 @@ typedef enum {
 #define SIGBUS 10
 #define SIGSEGV 11
 #define SIGPIPE 13
+#define SIGXFSZ 25
+// On Apple platforms a constant of the Swift overlay.
+extern void (*_Nullable const SIG_IGN)(int);
 #define SIGALRM 14
 #define SIGTERM 15
 #define SIGURG 16

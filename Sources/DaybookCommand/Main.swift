@@ -13,6 +13,8 @@ import DaybookTool
 @main
 enum Main {
   static func main() {
+    // A file that may grow no further is an error of the write, as a full disk is.
+    signal(SIGXFSZ, SIG_IGN)
     exit(Tool.run(words: Tool.processWords, output: .standardOutput, errors: .standardError))
   }
 }

@@ -41,3 +41,33 @@ package func inChild(_ body: () -> Int32) -> Int32 {
   }
   return process < 0 ? -1 : waitForChild(process)
 }
+
+#if os(Linux)
+  /// Runs a closure in a descendant that has the number of this process, as one in a container of its own may have. It must not use
+  /// the test's expectations.
+  /// - Returns: the closure's result; nil where the system gives no such number, which takes the rights of root.
+  package func inNamesake(_ body: () -> Int32) -> Int32? {
+    guard let symbol = unsafe dlsym(nil, "unshare"), let other = unsafe dlsym(nil, "setns") else { return nil }
+    // Safe: the manual pages have the functions with exactly these types.
+    let unshare = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
+    let enter = unsafe unsafeBitCast(other, to: (@convention(c) (Int32, Int32) -> Int32).self)
+    let own = unsafe open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)
+    defer { close(own) }
+    let newNumbers: Int32 = 0x2000_0000  // CLONE_NEWPID; the constant is not imported
+    let number = getpid()
+    guard own >= 0, unshare(newNumbers) == 0 else { return nil }
+    let first = forkProcess()
+    if first == 0 {
+      limitChild(seconds: 40)
+      // The next process here gets the number after this one.
+      let last = unsafe open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC)
+      var text = Array("\(number - 1)".utf8)
+      guard last >= 0, unsafe write(last, &text, text.count) == text.count else { exitChild(254) }
+      exitChild(inChild { getpid() == number ? body() : 254 } >> 8)
+    }
+    // Else this process could make no thread any more.
+    guard enter(own, newNumbers) == 0, first > 0 else { return nil }
+    let status = waitForChild(first) >> 8
+    return status == 254 ? nil : status
+  }
+#endif

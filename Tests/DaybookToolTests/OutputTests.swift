@@ -73,6 +73,38 @@ struct OutputTests {
     #expect(try Plants.trace(file) == before)
   }
 
+  #if os(Linux)
+    @Test("a link of /proc to an open file leads to that file, whatever has its name, and into no other process")
+    func linksOfProcesses() throws {
+      let log = bench.path("log")
+      for path in ["/proc/\(getpid())/fd/N", "/proc/self/fd/../fd/N", "/proc/self/task/\(getpid())/fd/N"] {
+        for isNamed in [true, false] {
+          try Data("before\n".utf8).write(to: URL(filePath: log))
+          let handle = try #require(FileHandle(forUpdatingAtPath: log))
+          try handle.seekToEnd()
+          if !isNamed { try FileManager.default.removeItem(atPath: log) }
+          let outcome = bench.run("export", file, path.replacing("N", with: "\(handle.fileDescriptor)"))
+          try handle.seek(toOffset: 0)
+          let text = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+          #expect(outcome.status == 0 && text.hasPrefix("before\n") && text.contains("Films"), "\(path): \(outcome.errors)")
+          #expect(try names().allSatisfy { !$0.contains("deleted") })
+        }
+      }
+      // Another process's: whatever that has under the number is not ours.
+      let other = Process()
+      other.executableURL = URL(filePath: "/bin/sleep")
+      other.arguments = ["60"]
+      try Data("theirs".utf8).write(to: URL(filePath: log))
+      other.standardOutput = FileHandle(forUpdatingAtPath: log)
+      try other.run()
+      defer { other.terminate() }
+      let before = try Plants.trace(log)
+      let outcome = bench.run("export", file, "/proc/\(other.processIdentifier)/fd/1")
+      #expect(outcome.status == 5, "\(outcome.errors)")
+      #expect(try Plants.trace(log) == before)
+    }
+  #endif
+
   @Test("a pipe is written to and stays one; one that nobody reads is refused at once")
   func pipes() throws {
     let pipe = bench.path("pipe")

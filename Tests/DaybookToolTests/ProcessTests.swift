@@ -36,6 +36,17 @@ struct ProcessTests {
     #expect(text.contains("Everything held.") && text.contains("killed") && !text.contains("✗"))
   }
 
+  @Test("a file that may grow no further is an error, and nothing is left of the copy")
+  func fileSize() throws {
+    let file = bench.path("test.daybook")
+    try bench.good("put", file, "Z", "a", "--type", "T", "text=\(String(repeating: "a", count: 20_000))")
+    // Blocks of 1024 bytes in one shell, of 512 in another.
+    let run = try ProgramRun.start(["backup", file, bench.path("copy")], script: "ulimit -f 8; \"$@\"")
+    #expect(run.status == 5, "\(run.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path).allSatisfy { !$0.hasPrefix("copy") })
+    try bench.good("backup", file, bench.path("copy"))
+  }
+
   @Test("standard input is imported, and spooled files are removed")
   func standardInput() throws {
     let rows = try bench.write((0..<5000).map { "{\"n\":\($0)}" }.joined(separator: "\n"), to: "rows")

@@ -24,7 +24,10 @@ struct LogCopier {
   private let gathered: ShapeDictionary?
   private let packer = BodyPacker()
   private let spelledBody = ByteBuffer(capacity: 4096)
+  /// The name of the body that is copied, where it is a UUID.
   private let nameText = ByteBuffer(capacity: 64)
+  /// The same of the version before it.
+  private let formerText = ByteBuffer(capacity: 64)
   var report = Database.SalvageReport()
   /// The same as in the report, as a set: a crafted file may have as many as it has bytes for.
   private var remadeZones: Set<Zone.ID> = []
@@ -208,7 +211,27 @@ struct LogCopier {
     } catch { throw StoreError(error) }
   }
 
+  /// A backup's packed body: nothing of it changes but the link. Its checksum was verified and says that its values are what was
+  /// saved, so they are not spelled out and decoded (row: use-backup).
+  private func copyPacked(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    let shapes = store.records.shapes
+    guard PackedBody.isSound(bytes, in: shapes), let identity = BodyIdentity.stored(bytes, shapes, nameText),
+      let trees = try zone(identity.zoneKey, transaction)
+    else { return false }
+    var previous = try place(of: identity.name, in: trees, transaction)
+    if let known = previous {
+      guard try isOfType(identity.type, at: known, transaction) else { return false }
+    } else {
+      previous = try tombstonePlace(of: identity.name, in: trees, transaction)
+    }
+    payload.truncate(to: 0)
+    guard PackedBody.append(bytes, linkedTo: previous, to: payload) else { return false }
+    try append(payload.view, .saveRecord, transaction)
+    return true
+  }
+
   private mutating func copyRecord(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    if purpose == .backup, PackedBody.isPacked(bytes) { return try copyPacked(bytes, transaction) }
     guard let spelled = try? (gathered ?? store.records.shapes).spelled(bytes, in: spelledBody),
       let identity = BodyIdentity.body(spelled), let body = try? RecordBody(copying: spelled)
     else { return false }
@@ -227,12 +250,8 @@ struct LogCopier {
     if previous == nil { previous = try tombstonePlace(of: identity.name, in: trees, transaction) }
     if purpose == .salvage { try declareMissing(body, transaction) }
     payload.truncate(to: 0)
-    if purpose == .backup, PackedBody.isPacked(bytes) {
-      guard PackedBody.append(bytes, linkedTo: previous, to: payload) else { return false }
-    } else {
-      payload.append(spelled)
-      link(to: previous, at: RecordBody.previousOffset)
-    }
+    payload.append(spelled)
+    link(to: previous, at: RecordBody.previousOffset)
     if purpose == .salvage {
       // Else a few bytes that name long keys would become all of them.
       packer.largestByteCount = PackedBody.isPacked(bytes) ? .max : BodyPacking.largestByteCount
@@ -329,10 +348,8 @@ struct LogCopier {
       try append(bytes, .defineIndex, transaction)
       return true
     }
-    guard var definition = IndexDefinition(bytes) else { return false }
-    for known in try indexes(transaction) {
-      let isSame = known.type == definition.type && known.key == definition.key
-      guard isSame || known.number == definition.number else { continue }
+    guard var definition = IndexDefinition(bytes), definition.kind != nil else { return false }
+    for known in try indexes(transaction) where known.isSame(as: definition) || known.number == definition.number {
       // That it was dropped is lost.
       payload.truncate(to: 0)
       payload.append(uint16: known.number)
@@ -396,7 +413,8 @@ struct LogCopier {
     _ type: ByteView, at place: Place, _ transaction: StoreTransaction
   ) throws(StoreError) -> Bool {
     let operation = try transaction.operation(at: place)
-    guard let identity = BodyIdentity.stored(Operation.payload(operation), store.records.shapes, nameText) else { return false }
+    let payload = Operation.payload(operation)
+    guard let identity = BodyIdentity.stored(payload, store.records.shapes, formerText) else { return false }
     return UTF8Order.equal(identity.type, type)
   }
 

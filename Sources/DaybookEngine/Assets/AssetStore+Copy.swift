@@ -34,6 +34,11 @@ extension AssetStore {
     let file: any DiskFile
     do throws(AssetFault) {
       file = try AssetStore.open(digest, byteCount: byteCount, in: folder)
+      if isLinked, !mayShare(file, of: source) {
+        file.close()
+        try? folder.remove(digest.name)
+        return false
+      }
       do throws(AssetReading<Never>) {
         try AssetStore.read(file, digest, byteCount: byteCount) { (_) throws(Never) in }
       } catch {
@@ -54,6 +59,15 @@ extension AssetStore {
       try syncNames(of: digest, in: folder, of: root)
     } catch { throw .disk(error) }
     return true
+  }
+
+  /// Whether a copy may have a content's own file. Of another user, who may write to the original, it could be changed later, in
+  /// the copy too.
+  private func mayShare(_ file: any DiskFile, of source: AssetStore) -> Bool {
+    if isMutant("share-anybodys-content") { return true }
+    guard let attributes = try? source.attributes() else { return true }
+    guard let found = try? file.attributes() else { return false }
+    return found.mode & 0o022 == 0 && FileOwners.keepers(of: attributes).contains(found.owner, group: found.group)
   }
 
   // MARK: whole directories

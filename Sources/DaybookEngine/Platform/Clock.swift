@@ -54,9 +54,6 @@ package enum SystemClock {
   }
 }
 
-/// The number of this process. A child after `fork` has another one.
-package func processID() -> Int32 { getpid() }
-
 /// Processes that are suspended by their system, and how others know that they are still there.
 package enum SuspendedProcess {
   /// Whether the system ends a suspended process that has a lock: Apple's does, for files that applications share.
@@ -70,7 +67,7 @@ package enum SuspendedProcess {
 
   /// What such a process leaves in a file in place of a lock: its number, and the system in which that means something. The system
   /// is one from its start to its end; without it, numbers of other machines, and of earlier starts, would be taken for its own.
-  package static var note: String { "\(processID()) \(system ?? "-")\n" }
+  package static var note: String { "\(getpid()) \(system ?? "-")\n" }
 
   /// Whether the process that wrote a note is still there; nil where that cannot be known here.
   package static func isAlive(_ note: String) -> Bool? {

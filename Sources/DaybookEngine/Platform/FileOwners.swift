@@ -37,6 +37,12 @@ package struct FileOwners: Sendable, Hashable {
     return FileOwners(ofUser(andOf: attributes).numbers, group: attributes.group)
   }
 
+  /// In whose files a copy may keep what belongs to a file with these attributes: in those of this process's user, of the file's owner and of
+  /// root. Other writers of the file could change theirs, in the copy too.
+  package static func keepers(of attributes: FileAttributes) -> FileOwners {
+    FileOwners(ofUser(andOf: attributes).numbers?.union([0]))
+  }
+
   /// Whose folders contents may be put into that belong to a file with these attributes: of all who may have made them, and of
   /// root, who may do everything anyway. In another one's folder, contents are there as long as that one likes.
   package static func trusted(with attributes: FileAttributes?) -> FileOwners {

@@ -10,7 +10,7 @@
 /// `PerProcess`. Only the lock of this type is held during each fork, and so free in the child.
 ///
 /// Always true: in a child all stores that were open in the parent are forked. (A child made by a bare system call runs no such
-/// code; so functions that write or wait also compare the process number.)
+/// code; so functions that write or wait also compare `processID()`.)
 
 #if canImport(Darwin)
   import Darwin
@@ -52,6 +52,12 @@ protocol ForkObserver: AnyObject {
         ForkedProcess.monitor.unlock()
       }) == 0
   }()
+
+  /// The same where every fork counts that comes after the first question.
+  static var watchedGeneration: Int {
+    _ = isWatching
+    return generation.load(ordering: .relaxed)
+  }
 
   /// From here on the observer is told. It calls `remove` before it goes away.
   static func add(_ observer: some ForkObserver & Sendable) {

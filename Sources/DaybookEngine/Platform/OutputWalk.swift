@@ -42,9 +42,31 @@ struct OutputWalk {
       }
       guard Self.isTrusted(owner) || isMutant("output-follows-any-link") else { throw .refused(.foreignLink) }
       path = try OutputProblem.on { () throws(SystemError) in try OutputCall.target(ofLink: name, in: next.number) }
+      if !endsInFolder, Self.leadsIntoProcess(path, next) {
+        guard let number = Self.ownDescriptor(name, next) else { throw .refused(.otherKind) }
+        end = .descriptor(number)
+        return
+      }
       if endsInFolder { path = Self.withoutEndingSlashes(path) }
     }
     throw .system(SystemError(code: ErrorNumber.tooManyLinks))
+  }
+
+  /// Whether a link is one of /proc that leads to what a process has open, not to its text: that is only what it was called when
+  /// it was opened, and another file may be called so by now, or none. The other links there lead to names in /proc.
+  private static func leadsIntoProcess(_ text: String, _ folder: OutputFolder.Descriptor) -> Bool {
+    guard text.utf8.first == UInt8(ascii: "/") || text.utf8.contains(UInt8(ascii: ":")),
+      let processes = try? OutputCall.status(of: "/proc"), let own = try? OutputCall.status(of: folder.number)
+    else { return false }
+    return own.identity.device == processes.identity.device && !isMutant("follow-text-of-process")
+  }
+
+  /// The descriptor of this process that has the number and the file of such a link.
+  private static func ownDescriptor(_ name: String, _ folder: OutputFolder.Descriptor) -> Int32? {
+    guard let number = self.number(name), let own = try? OutputCall.status(of: number).identity,
+      own == (try? SystemCall.status(in: folder.number, name, followingLink: true).identity)
+    else { return nil }
+    return number
   }
 
   /// This process's user, or root, who could do all that we can.
@@ -59,6 +81,10 @@ struct OutputWalk {
   /// The bytes in front of the name: "/" ends in its slash already.
   private static func byteCount(ofHolder holder: String) -> Int { holder == "/" ? 1 : holder.utf8.count + 1 }
 
+  private static func number(_ digits: some StringProtocol) -> Int32? {
+    digits.utf8.count <= 9 && digits.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? Int32(digits) : nil
+  }
+
   /// The descriptor that a path names. Opening such a path anew would give another position in the same file, and fail for a
   /// socket.
   private static func descriptor(named path: String) -> Int32? {
@@ -67,8 +93,7 @@ struct OutputWalk {
     case "/dev/stderr": return 2
     default:
       for prefix in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(prefix) {
-        let digits = path.dropFirst(prefix.count)
-        if digits.utf8.count <= 9, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return Int32(digits) }
+        if let number = number(path.dropFirst(prefix.count)) { return number }
       }
       return nil
     }

@@ -134,7 +134,11 @@ package final class SystemFolder: DiskFolder {
   package func removeUnfinishedFolders(ownedBy owners: FileOwners) {
     guard !isMutant("keep-unfinished-folders"), let entries = try? entries() else { return }
     for entry in entries where entry.isDirectory && UnfinishedFolder.isName(entry.name) {
-      if (try? folder(entry.name).requireOwner(among: owners)) != nil { try? removeFolder(entry.name) }
+      // By its name: one of another user may be removed, not opened.
+      guard let status = try? SystemCall.status(in: descriptor, entry.name), status.isDirectory,
+        (try? check(status, place(entry.name), owners)) != nil
+      else { continue }
+      try? removeFolder(entry.name)
     }
   }
 

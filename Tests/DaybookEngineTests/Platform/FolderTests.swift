@@ -308,6 +308,36 @@ struct FolderTests {
   #endif
 
   #if !os(iOS)
+    @Test("an unfinished folder that another writer has left goes, also when only he may look into it")
+    func unfinishedOfAnother() async {
+      await #expect(processExitsWith: .success) {
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let own = "daybook-making-0123456789abcdef"
+          let full = "daybook-making-1123456789abcdef"
+          let foreign = "daybook-making-2123456789abcdef"
+          for name in [own, full, foreign] { _ = try folder.makeFolder(name, like: nil) }
+          _ = try folder.folder(full).create("a", byteCount: nil, like: nil)
+          let (writer, stranger): (UInt32, UInt32) = geteuid() == 0 ? (65_532, 65_533) : (geteuid(), geteuid())
+          if geteuid() == 0 {
+            for (name, user) in [(own, writer), (full, writer), (foreign, stranger)] {
+              #expect(unsafe chown(folder.place(name), user, user) == 0)
+            }
+            #expect(unsafe chmod(folder.path, 0o777) == 0)
+          }
+          let status = inChild {
+            if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
+            folder.removeUnfinishedFolders(ownedBy: .ofUser(andOf: FileAttributes(mode: 0o660, owner: writer)))
+            return 0
+          }
+          #expect(status == 0)
+          #expect(try folder.entries().map(\.name) == (geteuid() == 0 ? [full, foreign] : [full]))
+        }
+      }
+    }
+  #endif
+
+  #if !os(iOS)
     @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
     func databaseInEnteredFolder() async {
       await #expect(processExitsWith: .success) {

@@ -43,6 +43,27 @@ struct AssetCopyTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("unfinished") })
   }
 
+  @Test("a backup has copies of what another user could change, not the files themselves")
+  func othersContents() throws {
+    let folder = try TemporaryFolder()
+    let database = try filled(folder)
+    func path(_ number: Int) -> String { database.library.store.path(of: AssetBench.digest(AssetBench.content(number))) }
+    // As a writer of the group saves them, or puts them there.
+    #expect(unsafe chmod(path(2), 0o464) == 0)
+    if geteuid() == 0 { #expect(unsafe chown(path(3), 65_533, 65_533) == 0) }
+    let target = folder.file("copy.daybook")
+    try database.backup(to: target)
+    for (number, isShared) in [(1, true), (2, false), (3, geteuid() != 0), (4, true)] {
+      let copied = path(number).replacing("a.daybook", with: "copy.daybook")
+      #expect(try (identity(path(number)) == identity(copied)) == isShared, "\(number)")
+      #expect(try SystemDisk().attributes(of: copied).mode & 0o222 == 0)
+    }
+    let copy = try Database.withFiles(at: target)
+    try copy.expectClean()
+    try copy.close()
+    try database.close()
+  }
+
   @Test("a backup of a database whose asset is damaged or gone is refused, and leaves nothing", arguments: [true, false])
   func damagedBackup(links: Bool) throws {
     let folder = try TemporaryFolder()

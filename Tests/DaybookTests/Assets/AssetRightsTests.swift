@@ -61,6 +61,32 @@ struct AssetRightsTests {
     }
   }
 
+  @Test("another file that was given a name among the assets, too, keeps its rights", arguments: ["open", "collect"])
+  func secondNames(way: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.daybook")
+    let database = try database(folder)
+    let report = folder.file("report")
+    try Data("for all".utf8).write(to: URL(filePath: report))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: report)
+    let number = "0123456789abcdef"
+    let planted = [
+      "3a/" + String(repeating: "3a", count: 32), "holder-" + number, "owner.new-" + number, "ingest-\(number)-\(number)",
+    ].map { path + ".assets/" + $0 }
+    try FileManager.default.createDirectory(atPath: path + ".assets/3a", withIntermediateDirectories: true)
+    for name in planted { try FileManager.default.linkItem(atPath: report, toPath: name) }
+    try close(path)
+    if way == "collect" {
+      try database.collectAssets()
+      try database.close()
+    } else {
+      try database.close()
+      try Database.withFiles(at: path).close()
+    }
+    #expect(try mode(report) == 0o644)
+    #expect(try Set(open(path)).isSubset(of: planted))
+  }
+
   @Test("a folder of assets that is as open as its database is not looked through at each open")
   func cost() throws {
     let folder = try TemporaryFolder()

@@ -153,7 +153,8 @@ struct SharedAssetTests {
       let error = failure {
         try database.backup(to: folder.file("copy"), disk: disk) { _, _ in linkCount.withLock { $0 } == 0 }
       }
-      #expect(error?.code == .operationCancelled && linkCount.withLock { $0 } == 1)
+      // It was linked for a look at whose it is, and then copied.
+      #expect(error?.code == .operationCancelled && linkCount.withLock { $0 } >= 1)
     case .unnamed:
       disk.before { operation, path throws(DiskFailure) in
         guard operation == .rename, path.hasSuffix("/copy.unfinished") else { return }

@@ -327,5 +327,53 @@ import Testing
         }
       }
     }
+
+    #if os(Linux)
+      @Test("a child that has its parent's number, as in a container, leaves its parent's files and locks alone")
+      func namesake() async {
+        await #expect(processExitsWith: .success) {
+          let tests = ForkedProcessTests()
+          try tests.withDirectory { directory in
+            // Before anything else: what has no database is told of no fork by one.
+            let staged = try StagingFolder(in: directory)
+            _ = try staged.newFile(Data([1]))
+            let path = directory + "/a.daybook"
+            let own = Belongings()
+            let database = try Database.open(at: path)
+            own.database = database
+            try tests.increment(database)
+            own.prepared = try database.prepare(Asset(data: Data(repeating: 2, count: 100_000)))
+            let claims = PerProcess { Locked(0) }
+            claims.value.withLock { $0 = 1 }
+            let names = try FileManager.default.subpathsOfDirectory(atPath: directory).sorted()
+            let status = inNamesake {
+              #if DEBUG
+                if claims.value.withLock({ $0 }) != 0 { return 1 }
+              #endif
+              staged.remove()
+              own.prepared = nil
+              do {
+                _ = try own.database?.storedAssets()
+                return 2
+              } catch { if !Self.isRefused(error) { return 3 } }
+              own.database = nil
+              #if DEBUG
+                if ForkedProcess.inheritedLockCount.load(ordering: .relaxed) > 0 { return 4 }
+              #endif
+              return 0
+            }
+            // Only root may have such numbers.
+            #expect(status == nil && geteuid() != 0 || status == 0)
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: directory).sorted() == names)
+            let probe = try SystemDisk().open(path, .readWrite)
+            #expect(try !probe.tryLock(.writer, .exclusive))
+            probe.close()
+            try tests.increment(database)
+            try database.close()
+            staged.remove()
+          }
+        }
+      }
+    #endif
   }
 #endif
