@@ -212,6 +212,30 @@ final class LogWriter: @unchecked Sendable {
     return true
   }
 
+  /// The same of much that was written: what follows the reserve is not zeroed but cut off, which costs no writing and spares
+  /// the disk what it has not written yet.
+  /// - Returns: false when the frames stay, whole or not, and nothing refers to them: then a reader may walk over them, or the disk
+  ///   has failed.
+  func cut(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+    try checkAlive()
+    waitForZeros(through: .max, hold)
+    let kept = place.offset + UInt64(2 * reserveByteCount)
+    do {
+      guard try file.tryLock(.readers, .exclusive) else { return false }
+    } catch { return false }
+    defer { file.unlock(.readers) }
+    do {
+      try file.writeZeros(Int(place.offset)..<Int(kept))
+      if try file.byteCount() > Int(kept) { try file.truncate(to: Int(kept)) }
+    } catch {
+      hasDamagedEnd = true
+      return false
+    }
+    zerosEnd.store(kept, ordering: .relaxed)
+    try sync(backgroundFile)
+    return true
+  }
+
   /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
   /// Called with `syncMonitor`, while no sync is under way, after `erase`.
   func moveBack(to place: LogTail, _: borrowing Turn.Hold) {

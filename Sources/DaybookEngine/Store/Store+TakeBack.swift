@@ -1,7 +1,10 @@
-/// Frees the space of a transaction that a full disk has refused.
+/// Frees the space of a transaction that was rolled back after parts of it had been written, or that a full disk has refused.
 ///
 ///     … │ commit │ part │ part │ no room
 ///     … │ commit │ zeros, synced        the tail and the numbers are what they were; then the zeros are cut off
+///
+/// Where the disk is not full, they are cut off before the sync, all but the reserve; but not beside a reader: then the parts stay
+/// where they are until a compaction, because zeroing them would write as much once more.
 ///
 /// Nobody was told of its parts, and nothing refers to them. Other processes are positioned behind a commit, and walk over
 /// these zeros as over any others. A sync of another thread may have declared their numbers durable, and these numbers will be
@@ -9,10 +12,12 @@
 /// is written (`syncThrough`).
 extension Store {
   /// Takes back everything behind the place where a transaction began, and cuts off zeros that were added since. If the disk
-  /// fails, the parts stay, like those of any transaction that was rolled back.
-  func takeBack(to place: LogTail, zerosEnd: UInt64, _ hold: borrowing Turn.Hold) {
+  /// fails, the parts stay.
+  /// - Parameter isFull: whether the disk has refused something.
+  func takeBack(to place: LogTail, zerosEnd: UInt64, isFull: Bool, _ hold: borrowing Turn.Hold) {
     if log.tail.offset > place.offset {
-      guard (try? log.erase(after: place, hold)) == true else { return }
+      let isGone = isFull ? try? log.erase(after: place, hold) : try? log.cut(after: place, hold)
+      guard isGone == true else { return }
       syncMonitor.withLock {
         // The turn is held, so nothing more is written and this loop ends.
         while groupCommit.isSyncing { syncMonitor.wait(at: groupCommit.covered) }
@@ -21,6 +26,6 @@ extension Store {
       // The transaction may have read what it wrote, so the cache may hold it.
       source.buffered?.evict()
     }
-    try? log.cutZeros(after: zerosEnd, hold)
+    if isFull { try? log.cutZeros(after: zerosEnd, hold) }
   }
 }

@@ -447,11 +447,11 @@
     }
   }
 
-  /// If a full disk has refused it, frees the space that it has taken.
+  /// Frees the space that its parts have taken; and if a full disk has refused it, all that was added since it began.
   func giveBackRoom() {
     // An unfinished file is discarded as a whole.
-    guard hasMetFullDisk, !isImage, !isGathering, !store.isUnfinished else { return }
-    withTurn { hold in store.takeBack(to: start.tail, zerosEnd: start.zerosEnd, hold) }
+    guard hasMetFullDisk || !parts.isEmpty, !isImage, !isGathering, !store.isUnfinished else { return }
+    withTurn { hold in store.takeBack(to: start.tail, zerosEnd: start.zerosEnd, isFull: hasMetFullDisk, hold) }
   }
 
   // MARK: replay

@@ -54,6 +54,9 @@ struct TailJudge {
     frames.indices.contains { frames[$0].kind <= 2 && !isWhole[$0] && frames[$0].sequence <= sequence }
   }
 
+  /// Whether the header of some frame behind the first `count` is as it was written.
+  func hasHeader(after count: Int) -> Bool { hasHeader.dropFirst(count).contains(true) }
+
   /// The allowed verdicts: one, except for damaged pages, which are only noticed when they are used.
   var verdicts: Set<Verdict> {
     guard let last = frames.indices.last(where: { hasHeader[$0] }) else { return [leastEnd > 4096 ? .cut(0) : .ends(0)] }

@@ -21,6 +21,10 @@ import DaybookEngine
   private var callCount = 0
   private var number = 0
   private var appendsDuringSync = false
+  /// The log before its last frames were taken back. Until that is durable, a crash brings some of them back, and what they prove
+  /// is still true.
+  private var former: (frames: [WrittenFrame], bytes: [UInt8])?
+  private var latest: (frames: [WrittenFrame], bytes: [UInt8]) = ([], [])
   /// Every content that the sector of the closed length has had.
   private var sectors: Set<[UInt8]> = []
 
@@ -89,6 +93,8 @@ import DaybookEngine
   private func open() throws {
     openCount += 1
     isWhole = false
+    former = nil
+    latest = ([], [])
     let store = try KeyValueStore(Self.path, disk: disk, options: options(openCount))
     self.store = store
     let (sequence, contents) = try Self.contents(store)
@@ -199,6 +205,7 @@ import DaybookEngine
   private func look() {
     guard finding == nil, isWhole, let written = disk.bytes(of: Self.path) else { return }
     let frames = WrittenFrame.all(of: written)
+    remember(frames, written)
     // A sector that is half written, because the disk takes a write in pieces, says nothing.
     if Self.tellsLength(written) { sectors.insert(Self.sector(of: written)) }
     let pending = disk.pendingChanges
@@ -209,11 +216,30 @@ import DaybookEngine
       choice.names = NumberSet(0..<pending.nameCount)
       let image = disk.crashed(choice)
       guard let found = image.bytes(of: Self.path) else { return fail("the file is gone", choice, []) }
-      examineTorn(image, TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found)), choice)
+      examineTorn(image, judge(frames, written, found), choice)
       image.stop()
       if !frames.isEmpty { examineRotten(found, written, frames, choice, &generator) }
       if finding != nil { return }
     }
+  }
+
+  /// Keeps the longer log for as long as the shorter one is its beginning.
+  private func remember(_ frames: [WrittenFrame], _ written: [UInt8]) {
+    let known = former?.frames ?? latest.frames
+    if !frames.elementsEqual(known.prefix(frames.count), by: ==) {
+      former = nil
+    } else if former == nil, frames.count < known.count {
+      former = latest
+    }
+    latest = (frames, written)
+  }
+
+  private func judge(_ frames: [WrittenFrame], _ written: [UInt8], _ found: [UInt8]) -> TailJudge {
+    if let former {
+      let judge = TailJudge(former.frames, written: former.bytes, found: found, leastEnd: leastEnd(found))
+      if judge.hasHeader(after: frames.count) { return judge }
+    }
+    return TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found))
   }
 
   private static func sector(of bytes: [UInt8]) -> [UInt8] {
@@ -263,7 +289,7 @@ import DaybookEngine
     let corruption = damage(&found, frames, &generator)
     if corruption.isEmpty { return }
     counts[.withCorruption] += 1
-    let judge = TailJudge(frames, written: written, found: found, leastEnd: leastEnd(found))
+    let judge = judge(frames, written, found)
     let verdicts = judge.verdicts
     if verdicts.count > 1 { counts[.doubtful] += 1 }
     let image = SimulatedDisk(seed: seed, maximumFileByteCount: 1 << 20)

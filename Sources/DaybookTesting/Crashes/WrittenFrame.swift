@@ -1,7 +1,7 @@
 import DaybookEngine
 
 /// A frame as it was written, read from its header by FORMAT.md §3.
-struct WrittenFrame: Sendable, CustomStringConvertible {
+struct WrittenFrame: Sendable, Equatable, CustomStringConvertible {
   let kind: UInt8
   let offset: Int
   let end: Int

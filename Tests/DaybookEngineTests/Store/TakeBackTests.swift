@@ -3,7 +3,8 @@ import Testing
 @testable import DaybookEngine
 @testable import DaybookTesting
 
-/// A transaction that a full disk has refused gives its room back while others read the file, or while the disk goes on failing.
+/// A transaction that was rolled back after parts of it were written, or that a full disk has refused, gives its room back while
+/// others read the file, or while the disk goes on failing.
 @Suite("Room given back")
 struct TakeBackTests {
   private static func options(partByteCount: Int) -> StoreOptions {
@@ -160,13 +161,13 @@ struct TakeBackTests {
       ends.append(writer.store.log.tail.position)
       try writer.stores.sync()
     }
+    defer { try? writer.close() }
     if commits {
       try put(transaction, "last", 50)
       _ = try writer.store.commit(transaction)
-    } else {
-      writer.store.abandon(transaction)
+      return (try #require(disk.bytes(of: "a")), ends)
     }
-    defer { try? writer.close() }
+    defer { writer.store.abandon(transaction) }
     return (try #require(disk.bytes(of: "a")), ends)
   }
 
@@ -195,6 +196,56 @@ struct TakeBackTests {
     looks = [mixed[1], mixed[0], mixed[0], third]
     let corrupt = try RecoveryPlan.besideWriter { () throws(DiskFailure) in try plan(looks.removeFirst()) }
     #expect(corrupt.ending == .corrupt(lost: 2...2) && looks.count == 1)
+  }
+
+  @Test("a transaction that is rolled back leaves no parts in the file, and a power loss meanwhile no damage")
+  func rolledBack() throws {
+    for seed in 0..<2 as Range<UInt64> {
+      let disk = SimulatedDisk(seed: seed)
+      let (writer, transaction) = try Self.writerWithParts(on: disk)
+      let endOfParts = writer.store.log.tail.offset
+      disk.observe { call in
+        for seed in 0..<4 as Range<UInt64> {
+          let image = disk.crashed(seed: seed, policy: .random)
+          #expect(throws: Never.self, "power loss before \(call), \(seed)") {
+            let found = try KeyValueStore("a", disk: image, options: Self.options(partByteCount: 4096))
+            #expect(try found.value("c")?.count == 600_000)
+            #expect(try found.value("part 1") == nil)
+            try found.close()
+          }
+        }
+      }
+      writer.store.abandon(transaction)
+      let end = writer.store.log.tail.offset
+      #expect(end + 600_000 < endOfParts)
+      #expect(try writer.store.log.file.byteCount() <= Int(end) + 2 * 4096)
+      // At the place of the parts, with their numbers.
+      for number in 0..<3 { try writer.put("d\(number)", [UInt8](repeating: 9, count: 3000)) }
+      disk.observe(nil)
+      #expect(try writer.value("part 1") == nil)
+      for number in 0..<3 { #expect(try writer.value("d\(number)")?.count == 3000) }
+      try writer.close()
+      let again = try KeyValueStore("a", disk: disk, options: Self.options(partByteCount: 4096))
+      #expect(try again.count == 4)
+      try again.close()
+    }
+  }
+
+  @Test("beside a reader the parts of a transaction that is rolled back stay, and both go on")
+  func rolledBackBesideReader() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let (writer, transaction) = try Self.writerWithParts(on: disk)
+    let reader = try KeyValueStore("a", disk: disk, options: Self.bufferedReader)
+    let end = writer.store.log.tail.offset
+    writer.store.abandon(transaction)
+    #expect(writer.store.log.tail.offset == end)
+    try writer.put("d", [1])
+    try writer.store.writeNoteNow()
+    try reader.refresh()
+    #expect(try reader.value("d") == [1])
+    #expect(try reader.value("part 1") == nil)
+    try reader.close()
+    try writer.close()
   }
 
   @Test("a file whose parts could not be taken back all the way is not called cut after a power loss in its close")
