@@ -29,15 +29,29 @@ extension SalvageReader {
     return Array(walk.parts[first...])
   }
 
-  /// Visits the operations of consecutive frames of one incomplete commit.
+  /// The parts that a commit with a valid list names, as far as there are any of them; and whether all are there.
+  func partsOfList(_ commit: FrameHeader, _ walk: Walk) -> (frames: [FrameHeader], areAll: Bool)? {
+    guard commit.hasParts, !commit.isImage, log.isPayloadValid(commit),
+      let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload)
+    else { return nil }
+    let frames = walk.parts.filter { $0.number >= list.firstNumber }
+    return (frames, frames.first?.number == list.firstNumber && UInt64(frames.count) == list.count)
+  }
+
+  /// Visits the operations of frames of one incomplete commit, in their order.
+  /// - Parameter areAll: no frame of it is missing between them, nor before the first.
   func visitInOrder(
-    _ frames: [FrameHeader], _ sequence: UInt64, _ visit: (Commit) throws(StoreError) -> Void
+    _ frames: [FrameHeader], areAll: Bool = true, _ sequence: UInt64, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var (places, rest) = operationsInOrder(of: frames)
+    var (places, rest) = areAll ? operationsInOrder(of: frames) : ([], frames.map { pieces(of: $0) })
+    // So many operations have the numbers that the transaction gave them; how many are missing before later ones is unknown.
+    var numberedCount = places.count
     for range in rest {
       let found = operationsThatHold(in: range)
-      // The rollback counts from the beginning, of which something is missing.
-      if found.takeBack { places.removeAll() }
+      if let first = found.takeBack {
+        numberedCount = min(numberedCount, first)
+        places.removeSubrange(numberedCount...)
+      }
       places += found.places
     }
     if places.isEmpty { return }
@@ -55,8 +69,7 @@ extension SalvageReader {
       while let found = operation(at: position, before: range.upperBound) {
         let place = Place(offset: UInt64(position), byteCount: UInt32(found.byteCount))
         if found.kind == Operation.rollbackKind {
-          guard let bytes = try? log.operation(at: place), Operation.payload(bytes).count == 4 else { return ([], []) }
-          places.removeSubrange(min(Int(Operation.payload(bytes).uint32(at: 0)), places.count)...)
+          places.removeSubrange(min(firstTakenBack(by: place), places.count)...)
         } else {
           places.append(place)
         }

@@ -10,7 +10,8 @@
 extension SalvageReader {
   /// The operations of a range, in their order.
   /// - Parameter keepsRolledBack: whether those before a rollback count, too.
-  func operationsThatHold(in range: Range<Int>, keepsRolledBack: Bool = false) -> (places: [Place], takeBack: Bool) {
+  /// - Returns: the operations after the last rollback, and the lowest number from which on one takes back operations; nil without one.
+  func operationsThatHold(in range: Range<Int>, keepsRolledBack: Bool = false) -> (places: [Place], takeBack: Int?) {
     var found = operations(in: range, payloads: 0..<SalvageReader.longSearch)
     var gapStart = range.lowerBound
     var long: [Found] = []
@@ -25,17 +26,23 @@ extension SalvageReader {
     searchGap(before: range.upperBound)
     if !long.isEmpty { found = (found + long).sorted { $0.place.offset < $1.place.offset } }
     var result: [Place] = []
-    var takeBack = false
+    var takeBack: Int?
     for operation in found {
       if operation.kind == Operation.rollbackKind {
         // If operations are missing, it is unknown which ones a rollback took back: keep none of them.
         if !keepsRolledBack { result.removeAll() }
-        takeBack = true
+        takeBack = min(takeBack ?? .max, firstTakenBack(by: operation.place))
       } else {
         result.append(operation.place)
       }
     }
     return (result, takeBack)
+  }
+
+  /// The number from which on a rollback takes back the operations of its transaction.
+  func firstTakenBack(by rollback: Place) -> Int {
+    guard let bytes = try? log.operation(at: rollback), Operation.payload(bytes).count == 4 else { return 0 }
+    return Int(Operation.payload(bytes).uint32(at: 0))
   }
 
   private struct Found {

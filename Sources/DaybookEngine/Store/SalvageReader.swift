@@ -188,8 +188,10 @@
           noteLost(through: header.sequence, &walk)
           if let parts = partsWithoutList(of: header, walk) {
             try visitInOrder(parts + [header], header.sequence, visit)
+          } else if let parts = partsOfList(header, walk) {
+            try visitInOrder(parts.frames + [header], areAll: parts.areAll, header.sequence, visit)
           } else {
-            for range in piecesBefore(header, walk) + [pieces(of: header)] {
+            for range in (header.isImage ? walk.imagePieces : []) + [pieces(of: header)] {
               try visitPieces(range, header.sequence, isImage: header.isImage, visit)
             }
           }
@@ -238,16 +240,6 @@
       end = Int(next.offset)
     }
     return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
-  }
-
-  /// What belongs to a damaged commit besides its own frame: everything before an image; the parts that another commit names.
-  /// If its list of parts is lost, and perhaps one of them, too, the others may belong to a transaction that never ended.
-  private func piecesBefore(_ commit: FrameHeader, _ walk: Walk) -> [Range<Int>] {
-    if commit.isImage { return walk.imagePieces }
-    guard commit.hasParts, log.isPayloadValid(commit),
-      let payload = log.payload(of: commit, limit: PartList.encodedByteCount), let list = PartList(payload)
-    else { return [] }
-    return walk.parts.filter { $0.number >= list.firstNumber }.map { pieces(of: $0) }
   }
 
   /// The next valid frame that was written after frame `number`.

@@ -55,6 +55,65 @@ struct SalvageTests {
     #expect(disk.readByteCount.withLock { $0 } < 16 * bytes.count)
   }
 
+  @Test(
+    "of a transaction in parts, one of them damaged or gone, comes what is whole, and nothing that was rolled back to a savepoint"
+  )
+  func damagedPartBeforeRollback() throws {
+    struct ChangedMyMind: Error {}
+    let disk = SimulatedDisk(seed: 41)
+    let database = try Database.open(on: disk) {
+      $0.partByteCount = 1500
+      $0.reserveByteCount = 0
+    }
+    try database.write { transaction in
+      for number in 0..<30 { try transaction.save(.fresh("kept\(number)", ["n": .int(Int64(number))])) }
+      try? transaction.savepoint {
+        for number in 0..<90 { try transaction.save(.fresh("undone\(number)", ["n": .int(Int64(number))])) }
+        throw ChangedMyMind()
+      }
+      for number in 0..<90 { try transaction.save(.fresh("after\(number)", ["n": .int(Int64(number))])) }
+    }
+    try database.put("later")
+    let bytes = try #require(withExtendedLifetime(database) { disk.killed().bytes(of: path) })
+    let parts = Forgery.frameOffsets(of: bytes).filter { bytes[$0 + 4] == FrameHeader.Kind.part.rawValue }
+    #expect(parts.count >= 5)
+    var laterPartCount = 0
+    for part in parts {
+      // The rollback itself may not be the damaged one: who has lost it knows nothing of it.
+      let end = Forgery.payloadEnd(of: bytes, at: part)
+      let first = part + FrameHeader.byteCount + PartList.encodedByteCount * Int(bytes[part + 5] & 1)
+      if bytes[first + 11] == Operation.rollbackKind { continue }
+      for isGone in [false, true] {
+        if isGone, Self.hasRollback(bytes[first..<end]) { continue }
+        var damaged = bytes
+        damaged[isGone ? part + 40 : first + 14] ^= 0x55
+        let target = SimulatedDisk(seed: 42)
+        target.install(damaged, at: path)
+        let report = try Database.salvage(from: path, to: "out", options: .simulated(seed: 5), disk: target)
+        let names = try Set(
+          Database.open(at: "out", options: .simulated(seed: 6), disk: target).records(in: .default, ofType: "Note").map(
+            \.id.name))
+        #expect(!report.isComplete && names.contains("later"))
+        let undone = names.filter { $0.hasPrefix("undone") }.sorted()
+        #expect(undone == [], "part at \(part), \(isGone ? "gone" : "damaged")")
+        // Damage after the rollback takes nothing that was before it.
+        let isLater = !Self.hasRollback(bytes[part...]) && !Self.hasRollback(bytes[first..<end])
+        if isLater, !isGone {
+          laterPartCount += 1
+          #expect(names.filter { $0.hasPrefix("kept") }.count == 30, "part at \(part)")
+          #expect(names.filter { $0.hasPrefix("after") }.count == 89, "part at \(part)")
+        }
+      }
+    }
+    #expect(laterPartCount >= 2)
+  }
+
+  /// Whether there is a header of a rollback, of four bytes.
+  private static func hasRollback(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let wanted: [UInt8] = [4, 0, 0, Operation.rollbackKind]
+    return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+  }
+
   /// A database with a history: overwritten, deleted and re-created records, zones that come and go, a transaction in parts.
   private func specimen(closing: Bool = true) throws -> (disk: SimulatedDisk, contents: [Record.ID: Record]) {
     let disk = SimulatedDisk(seed: 31)
