@@ -92,6 +92,24 @@ import DaybookEngine
     string.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
   }
 
+  /// A field's row whose end is not known yet: mark and key byte count.
+  @inline(__always)
+  mutating func append(mark: UInt8, keyByteCount: UInt8) {
+    append(uint64: UInt64(mark) | UInt64(keyByteCount) &<< 8)
+    offset &-= 8 &- RecordBody.tableStride
+  }
+
+  /// A key whose first eight bytes are known: few are longer.
+  @inline(__always)
+  mutating func append(key: String, head: UInt64) {
+    let count = key.utf8.count
+    if count > 8 {
+      append(utf8: key)
+    } else {
+      append(number: head.byteSwapped, byteCount: count)
+    }
+  }
+
   /// The low bytes of a number.
   @inline(__always)
   mutating func append(number: UInt64, byteCount: Int) {

@@ -4,8 +4,8 @@ import DaybookEngine
 /// any thread may read it without a count.
 ///
 ///     offset  size  field
-///          0    24  `Facts`
-///         24     n  the declaration
+///          0    32  `Facts`
+///         32     n  the declaration
 ///                m  of a shape: field count, rows and keys as a spelled body has them, with the ends that they would have if all values
 ///                   were empty that may be of any length
 ///
@@ -21,9 +21,11 @@ import DaybookEngine
     /// How many fields are in front of the first of those; their ends are the same in each body.
     var fixedCount: UInt16
     var typeByteCount: UInt8
+    /// The `FieldIndex` of a shape with many fields, which the block owns; else zero.
+    var index: UInt
   }
 
-  private static let factsByteCount = 24
+  private static let factsByteCount = 32
   private nonisolated(unsafe) let base: UnsafeRawPointer
 
   /// What is at an address that `address` gave.
@@ -37,7 +39,7 @@ import DaybookEngine
   init(copying bytes: ByteView, number: UInt32) {
     var facts = Facts(
       number: number, byteCount: UInt32(bytes.count), tableByteCount: 0, variableCount: 0, fieldCount: 0, fixedCount: 0,
-      typeByteCount: 0)
+      typeByteCount: 0, index: 0)
     let table = ByteBuffer(capacity: 16)
     defer { withExtendedLifetime(table) {} }
     if bytes[0] == Declaration.Kind.shape.rawValue {
@@ -60,6 +62,9 @@ import DaybookEngine
       table.append(bytes.dropFirst(keysStart))
     }
     facts.tableByteCount = UInt32(table.count)
+    if Int(facts.fieldCount) >= FieldIndex.leastFieldCount {
+      facts.index = unsafe UInt(bitPattern: Unmanaged.passRetained(FieldIndex(table.view)).toOpaque())
+    }
     let block = UnsafeMutableRawPointer.allocate(
       byteCount: Declared.factsByteCount + bytes.count + table.count, alignment: 16)
     // Safe: the block was made for the three.
@@ -69,7 +74,10 @@ import DaybookEngine
     unsafe base = UnsafeRawPointer(block)
   }
 
-  func free() { unsafe UnsafeMutableRawPointer(mutating: base).deallocate() }
+  func free() {
+    unsafe ownedIndex?.release()
+    unsafe UnsafeMutableRawPointer(mutating: base).deallocate()
+  }
 
   var address: UInt { unsafe UInt(bitPattern: base) }
 
@@ -94,6 +102,12 @@ import DaybookEngine
   @inline(__always) var table: ByteView {
     let facts = facts
     return unsafe ByteView(base + Declared.factsByteCount + Int(facts.byteCount), count: Int(facts.tableByteCount))
+  }
+  /// What finds a field of a body that has all fields of this shape; nil when there are few.
+  @inline(__always) var index: FieldIndex? { unsafe ownedIndex?.takeUnretainedValue() }
+  private var ownedIndex: Unmanaged<FieldIndex>? {
+    // Safe: the address of an object that the block retains, or zero.
+    unsafe UnsafeRawPointer(bitPattern: facts.index).map { unsafe Unmanaged.fromOpaque($0) }
   }
   /// The fields of a shape.
   var fields: [(key: [UInt8], mark: UInt8)] {

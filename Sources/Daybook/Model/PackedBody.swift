@@ -134,6 +134,14 @@ struct PackedBody {
 // MARK: spelling out
 
 extension PackedBody {
+  /// Whether a packed body can be spelled out. Nothing is said of what its values mean.
+  static func isSound(_ body: ByteView, in shapes: ShapeDictionary) -> Bool {
+    // The table is valid as long as the dictionary.
+    defer { withExtendedLifetime(shapes) {} }
+    guard let packed = try? PackedBody(body, in: shapes.table) else { return false }
+    return (try? packed.plan(in: shapes.table)) != nil
+  }
+
   /// Where the parts of the spelled body are, before it is written.
   struct Plan {
     fileprivate(set) var layout: RecordBody.Layout
@@ -151,6 +159,9 @@ extension PackedBody {
     fileprivate var tableByteCount = 0
 
     var byteCount: Int { layout.byteCount }
+    /// Whether the spelled body has an index, and so an allocation of its own.
+    @inline(__always)
+    var hasIndex: Bool { layout.fieldCount >= FieldIndex.leastFieldCount && bitmap == nil }
   }
 
   /// Checks the rest and finds out how long the spelled body is.
@@ -228,15 +239,34 @@ extension PackedBody {
     return plan
   }
 
-  /// The sum of up to eight lengths of one byte each, with one load: what most bodies have. Nil for others.
+  /// The sum of lengths of one byte each, eight with one load: what most bodies have. Nil for others.
   @inline(__always)
   private static func sumOfShortLengths(_ view: ByteView, at offset: Int, count: Int) -> Int? {
     if count <= 0 { return 0 }
-    guard count <= 8, view.count >= offset &+ 8 else { return nil }
+    if count > 8 { return sumOfManyLengths(view, at: offset, count: count) }
+    return sumOfEightLengths(view, at: offset, count: count)
+  }
+
+  /// Of up to eight.
+  @inline(__always)
+  private static func sumOfEightLengths(_ view: ByteView, at offset: Int, count: Int) -> Int? {
+    guard view.count >= offset &+ 8 else { return nil }
     let word = view.uint64(at: offset) & (UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- 8 &* count))
     guard word & 0x8080_8080_8080_8080 == 0 else { return nil }
     let pairs = (word & 0x00FF_00FF_00FF_00FF) &+ (word &>> 8 & 0x00FF_00FF_00FF_00FF)
     return Int(truncatingIfNeeded: (pairs &* 0x0001_0001_0001_0001) &>> 48)
+  }
+
+  @inline(never)
+  private static func sumOfManyLengths(_ view: ByteView, at offset: Int, count: Int) -> Int? {
+    var sum = 0
+    var done = 0
+    while done < count {
+      guard let some = sumOfEightLengths(view, at: offset &+ done, count: min(8, count &- done)) else { return nil }
+      sum &+= some
+      done &+= 8
+    }
+    return sum
   }
 
   /// Fields that are there, those of any length among them, and the bytes of their table.

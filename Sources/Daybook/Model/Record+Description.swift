@@ -28,7 +28,7 @@ extension Record: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   public var customMirror: Mirror {
     var children: [(label: String?, value: Any)] = [("id", id), ("type", type), ("metadata", metadata as Any)]
     if let parent { children.append(("parent", parent)) }
-    for key in keys { children.append((key, self[key] as Value? as Any? ?? Self.unreadable)) }
+    for (key, value) in fieldValues() { children.append((key, value as Any? ?? Self.unreadable)) }
     for key in encryptedValues.keys { children.append((key, Self.hidden)) }
     return Mirror(self, children: children, displayStyle: .struct)
   }

@@ -167,6 +167,20 @@ extension Record {
     return keys
   }
 
+  /// The keys of one namespace with their values, in order of the keys' bytes; nil for bytes that are no value of their kind, and
+  /// for what cannot be opened. One walk, where to look for each key is to walk from the front each time.
+  package func fieldValues(isEncrypted wanted: Bool = false) -> [(key: String, value: Value?)] {
+    var fields: [(key: String, value: Value?)] = []
+    forEachField { key, source in
+      switch source {
+      case .stored(let mark, let bytes):
+        if mark.isEncrypted == wanted { fields.append((key, body.value(mark, bytes, key: key))) }
+      case .edit(let isEncrypted, let value): if isEncrypted == wanted { fields.append((key, value)) }
+      }
+    }
+    return fields
+  }
+
   func changedKeys(isEncrypted: Bool) -> Set<String> {
     Set(edits.lazy.filter { $0.isEncrypted == isEncrypted || $0.isOfBoth && $0.isRemoval }.map(\.key))
   }

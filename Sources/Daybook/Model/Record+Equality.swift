@@ -13,12 +13,8 @@ extension Record: Hashable {
     }
     guard isSameBody || first.metadata == second.metadata, first.parent == second.parent else { return false }
     for isEncrypted in [false, true] {
-      let keys = first.keys(isEncrypted: isEncrypted)
-      guard keys == second.keys(isEncrypted: isEncrypted) else { return false }
-      for key in keys {
-        let value = first.value(forKey: key, isEncrypted: isEncrypted)
-        guard value == second.value(forKey: key, isEncrypted: isEncrypted) else { return false }
-      }
+      let (fields, others) = (first.fieldValues(isEncrypted: isEncrypted), second.fieldValues(isEncrypted: isEncrypted))
+      guard fields.elementsEqual(others, by: { UTF8Order.equal($0.key, $1.key) && $0.value == $1.value }) else { return false }
     }
     return true
   }

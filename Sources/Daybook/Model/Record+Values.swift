@@ -10,7 +10,7 @@ extension Record {
   /// The value of a key; nil when it has none. Setting nil removes the key, and the removal is remembered.
   ///
   /// A key or value that is not allowed is left out, remembered, and refused when the record is saved;
-  /// ``set(_:forKey:)`` refuses it at once. Reading searches the fields from the front and decodes this one only.
+  /// ``set(_:forKey:)`` refuses it at once. Reading finds the field and decodes this one only.
   public subscript(key: String) -> Value? {
     get { value(forKey: key, isEncrypted: false) }
     set { assign(newValue, forKey: key, isEncrypted: false) }
@@ -80,9 +80,9 @@ extension Record {
   /// repeated.
   public func allTokens() -> [String] {
     var tokens: [String] = []
-    for key in keys {
+    for (_, value) in fieldValues() {
       let texts: [String] =
-        switch self[key] as Value? {
+        switch value {
         case .string(let text): [text]
         case .strings(let list): list
         default: []

@@ -91,8 +91,7 @@ extension RecordBody {
       lastModifiedUserID: users[1], modifiedByDevice: users[2])
   }
 
-  /// Calls `body` with mark and value bytes of a field; nil when there is none. Searches from the front, because a
-  /// record has few fields and their keys lie side by side.
+  /// Calls `body` with mark and value bytes of a field; nil when there is none.
   package func withField<R>(_ key: ByteView, _ body: (FieldMark, ByteView) -> R?) -> R? {
     withField(key) { (_, mark, bytes) in body(mark, bytes) }
   }
@@ -109,10 +108,14 @@ extension RecordBody {
     }
   }
 
-  /// Where the row of a key is, and where its value begins in the heap. By pointer, without the checks of a view: all
-  /// rows and keys were found to lie within the bytes when the layout was made (row: record-fetch-ten-fields).
+  /// Where the row of a key is, and where its value begins in the heap. Searches from the front, because most records have few
+  /// fields and their keys lie side by side; a wide one has an index.
+  ///
+  /// By pointer, without the checks of a view: all rows and keys were found to lie within the bytes when the layout was made
+  /// (row: record-fetch-ten-fields).
   @inline(__always)
   private static func row(of key: ByteView, in view: ByteView, _ layout: Layout) -> (row: Int, heapStart: Int)? {
+    if layout.hasIndex { return indexedRow(of: key, in: view, layout) }
     // Safe: the layout's rows lie in front of its keys, the keys in front of the values, all within the bytes.
     let start = unsafe view.base + (layout.fieldsStart &+ 2)
     let end = unsafe view.base + layout.keysStart
@@ -131,6 +134,16 @@ extension RecordBody {
       unsafe row += tableStride
     }
     return nil
+  }
+
+  // Not inlined: in a record of few fields its registers would be saved for nothing (row: record-fetch-ten-fields).
+  @inline(never)
+  private static func indexedRow(
+    of key: ByteView, in view: ByteView, _ layout: Layout
+  ) -> (row: Int, heapStart: Int)? {
+    guard let number = FieldIndex.row(of: key, in: view, layout, indexAddress(of: view)) else { return nil }
+    let row = layout.fieldsStart &+ 2 &+ tableStride &* number
+    return (row, number == 0 ? 0 : Int(view.uint32(at: row &- 4)))
   }
 
   /// The mark of a field, or nil when there is none.

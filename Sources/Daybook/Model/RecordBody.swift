@@ -39,6 +39,8 @@ import DaybookEngine
     private var fieldCount16: UInt16 = 0
     /// Whether everything was checked, values and UTF-8 included.
     var isChecked = false
+    /// Whether the address of a `FieldIndex` is in front of the layout.
+    var hasIndex = false
 
     init() {}
 
@@ -58,8 +60,15 @@ import DaybookEngine
     @inline(__always) var valuesStart: Int { Int(valuesStart32) }
   }
 
+  /// What the bodies of an allocation need.
+  struct Needs {
+    let services: RecordServices?
+    /// Of the only body in it.
+    let index: FieldIndex?
+  }
+
   /// Words, so that every body in it can be aligned.
-  typealias Storage = ManagedBuffer<RecordServices?, UInt64>
+  typealias Storage = ManagedBuffer<Needs, UInt64>
 
   static let version: UInt8 = 1
   static let fixedByteCount = 42
@@ -88,12 +97,13 @@ import DaybookEngine
     static let counted: UInt8 = tagText | creator | modifier | device
   }
 
-  // One allocation for one body or for several: each has its layout, and behind it its bytes.
+  // One allocation for one body or for several: each has its layout, and behind it its bytes. A body with an index is alone, and
+  // the index's address is in front.
   private let storage: Storage
   private let base: UnsafeRawPointer
 
-  static func makeStorage(byteCount: Int, services: RecordServices?) -> Storage {
-    Storage.create(minimumCapacity: (byteCount &+ 7) / 8) { _ in services }
+  static func makeStorage(byteCount: Int, services: RecordServices?, index: FieldIndex? = nil) -> Storage {
+    Storage.create(minimumCapacity: (byteCount &+ 7) / 8) { _ in Needs(services: services, index: index) }
   }
 
   /// A body in its place.
@@ -180,16 +190,35 @@ import DaybookEngine
       return
     }
     let packed = try PackedBody(view, in: shapes)
-    let plan = try packed.plan(in: shapes)
-    let storage = Self.makeStorage(byteCount: Layout.byteCount + plan.byteCount, services: services)
-    // Safe: the storage was made for layout and bytes.
-    let base = unsafe storage.withUnsafeMutablePointerToElements { elements in
-      let target = UnsafeMutableRawPointer(elements)
-      unsafe target.storeBytes(of: plan.layout, as: Layout.self)
+    self.init(spelling: packed, try packed.plan(in: shapes), services: services)
+  }
+
+  private static let addressByteCount = 8
+
+  /// A packed body spelled out into an allocation of its own, with an index when it has many fields.
+  init(spelling packed: PackedBody, _ plan: PackedBody.Plan, services: RecordServices?) {
+    let index = plan.hasIndex ? packed.shape.index : nil
+    let start = index == nil ? 0 : Self.addressByteCount
+    storage = Self.makeStorage(
+      byteCount: start &+ Layout.byteCount &+ plan.byteCount, services: services, index: index)
+    var layout = plan.layout
+    layout.hasIndex = index != nil
+    // Safe: the storage was made for address, layout and bytes, and keeps the index.
+    unsafe base = storage.withUnsafeMutablePointerToElements { elements in
+      let elements = UnsafeMutableRawPointer(elements)
+      if let index { unsafe elements.storeBytes(of: index.address, as: UInt.self) }
+      let target = unsafe elements + start
+      unsafe target.storeBytes(of: layout, as: Layout.self)
       unsafe packed.spell(plan, to: target + Layout.byteCount)
       return UnsafeRawPointer(target)
     }
-    unsafe self.init(storage: storage, base: base)
+  }
+
+  /// Where the index of a body is that has one.
+  @inline(__always)
+  static func indexAddress(of view: ByteView) -> UInt {
+    // Safe: `init(spelling:)` has put it there.
+    unsafe (view.base - Layout.byteCount - addressByteCount).load(as: UInt.self)
   }
 
   /// Bytes that this module has just encoded from checked parts.
@@ -208,7 +237,7 @@ import DaybookEngine
   /// Read through the pointer: `storage.header` is checked for exclusive access each time (row: record-fetch-ten-fields).
   package var services: RecordServices? {
     // Safe: the header was made with the storage and never changes.
-    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee }
+    unsafe storage.withUnsafeMutablePointerToHeader { unsafe $0.pointee.services }
   }
   package var byteCount: Int { layout.byteCount }
   package var fieldCount: Int { layout.fieldCount }

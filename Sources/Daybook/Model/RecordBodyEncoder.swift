@@ -257,12 +257,19 @@ package enum RecordBodyEncoder {
     let table = writer.offset
     let hasCipher = services?.sealer != nil
     for index in edits.indices { appendEntry(of: edits, index, hasCipher, into: &writer) }
-    for index in edits.indices where edits[index].kind != nil { writer.append(utf8: edits[index].key) }
+    for index in edits.indices where edits[index].kind != nil {
+      writer.append(key: edits[index].key, head: edits[index].head)
+    }
     let values = writer.offset
     var entry = table
-    for index in edits.indices where edits[index].kind != nil {
-      if room.isShort(for: edits[index].value, at: writer.offset) { try room.measure(record, edits) }
-      try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
+    for index in edits.indices {
+      guard let kind = edits[index].kind else { continue }
+      if kind == .int, !hasCipher, case .int(let number)? = edits[index].value {
+        ValueCoding.append(int: number, into: &writer)
+      } else {
+        if room.isShort(for: edits[index].value, at: writer.offset) { try room.measure(record, edits) }
+        try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
+      }
       try setEnd(from: values, at: entry, in: writer)
       entry += RecordBody.tableStride
     }
@@ -291,13 +298,9 @@ package enum RecordBodyEncoder {
       switch row {
       case .stored(let field):
         if field.mark.isReference { hasReferences = true }
-        writer.append(field.mark.rawValue)
-        writer.append(UInt8(field.key.count))
-        writer.append(uint32: 0)
+        writer.append(mark: field.mark.rawValue, keyByteCount: UInt8(field.key.count))
       case .sealed(let mark, let key, _):
-        writer.append(mark.rawValue)
-        writer.append(UInt8(key.count))
-        writer.append(uint32: 0)
+        writer.append(mark: mark.rawValue, keyByteCount: UInt8(key.count))
       case .edit(let index):
         if edits[index].kind?.isReference == true { hasReferences = true }
         appendEntry(of: edits, index, hasCipher, into: &writer)
@@ -307,7 +310,7 @@ package enum RecordBodyEncoder {
       switch row {
       case .stored(let field): writer.append(field.key)
       case .sealed(_, let key, _): writer.append(key)
-      case .edit(let index): writer.append(utf8: edits[index].key)
+      case .edit(let index): writer.append(key: edits[index].key, head: edits[index].head)
       }
     }
     let values = writer.offset
@@ -348,9 +351,9 @@ package enum RecordBodyEncoder {
   ) {
     guard let kind = edits[index].kind else { return }
     let isEncrypted = edits[index].isEncrypted
-    writer.append(FieldMark(kind, isEncrypted: isEncrypted, isSealed: isEncrypted && hasCipher).rawValue)
-    writer.append(UInt8(edits[index].key.utf8.count))
-    writer.append(uint32: 0)
+    writer.append(
+      mark: FieldMark(kind, isEncrypted: isEncrypted, isSealed: isEncrypted && hasCipher).rawValue,
+      keyByteCount: UInt8(edits[index].key.utf8.count))
   }
 
   private static func appendValue(

@@ -53,13 +53,12 @@ package enum ValueCoding {
   package static func int(_ bytes: ByteView) -> Int64? {
     // A zero at the end would be a longer spelling of the same number.
     guard bytes.count >= 1, bytes.count <= 8, bytes.count == 1 || bytes[bytes.count &- 1] != 0 else { return nil }
-    var raw: UInt64 = 0
-    var index = bytes.count
-    while index > 0 {
-      index &-= 1
-      raw = raw &<< 8 | UInt64(bytes[index])
+    switch bytes.count {
+    case 1: return ZigZag.decode(UInt64(bytes[0]))
+    case 2: return ZigZag.decode(UInt64(bytes.uint16(at: 0)))
+    case 8: return ZigZag.decode(bytes.uint64(at: 0))
+    default: return ZigZag.decode(UTF8Order.word(of: bytes))
     }
-    return ZigZag.decode(raw)
   }
 
   package static func double(_ bytes: ByteView) -> Double? {
@@ -243,12 +242,11 @@ package enum ValueCoding {
     }
   }
 
-  private static func append(int number: Int64, into writer: inout ByteWriter) {
-    var rest = ZigZag.encode(number)
-    repeat {
-      writer.append(UInt8(truncatingIfNeeded: rest))
-      rest &>>= 8
-    } while rest != 0
+  @inline(__always)
+  static func append(int number: Int64, into writer: inout ByteWriter) {
+    let raw = ZigZag.encode(number)
+    // The zero has a byte, too.
+    writer.append(number: raw, byteCount: (71 &- (raw | 1).leadingZeroBitCount) / 8)
   }
 
   private static func append(_ data: Data, into writer: inout ByteWriter) {

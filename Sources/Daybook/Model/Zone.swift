@@ -32,4 +32,9 @@ public struct Zone: Identifiable, Hashable, Codable, Sendable {
     self.id = id
     capabilities = id == .default ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
+
+  init(_ id: ID, capabilities: Capabilities) {
+    self.id = id
+    self.capabilities = capabilities
+  }
 }

@@ -16,8 +16,8 @@ import DaybookEngine
 @safe struct RecordBodyBatch {
   /// How many bytes of bodies share an allocation, unless one alone is longer.
   static let usualByteCount = 8192
-  /// Longer operations are not copied twice.
-  private static let largestCopy = 128 << 10
+  /// Longer operations are not copied twice: their bodies are spelled out in the log.
+  private static let largestCopy = BodyPacking.largestByteCount
 
   private let shapes: ShapeTable
   private let services: RecordServices?
@@ -58,7 +58,14 @@ import DaybookEngine
 
   /// The body at a place of a transaction, which may not be in the file yet.
   mutating func read(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody {
-    try body(in: try transaction.operation(at: place), at: place)
+    if Int(place.byteCount) > RecordBodyBatch.largestCopy {
+      try transaction.checkPlace(place)
+      // Safe: it has room for the operation.
+      return unsafe try readLong(place) { (target) throws(StoreError) in
+        unsafe try transaction.copyOperation(at: place, to: target)
+      }
+    }
+    return try body(in: try transaction.operation(at: place), at: place)
   }
 
   /// The body of a verified operation in memory of this thread.
@@ -70,6 +77,7 @@ import DaybookEngine
       if PackedBody.isPacked(stored) {
         let packed = try PackedBody(stored, in: shapes)
         let plan = try packed.plan(in: shapes)
+        if plan.hasIndex { return wideBody(packed, plan) }
         let target = unsafe room(for: plan.layout)
         // Safe: there is room for as many bytes as the plan says.
         unsafe packed.spell(plan, to: target + RecordBody.Layout.byteCount)
@@ -81,6 +89,13 @@ import DaybookEngine
       unsafe (target + RecordBody.Layout.byteCount).copyMemory(from: stored.base, byteCount: stored.count)
       return unsafe taken(layout, target)
     } catch { throw .operation(offset: place.offset) }
+  }
+
+  /// A body of many fields, in an allocation of its own.
+  @inline(never)
+  private mutating func wideBody(_ packed: PackedBody, _ plan: PackedBody.Plan) -> RecordBody {
+    lastByteCount = 0
+    return RecordBody(spelling: packed, plan, services: services)
   }
 
   /// Where the next body goes.
@@ -109,15 +124,28 @@ import DaybookEngine
     return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))
   }
 
-  /// A long body into an allocation of its own, with one copy.
   @inline(never)
   private mutating func readLong(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody {
     try Store.checkPlace(place, end: end)
+    // Safe: it has room for the operation.
+    return unsafe try readLong(place) { (target) throws(StoreError) in
+      unsafe try store.copyOperation(at: place, end: end, to: target)
+    }
+  }
+
+  /// A long body into an allocation of its own, with one copy.
+  /// - Parameters:
+  ///   - place: has been checked.
+  ///   - copy: puts the operation, verified, where it is told.
+  @inline(never)
+  private mutating func readLong(
+    _ place: Place, _ copy: (UnsafeMutableRawPointer) throws(StoreError) -> Void
+  ) throws(StoreError) -> RecordBody {
     let start = RecordBodyBatch.start(of: place)
     let storage = RecordBody.makeStorage(byteCount: RecordBodyBatch.room(for: place), services: services)
     // Safe: made for the operation and what is before it.
     let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-    unsafe try store.copyOperation(at: place, end: end, to: target + start)
+    unsafe try copy(target + start)
     let operation = unsafe ByteView(UnsafeRawPointer(target + start), count: Int(place.byteCount))
     guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
     let stored = Operation.payload(operation)

@@ -1,0 +1,95 @@
+import DaybookEngine
+
+/// Finds the row of a key among many: a table of the keys' hashes, made once for a shape and shared by all bodies that have it.
+///
+///     offset  size  field
+///          0     8  by how many bits a hash is shifted
+///          8   2×s  slots, a power of two, at least two for each key: number of the row + 1; 0 empty
+///              4×n  where each row's key begins in the key heap
+///
+/// A body of few fields is searched from the front, which is as quick and needs nothing. With two hundred fields that was
+/// three quarters of reading them all (row: use-fetch-200-fields).
+///
+/// Always true: a body that has an index has the rows and keys that it was made of, in their order.
+@safe final class FieldIndex: @unchecked Sendable {
+  /// A body with fewer fields has none.
+  static let leastFieldCount = 32
+  private static let headerByteCount = 8
+
+  private let base: UnsafeMutableRawPointer
+
+  /// - Parameter table: field count, rows and keys, as a spelled body begins with them.
+  init(_ table: ByteView) {
+    let count = Int(table.uint16(at: 0))
+    var bits = 1
+    while 1 << bits < 2 * count { bits += 1 }
+    let slotByteCount = 2 << bits
+    let byteCount = FieldIndex.headerByteCount + slotByteCount + 4 * count
+    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
+    // Safe: everything below lies within the bytes: at most half of the slots are taken, so each search ends.
+    unsafe RawMemory.zero(base, byteCount: byteCount)
+    let shift = UInt64(64 - bits)
+    unsafe base.storeBytes(of: shift, as: UInt64.self)
+    let slots = unsafe base + FieldIndex.headerByteCount
+    let starts = unsafe slots + slotByteCount
+    let heap = 2 + RecordBody.tableStride * count
+    var start = 0
+    for row in 0..<count {
+      let end = start + Int(table[2 + RecordBody.tableStride * row + 1])
+      unsafe starts.storeBytes(of: UInt32(truncatingIfNeeded: start), toByteOffset: 4 * row, as: UInt32.self)
+      var slot = Int(FieldIndex.hash(table.slice(heap + start..<heap + end)) &>> shift)
+      while unsafe slots.load(fromByteOffset: 2 * slot, as: UInt16.self) != 0 { slot = (slot + 1) & (1 << bits - 1) }
+      unsafe slots.storeBytes(of: UInt16(truncatingIfNeeded: row + 1), toByteOffset: 2 * slot, as: UInt16.self)
+      start = end
+    }
+  }
+
+  deinit { unsafe base.deallocate() }
+
+  /// What `row(of:…)` takes; valid as long as the index.
+  var address: UInt { unsafe UInt(bitPattern: base) }
+
+  /// The first and the last eight bytes, which may be the same ones.
+  @inline(__always)
+  private static func hash(_ key: ByteView) -> UInt64 {
+    let count = key.count
+    if count == 0 { return 0 }
+    var mix = UInt64(truncatingIfNeeded: count)
+    if count < 8 {
+      mix ^= UTF8Order.word(of: key) &<< 8
+    } else {
+      mix ^= key.uint64(at: 0) &* 0xC2B2_AE3D_27D4_EB4F
+      mix = (mix &<< 31 | mix &>> 33) ^ key.uint64(at: count &- 8)
+    }
+    mix = (mix ^ mix &>> 32) &* 0x9E37_79B9_7F4A_7C15
+    return (mix ^ mix &>> 29) &* 0x9E37_79B9_7F4A_7C15
+  }
+
+  /// The number of a key's row; nil when there is none.
+  /// - Parameters:
+  ///   - address: of an index that lives.
+  ///   - view: the bytes of a body that has it.
+  @inline(__always)
+  static func row(of key: ByteView, in view: ByteView, _ layout: RecordBody.Layout, _ address: UInt) -> Int? {
+    guard let base = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
+    let shift = unsafe base.load(as: UInt64.self)
+    let slotCount = 1 &<< Int(truncatingIfNeeded: 64 &- shift)
+    let slots = unsafe base + headerByteCount
+    let starts = unsafe slots + 2 &* slotCount
+    let rows = unsafe view.base + (layout.fieldsStart &+ 2)
+    let keys = unsafe view.base + layout.keysStart
+    var slot = Int(truncatingIfNeeded: hash(key) &>> shift)
+    while true {
+      // Safe: the table has so many slots and starts, and the body the rows and keys that it was made of.
+      let number = unsafe Int(slots.load(fromByteOffset: 2 &* slot, as: UInt16.self))
+      if number == 0 { return nil }
+      let row = number &- 1
+      let keyCount = unsafe Int(rows.load(fromByteOffset: RecordBody.tableStride &* row &+ 1, as: UInt8.self))
+      if keyCount == key.count {
+        let start = unsafe Int(starts.loadUnaligned(fromByteOffset: 4 &* row, as: UInt32.self))
+        if unsafe UTF8Order.equal(keys + start, key.base, byteCount: keyCount) { return row }
+      }
+      slot = (slot &+ 1) & (slotCount &- 1)
+    }
+  }
+}

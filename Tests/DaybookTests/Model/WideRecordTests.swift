@@ -1,0 +1,122 @@
+import DaybookEngine
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+
+/// Records of many fields, which are found by an index and not by a search from the front.
+@Suite("wide records")
+struct WideRecordTests {
+  /// Keys that begin alike, end alike, are alike but for the middle, and have every length.
+  private static func keys(_ count: Int) -> [String] {
+    (0..<count).map { number in
+      switch number % 5 {
+      case 0: "f\(number)"
+      case 1: "aLongPrefixThatManyKeysHave\(number)"
+      case 2: "k\(number)aLongSuffixThatManyKeysHave"
+      case 3: "middle\(String(repeating: "x", count: number % 200))\(number)end"
+      default: String(repeating: "y", count: 1 + number % 250) + "_\(number)"
+      }
+    }
+  }
+
+  private static func open() throws -> (database: Database, disk: SimulatedDisk) {
+    let disk = SimulatedDisk(seed: 1, maximumFileByteCount: 64 << 20)
+    return (try Database.open(on: disk), disk)
+  }
+
+  @Test(
+    "every field of a record is found by its key, and none that it does not have",
+    arguments: [1, 31, 32, 33, 64, 200, 255, 256, 257, 700])
+  func everyField(_ count: Int) throws {
+    let (database, _) = try Self.open()
+    let keys = Self.keys(count)
+    var record = try Record(type: "Wide", id: Record.ID("a"))
+    for (number, key) in keys.enumerated() { record[key] = number }
+    for (number, key) in keys.enumerated() { #expect(record[key] as Int? == number) }
+    let saved = try database.write { try $0.save(record) }
+    // Twice: of the second one nothing has to be declared.
+    var other = try Record(type: "Wide", id: Record.ID("b"))
+    for (number, key) in keys.enumerated().reversed() { other[key] = -number }
+    try database.save(other)
+    for (name, sign) in [("a", 1), ("b", -1)] {
+      let read = try #require(try database.record(Record.ID(name)))
+      #expect(read.body.layout.hasIndex == (count >= FieldIndex.leastFieldCount))
+      #expect(read.keys == keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+      for (number, key) in keys.enumerated() {
+        #expect(read[key] as Int? == sign * number, "\(key)")
+        #expect(read[key + "x"] as Record.Value? == nil)
+        #expect(read[String(key.dropLast())] as Record.Value? == nil || keys.contains(String(key.dropLast())))
+      }
+    }
+    #expect(saved.keys == record.keys)
+    try database.close()
+  }
+
+  @Test("a field of a record that was read is changed and removed, the others stay")
+  func changed() throws {
+    let (database, disk) = try Self.open()
+    let keys = Self.keys(200)
+    var record = try Record(type: "Wide", id: Record.ID("a"))
+    for (number, key) in keys.enumerated() { record[key] = number }
+    try database.save(record)
+    var read = try #require(try database.record(Record.ID("a")))
+    read[keys[7]] = "seven"
+    read[keys[9]] = nil as Record.Value?
+    try database.save(read)
+    try database.close()
+    do {
+      let database = try Database.open(on: disk)
+      let found = try #require(try database.record(Record.ID("a")))
+      for (number, key) in keys.enumerated() {
+        switch number {
+        case 7: #expect(found[key] as String? == "seven")
+        case 9: #expect(found[key] as Record.Value? == nil)
+        default: #expect(found[key] as Int? == number)
+        }
+      }
+      #expect(found.keys.count == 199)
+      try database.close()
+    }
+  }
+
+  @Test("a record outlives its database, with all its fields")
+  func outlives() throws {
+    let keys = Self.keys(200)
+    var found: [Record] = []
+    do {
+      let (database, _) = try Self.open()
+      try database.write { transaction in
+        for number in 0..<5 {
+          var record = try Record(type: "Wide", id: Record.ID("r\(number)"))
+          for (index, key) in keys.enumerated() { record[key] = index * number }
+          try transaction.save(record)
+        }
+      }
+      found = try database.changes(in: .default, since: nil).saved
+      try database.close()
+    }
+    #expect(found.count == 5)
+    for (number, record) in found.enumerated() {
+      for (index, key) in keys.enumerated() { #expect(record[key] as Int? == index * number) }
+    }
+  }
+
+  @Test("a scan that drops most of the wide records hands out the right ones")
+  func filtered() throws {
+    let (database, _) = try Self.open()
+    let keys = Self.keys(60)
+    try database.write { transaction in
+      for number in 0..<300 {
+        var record = try Record(type: "Wide", id: Record.ID("r\(number)"))
+        for (index, key) in keys.enumerated() { record[key] = index + number }
+        try transaction.save(record)
+      }
+    }
+    let found = try database.records(Query("Wide", where: .field(keys[17]) == 17 + 123))
+    #expect(found.map(\.id.name) == ["r123"])
+    for (index, key) in keys.enumerated() { #expect(found.first?[key] as Int? == index + 123) }
+    try database.close()
+  }
+}
