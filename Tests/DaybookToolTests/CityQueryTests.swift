@@ -39,7 +39,17 @@ struct CityQueryTests {
     var testDescription: String { text }
   }
 
-  private static let database: Database? = try? {
+  private static let database: Database? = try? filled()
+  /// The same, where each field has an index of each kind.
+  private static let indexed: Database? = try? {
+    let database = try filled()
+    for key in ["name", "admin1", "admin2", "cc", "number", "latitude", "parts", "location"] {
+      try database.setIndex([.queryable, .sortable, .searchable, .location], on: key, ofType: "City")
+    }
+    return database
+  }()
+
+  private static func filled() throws -> Database {
     let database = try Database.inMemory()
     try database.write { transaction in
       for (index, city) in cities.enumerated() {
@@ -56,7 +66,7 @@ struct CityQueryTests {
       }
     }
     return database
-  }()
+  }
 
   /// None of the cells has a comma or a quote in it.
   static let cities: [City] = CitiesExtract.csv.split(separator: "\n").dropFirst().map { line in
@@ -137,17 +147,21 @@ struct CityQueryTests {
 
   @Test("a question in text finds what a loop finds", arguments: questions)
   func answers(question: Question) throws {
-    let database = try #require(Self.database)
     #expect(Self.cities.count == CitiesExtract.rowCount)
     let predicate = try Query.Predicate(format: question.text)
     #expect(try Query.Predicate(format: predicate.description) == predicate)
     let expected = Self.cities.indices.filter { question.accepts(Self.cities[$0]) }
-    let records = try database.records(Query("City", where: predicate))
-    #expect(records.map { $0["number"] ?? -1 } == expected)
-    #expect(try database.count(Query("City", where: predicate)) == expected.count)
-    let sorted = try database.records(Query("City", where: predicate, sort: [.descending("latitude")], limit: 5))
-    let byLatitude = expected.map { Self.cities[$0].latitude }.sorted(by: >)
-    #expect(sorted.map { $0["latitude"] ?? 0 } == Array(byLatitude.prefix(5)))
+    for database in [try #require(Self.database), try #require(Self.indexed)] {
+      let records = try database.records(Query("City", where: predicate))
+      #expect(records.map { $0["number"] ?? -1 } == expected)
+      #expect(try database.count(Query("City", where: predicate)) == expected.count)
+      let sorted = try database.records(Query("City", where: predicate, sort: [.descending("latitude")], limit: 5))
+      let byLatitude = expected.map { Self.cities[$0].latitude }.sorted(by: >)
+      #expect(sorted.map { $0["latitude"] ?? 0 } == Array(byLatitude.prefix(5)))
+      let countries = try database.distinctValues(of: "cc", for: Query("City", where: predicate))
+      #expect(Set(countries.map(\.value)) == Set(expected.map { .string(Self.cities[$0].country) }))
+      #expect(countries.reduce(0) { $0 + $1.count } == expected.count)
+    }
   }
 
   @Test("there are questions of at least forty kinds, and most find something")
@@ -155,6 +169,15 @@ struct CityQueryTests {
     #expect(Self.questions.count >= 40)
     let found = Self.questions.filter { question in Self.cities.contains { question.accepts($0) } }
     #expect(found.count >= 50)
+  }
+
+  @Test("the words of the cities' texts, and circles around them, come from indexes")
+  func plans() throws {
+    let database = try #require(Self.indexed)
+    let near = Query(
+      "City", where: try Query.Predicate(format: "distanceToLocation:fromLocation:(location, location(48.2, 16.37)) < 100"))
+    #expect(try database.explain(near).indexKind == .location)
+    #expect(try database.explain(Query("City", where: .tokens("Wien"))).index == "admin1, admin2, cc, name, parts")
   }
 
   @Test("the nearest come first")

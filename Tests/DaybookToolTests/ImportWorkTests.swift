@@ -97,6 +97,32 @@ struct ImportWorkTests {
     #expect(record["k10000"] == 10_000)
   }
 
+  @Test("a record of sixty thousand fields is printed, compared and refused in as many steps", .timeLimit(.minutes(1)))
+  func widePrint() throws {
+    let count = 60_000
+    var record = try Record(type: "T", id: Record.ID("wide"))
+    for number in 0..<count { record["k\(10_000 + number)"] = number }
+    let bench = try Workbench()
+    let database = try Database.open(at: bench.path("a.daybook"))
+    var line: [UInt8] = []
+    try database.save(record)
+    let saved = try #require(try database.record(record.id))
+    try RecordLine.append(saved, to: &line)
+    #expect(line.count > count * 30)
+    RecordText.append(saved, withMetadata: false, to: &line)
+    CloudKitLine.append(saved, to: &line)
+    let csv = CSVExport(keys: saved.keys)
+    try csv.append(saved, to: &line)
+    #expect(try saved == database.record(record.id))
+    var larger = saved
+    larger["text"] = String(repeating: "a", count: 900_000)
+    do {
+      try database.save(larger)
+      Issue.record("it was saved")
+    } catch { #expect(error.code == .limitExceeded && error.facts.key == "text", "\(error)") }
+    try database.close()
+  }
+
   @Test("of a key that a row has twice the last value counts, however many keys there are", arguments: [3, 100])
   func twice(count: Int) throws {
     let members = (0..<count).map { "\"k\($0)\":\($0)" } + ["\"k1\":-1", "\"k0\":-7"]

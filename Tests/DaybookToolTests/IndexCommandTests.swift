@@ -17,6 +17,8 @@ struct IndexCommandTests {
       for number in 0..<40 {
         var film = try Record(type: "Movie", id: Record.ID("m\(number)"))
         film["year"] = 1980 + number
+        film["title"] = .string("The film number \(number)")
+        film["at"] = .location(Location(latitude: Double(number), longitude: 10))
         try transaction.save(film)
       }
     }
@@ -31,7 +33,7 @@ struct IndexCommandTests {
     #expect(try bench.good("explain", file, "Movie", "year == 1999").output.contains("index of Movie.year, 1 entries"))
     #expect(try bench.good("query", file, "Movie", "year == 1999").output.contains("\"m19\""))
     let listed = try bench.good("info", file, "--json").output
-    #expect(listed.contains(#""indexes":[{"type":"Movie","key":"year","state":"complete","entryCount":40}]"#))
+    #expect(listed.contains(#""indexes":[{"type":"Movie","key":"year","kind":"value","state":"complete","entryCount":40}]"#))
     #expect(try bench.good("info", file).output.contains("index     Movie.year  40 entries"))
     #expect(try bench.good("check", file, "--deep").status == 0)
     _ = try bench.good("index", file, "Movie", "year", "--drop")
@@ -39,12 +41,44 @@ struct IndexCommandTests {
     #expect(try bench.good("explain", file, "Movie", "year == 1999").output.contains("scan"))
   }
 
+  @Test("indexes of words and of places are made by their kind, shown, used and dropped one by one")
+  func kinds() throws {
+    _ = try bench.good("index", file, "Movie", "title", "--kind", "text")
+    _ = try bench.good("index", file, "Movie", "title", "--kind", "value")
+    let made = try bench.good("index", file, "Movie", "at", "--kinds", "location").lines
+    let rows = made.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+    #expect(
+      rows == [
+        "TYPE KEY KIND STATE ENTRIES", "Movie at location complete 40", "Movie title value complete 40",
+        "Movie title text complete 120",
+      ])
+    #expect(
+      try bench.good("explain", file, "Movie", "self CONTAINS '7'").output.contains("text index of Movie.title, 1 entries"))
+    let near = "distanceToLocation:fromLocation:(at, location(7, 10)) < 20"
+    #expect(try bench.good("explain", file, "Movie", near).output.contains("location index of Movie.at"))
+    #expect(try bench.good("explain", file, "Movie", near, "--json").output.contains(#""indexKind":"location""#))
+    #expect(try bench.good("query", file, "Movie", near).output.contains("\"m7\""))
+    #expect(try bench.good("info", file).output.contains("index     Movie.title (text)  120 entries"))
+    #expect(try bench.good("types", file, "--fields").output.contains("text, value"))
+    let json = try bench.good("types", file, "--fields", "--json").output
+    #expect(
+      try JSONDecoder().decode(Schema.self, from: Data(json.utf8))["Movie"]?.indexes.map(\.kind) == [.text, .value, .location])
+    _ = try bench.good("index", file, "Movie", "title", "--drop", "--kind", "text")
+    #expect(try bench.good("index", file).lines.count == 3)
+    _ = try bench.good("index", file, "Movie", "title", "--drop")
+    #expect(try bench.good("index", file).lines.count == 2)
+    #expect(try bench.good("check", file, "--deep").status == 0)
+    #expect(bench.run("index", file, "Movie", "at", "--drop", "--kind", "text").status == 2)
+  }
+
   @Test("what names no index is refused as wrong usage")
   func refused() {
     #expect(bench.run("index", file, "Movie").status == 2)
     #expect(bench.run("index", file, "--drop").status == 2)
     #expect(bench.run("index", file, "Movie", "year", "--drop").status == 2)
-    #expect(bench.run("index", file, "Movie", "year", "--kinds", "searchable").status == 2)
+    #expect(bench.run("index", file, "Movie", "year", "--kinds", "fast").status == 2)
+    #expect(bench.run("index", file, "Movie", "year", "--kind", "words").status == 2)
+    #expect(bench.run("index", file, "Movie", "year", "--kind", "text", "--kinds", "location").status == 2)
     #expect(bench.run("index", file, "Movie", "year", "--kinds", "").status == 2)
     #expect(bench.run("index", file, "Movie", "recordName").status != 0)
     #expect(bench.run("index", bench.path("none.daybook"), "Movie", "year").status != 0)

@@ -12,6 +12,23 @@ public struct IndexKinds: OptionSet, Hashable, Sendable, Codable {
   public static let queryable = IndexKinds(rawValue: 1)
   /// Results are ordered by the field. The same entries serve both.
   public static let sortable = IndexKinds(rawValue: 2)
+  /// Conditions find records by words of the field's texts (``Query/Field/tokens(_:)``). Where all texts of a type have such an
+  /// index, so do searches in all of them (``Query/Predicate/tokens(_:)``).
+  public static let searchable = IndexKinds(rawValue: 4)
+  /// Conditions find records by the distance of the field's place from another one (``Query/Field/near(_:within:)``).
+  public static let location = IndexKinds(rawValue: 8)
+
+  /// All of them.
+  static let all: IndexKinds = [.queryable, .sortable, .searchable, .location]
+
+  /// The kinds of indexes that serve these.
+  package var indexKinds: [IndexKind] {
+    var kinds: [IndexKind] = []
+    if !isDisjoint(with: [.queryable, .sortable]) { kinds.append(.value) }
+    if contains(.location) { kinds.append(.location) }
+    if contains(.searchable) { kinds.append(.text) }
+    return kinds
+  }
 }
 
 /// An index, and how far it is.
@@ -20,50 +37,58 @@ public struct IndexState: Hashable, Sendable, Codable {
   public let recordType: String
   /// The key of the field.
   public let key: String
+  /// What its entries are made of.
+  public let kind: IndexKind
   /// Whether queries use it; else it is being built, or its build was cut off, or a damaged record is not in it: then drop it and make it
   /// again.
   public let isComplete: Bool
   /// How many entries it has, in all zones.
   public let entryCount: Int
+
+  init(recordType: String, key: String, kind: IndexKind = .value, isComplete: Bool, entryCount: Int) {
+    self.recordType = recordType
+    self.key = key
+    self.kind = kind
+    self.isComplete = isComplete
+    self.entryCount = entryCount
+  }
 }
 
 extension Database {
   /// So many records are built into an index in one transaction.
   private static let builtAtOnce = 1 << 16
 
-  /// Gives a field an index, or takes it away: without kinds it is dropped with all its entries.
+  /// Gives a field indexes, or takes them away: without kinds all of them are dropped with all their entries.
   ///
-  /// The index is made of the records that are there, and each save keeps it up. The records are taken in parts of 65,536, each in a
+  /// An index is made of the records that are there, and each save keeps it up. The records are taken in parts of 65,536, each in a
   /// transaction of its own, between which others write. A build that is cut off, by a cancelled progress or a crash, goes on where it
   /// was with the next call, or with ``buildIndexes(progress:)``; until it is complete queries do without. Where there is one that is
-  /// complete, nothing is done.
+  /// complete, nothing is done; those of other kinds stay.
   /// - Parameters:
-  ///   - kinds: what it is for; an index of values serves all of them, whichever is asked for.
-  ///   - progress: called with the records done and all records of the type; false stops with `operationCancelled`.
+  ///   - kinds: what they are for. One index of values serves both `queryable` and `sortable`, whichever is asked for; places and
+  ///     words have an index each.
+  ///   - progress: called with the records done and all records of the type, for each index; false stops with `operationCancelled`.
   /// - Throws: `invalidArguments` for names that are not valid, for encrypted values and for unknown kinds; `limitExceeded` beyond 32
   ///   indexes of a type; `corrupted` where a record cannot be read.
   public func setIndex(
     _ kinds: IndexKinds, on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
-    guard kinds.subtracting([.queryable, .sortable]).isEmpty else {
+    guard kinds.isSubset(of: .all) else {
       throw DatabaseError(.invalidArguments, "There is no index of such a kind.", facts: .init(recordType: type, key: key))
     }
-    if kinds.isEmpty {
-      try dropIndex(on: key, ofType: type)
-    } else {
-      try createIndex(on: key, ofType: type, progress: progress)
-    }
+    if kinds.isEmpty { try dropIndex(on: key, ofType: type) }
+    for kind in kinds.indexKinds { try createIndex(on: key, ofType: type, kind: kind, progress: progress) }
   }
 
   /// Defines an index of a field, if there is none, and builds what is missing of it.
   func createIndex(
-    on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+    on key: String, ofType type: String, kind: IndexKind = .value, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
     let known = try indexes()
-    if !known.contains(where: { $0.recordType == type && $0.key == key }) {
-      try inTransaction { (context) throws(DatabaseError) in _ = try context.defineIndex(on: key, ofType: type) }
+    if !known.contains(where: { $0.recordType == type && $0.key == key && $0.kind == kind }) {
+      try inTransaction { (context) throws(DatabaseError) in _ = try context.defineIndex(on: key, ofType: type, kind: kind) }
     }
-    try build(progress) { $0.keyName == key && $0.typeName == type }
+    try build(progress) { UTF8Order.equal($0.keyName, key) && UTF8Order.equal($0.typeName, type) && $0.kind == kind }
   }
 
   /// Completes the indexes that are being built.
@@ -72,19 +97,24 @@ extension Database {
     try build(progress) { _ in true }
   }
 
-  /// Drops an index with all its entries. Queries are answered without it from then on.
+  /// Drops indexes of a field with all their entries. Queries are answered without them from then on.
+  /// - Parameter kinds: which of them; nil for all.
   /// - Returns: whether there was one.
   @discardableResult
-  package func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
-    try inTransaction { (context) throws(DatabaseError) in try context.dropIndex(on: key, ofType: type) }
+  package func dropIndex(
+    on key: String, ofType type: String, kinds: Set<IndexKind>? = nil
+  ) throws(DatabaseError) -> Bool {
+    try inTransaction { (context) throws(DatabaseError) in try context.dropIndex(on: key, ofType: type, kinds: kinds) }
   }
 
-  /// The indexes, by type and key.
+  /// The indexes, by type, key and kind.
   public func indexes() throws(DatabaseError) -> [IndexState] {
     try reading { (view) throws(DatabaseError) in
       var result: [IndexState] = []
       let zones = try view.zones()
       for index in try view.indexes() {
+        // Of a later version: queries do without it.
+        guard let kind = index.kind else { continue }
         var count: UInt64 = 0
         for zone in zones {
           let trees = try view.existingZone(zone.id)
@@ -94,10 +124,12 @@ extension Database {
         }
         result.append(
           IndexState(
-            recordType: index.typeName, key: index.keyName, isComplete: index.isComplete && !index.hasGaps,
+            recordType: index.typeName, key: index.keyName, kind: kind, isComplete: index.isComplete && !index.hasGaps,
             entryCount: Int(clamping: count)))
       }
-      return result.sorted { ($0.recordType, $0.key) < ($1.recordType, $1.key) }
+      return result.sorted {
+        ($0.recordType, $0.key, $0.kind.byte) < ($1.recordType, $1.key, $1.kind.byte)
+      }
     }
   }
 
@@ -108,7 +140,9 @@ extension Database {
   private func build(
     _ progress: ((_ done: Int, _ total: Int) -> Bool)?, _ isWanted: (IndexDefinition) -> Bool
   ) throws(DatabaseError) {
-    let wanted = try reading { (view) throws(DatabaseError) in try view.indexes().filter { !$0.isComplete && isWanted($0) } }
+    let wanted = try reading { (view) throws(DatabaseError) in
+      try view.indexes().filter { !$0.isComplete && $0.kind != nil && isWanted($0) }
+    }
     for index in wanted {
       let total = try reading { (view) throws(DatabaseError) -> Int in
         var total: UInt64 = 0

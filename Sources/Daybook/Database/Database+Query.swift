@@ -40,7 +40,7 @@ extension Database {
     }
   }
 
-  private func stoppable<R: Sendable>(
+  func stoppable<R: Sendable>(
     _ body: @escaping @Sendable (ReadView, QueryStop) throws(DatabaseError) -> R
   ) async throws -> R {
     let stop = QueryStop()

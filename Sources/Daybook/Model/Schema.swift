@@ -29,13 +29,34 @@ public struct Schema: Hashable, Codable, Sendable {
     }
   }
 
-  /// An index: the values of one field, by which queries find and order records of its type without looking at all of them.
+  /// An index of one field, by which queries find and order records of its type without looking at all of them.
   public struct Index: Hashable, Codable, Sendable {
     /// The key of the field.
     public var key: String
+    /// What its entries are made of.
+    public var kind: IndexKind
 
     /// An index of a field.
-    public init(key: String) { self.key = key }
+    public init(key: String, kind: IndexKind = .value) {
+      self.key = key
+      self.kind = kind
+    }
+
+    private enum CodingKeys: String, CodingKey { case key, kind }
+
+    /// One of values need not say so.
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      key = try container.decode(String.self, forKey: .key)
+      kind = try container.decodeIfPresent(IndexKind.self, forKey: .kind) ?? .value
+    }
+
+    /// As it is read.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(key, forKey: .key)
+      if kind != .value { try container.encode(kind, forKey: .kind) }
+    }
   }
 
   /// One record type.

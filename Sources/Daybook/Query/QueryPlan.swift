@@ -25,8 +25,10 @@ extension Query {
 
     /// Where the records come from.
     public var access: Access
-    /// The key whose index is used.
+    /// The key whose index is used; of a search in all texts the keys of all of them, with commas between.
     public var index: String?
+    /// What the entries of the index are made of.
+    public var indexKind: IndexKind?
     /// The record type; nil for all.
     public var recordType: String?
     /// The zones that are looked at.
@@ -51,8 +53,9 @@ extension Query.Plan: CustomStringConvertible {
     let place = zones.count == 1 ? "zone \(zones[0])" : "\(zones.count) zones"
     switch access {
     case .index:
+      let kind = indexKind.map { $0 == .value ? "" : "\($0.rawValue) " } ?? ""
       lines.append(
-        "index of \(recordType ?? "").\(index ?? ""), \(recordCount) entries in \(place)"
+        "\(kind)index of \(recordType ?? "").\(index ?? ""), \(recordCount) entries in \(place)"
           + (ordering == .asRead ? ", in the order of their last saves" : ""))
     case .none: lines.append("read nothing")
     case .scan:

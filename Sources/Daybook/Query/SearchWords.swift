@@ -11,6 +11,18 @@ struct SearchWords {
     "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
   ]
 
+  /// The same, each as a number of its letters.
+  private static let ignoredNumbers = Set(ignored.map { $0.utf8.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } })
+
+  /// Whether a word, in small letters and without accents, is one that is not looked for.
+  static func isIgnored(_ word: ByteView) -> Bool {
+    // None is longer than "their".
+    guard word.count <= 5 else { return false }
+    var number: UInt64 = 0
+    for index in 0..<word.count { number = number << 8 | UInt64(word[index]) }
+    return ignoredNumbers.contains(number)
+  }
+
   private static let apostrophe: UInt32 = 0x27
   private static let ranges: (firsts: [UInt32], lasts: [UInt32]) = {
     var firsts: [UInt32] = []

@@ -14,7 +14,10 @@ struct IndexChoice {
     case order
   }
 
-  let planner: IndexPlanner
+  /// The index; of several of words the first.
+  let definition: IndexDefinition
+  /// The keys of all indexes that the ranges are of.
+  let keys: [String]
   let ranges: [IndexRange]
   let use: Use
   /// How many entries the ranges have in the zones of the query.
@@ -26,12 +29,19 @@ struct IndexChoice {
   static let lookupCost: UInt64 = 4
 }
 
+extension IndexChoice {
+  init(_ definitions: [IndexDefinition], _ ranges: [IndexRange], _ use: Use, count: UInt64) {
+    self.init(
+      definition: definitions[0], keys: definitions.map(\.keyName), ranges: ranges, use: use, count: count)
+  }
+}
+
 extension ReadView {
   /// The index that serves a query best; nil where looking at all records is not more work.
   func choice(
-    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner]
+    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner], _ words: WordPlanner?
   ) throws(DatabaseError) -> IndexChoice? {
-    guard let type = query.recordType, !filter.acceptsNone, !planners.isEmpty else { return nil }
+    guard let type = query.recordType, !filter.acceptsNone, !planners.isEmpty || words != nil else { return nil }
     var total: UInt64 = 0
     var trees: [ZoneTrees] = []
     for zone in zones {
@@ -42,8 +52,12 @@ extension ReadView {
     for planner in planners {
       guard let ranges = planner.ranges(for: query.predicate) else { continue }
       let count = try count(of: ranges, trees)
+      if best.map({ count < $0.count }) ?? true { best = IndexChoice([planner.definition], ranges, .candidates, count: count) }
+    }
+    for search in words?.searches(for: query.predicate) ?? [] {
+      let count = try count(of: search.ranges, trees)
       if best.map({ count < $0.count }) ?? true {
-        best = IndexChoice(planner: planner, ranges: ranges, use: .candidates, count: count)
+        best = IndexChoice(search.definitions, search.ranges, .candidates, count: count)
       }
     }
     let isPreferred = database.options.prefersIndexes
@@ -59,7 +73,7 @@ extension ReadView {
     return best
   }
 
-  private func count(of ranges: [IndexRange], _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
+  func count(of ranges: [IndexRange], _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
     var count: UInt64 = 0
     for zone in zones {
       for range in ranges { count += try asDatabaseError { () throws(PageFault) in try range.count(in: zone.indexes, reader) } }
@@ -73,25 +87,40 @@ extension ReadView {
   ) throws(DatabaseError) -> IndexChoice? {
     guard let limit = query.limit, zones.count == 1, query.sort.count == 1, query.sort[0].field.system == nil,
       query.sort[0].place == nil,
-      let planner = planners.first(where: { UTF8Order.equal($0.definition.keyName, query.sort[0].field.name) }),
-      planner.isSortable
+      let planner = planners.first(where: {
+        $0.isSortable && UTF8Order.equal($0.definition.keyName, query.sort[0].field.name)
+      })
     else { return nil }
     let ranges = planner.ranges(for: query.predicate) ?? IndexRange.union([planner.something, planner.nothing])
     let count = try count(of: ranges, zones)
     // What other conditions leave is not known.
     let visited = min(
       count, planner.isAll(of: query.predicate) ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
-    return visited < others ? IndexChoice(planner: planner, ranges: ranges, use: .order, count: count) : nil
+    return visited < others ? IndexChoice([planner.definition], ranges, .order, count: count) : nil
   }
 
-  /// The indexes of a type that are complete.
-  func planners(_ query: Query, now: Date) throws(DatabaseError) -> [IndexPlanner] {
-    guard let type = query.recordType else { return [] }
+  /// The indexes of a type that are complete, and the planner of those of words; nil where there are none, or no words are asked for.
+  func planners(_ query: Query, now: Date) throws(DatabaseError) -> (planners: [IndexPlanner], words: WordPlanner?) {
+    guard let type = query.recordType else { return ([], nil) }
     var result: [IndexPlanner] = []
+    var ofWords: [IndexDefinition] = []
     for index in try indexes() where index.isComplete && !index.hasGaps && UTF8Order.equal(index.typeName, type) {
+      guard let kind = index.kind else { continue }
+      if kind == .text {
+        ofWords.append(index)
+        continue
+      }
       let kinds = try kinds(of: index.keyName, in: query) ?? KindBits(rawValue: 0)
       result.append(IndexPlanner(definition: index, kinds: kinds, dialect: database.options.dialect, now: now))
     }
-    return result
+    var (asksForWords, asksForAll) = (false, false)
+    query.predicate.forEachCondition { (condition) throws(Never) in
+      guard case .words = condition.test else { return }
+      asksForWords = true
+      if condition.field.system == .text { asksForAll = true }
+    }
+    if ofWords.isEmpty || !asksForWords { return (result, nil) }
+    let keys = asksForAll ? try textKeys(ofType: type) : nil
+    return (result, WordPlanner(ofWords, textKeys: keys))
   }
 }

@@ -42,15 +42,16 @@ struct IndexOrderWalk {
     self.isDescending = isDescending
     self.after = after
     cursor = reader.cursor(in: root)
-    let some = IndexRange.intersection(choice.ranges, [choice.planner.something])
-    let none = IndexRange.intersection(choice.ranges, [choice.planner.nothing])
+    let nothing = IndexRange(ofNothingIn: choice.definition.number)
+    let some = IndexRange.intersection(choice.ranges, [IndexRange(ofSomethingIn: choice.definition.number)])
+    let none = IndexRange.intersection(choice.ranges, [nothing])
     let ordered = isDescending ? some.reversed() : some
     segments = ordered.map { ($0, isDescending ? .down : .up) } + none.map { ($0, .up) }
     guard let after else { return }
     // What comes before the place is over.
     isLost = after.prefix.withView { IndexKey.isInexact($0, valueEnd: $0.count) }
     let end = after.prefix + [IndexKey.afterNames]
-    let isBehindValues = !after.prefix.lexicographicallyPrecedes(choice.planner.nothing.lower)
+    let isBehindValues = !after.prefix.lexicographicallyPrecedes(nothing.lower)
     segments = segments.compactMap { segment in
       var range = segment.range
       if segment.direction == .down {

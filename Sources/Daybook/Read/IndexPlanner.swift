@@ -5,8 +5,8 @@
 #endif
 import DaybookEngine
 
-/// What of an index a predicate leaves: every record that passes has an entry in one of the ranges, and more may have. So the caller
-/// tests the records still.
+/// What of an index of values, or of places, a predicate leaves: every record that passes has an entry in one of the ranges, and more may
+/// have. So the caller tests the records still. Words are `WordPlanner`'s.
 struct IndexPlanner {
   let definition: IndexDefinition
   /// The kinds that the field has had.
@@ -22,6 +22,7 @@ struct IndexPlanner {
 
   /// The order of the index is that of the field's values: numbers, dates, texts and bytes.
   var isSortable: Bool {
+    guard definition.kind == .value else { return false }
     var sortable = KindBits(rawValue: 0)
     for kind in [FieldKind.int, .double, .date, .string, .bytes] {
       sortable = sortable.union(KindBits(kind, isEncrypted: false))
@@ -66,6 +67,31 @@ struct IndexPlanner {
 
   private func ranges(for condition: Query.Condition) -> [IndexRange]? {
     guard condition.field.system == nil, UTF8Order.equal(condition.field.name, definition.keyName) else { return nil }
+    switch definition.kind {
+    case .value: return valueRanges(for: condition)
+    case .location: return placeRanges(for: condition)
+    case .text, nil: return nil
+    }
+  }
+
+  /// The cells of the circle, and the places that have none.
+  private func placeRanges(for condition: Query.Condition) -> [IndexRange]? {
+    guard case .distance(let comparison, let center, let kilometres) = condition.test,
+      comparison == .less || comparison == .lessOrEqual || comparison == .equal,
+      let cells = LocationCover.ranges(around: center, metres: kilometres * 1000)
+    else { return nil }
+    if cells.isEmpty { return [] }
+    func key(_ cell: UInt64) -> [UInt8] {
+      let buffer = ByteBuffer(capacity: 16)
+      buffer.append(number)
+      IndexKey.append(cell: cell, to: buffer)
+      return buffer.view.array
+    }
+    return cells.map { IndexRange(lower: key($0.lowerBound), upper: key($0.upperBound) + [IndexKey.afterNames]) }
+      + [IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1])]
+  }
+
+  private func valueRanges(for condition: Query.Condition) -> [IndexRange]? {
     let equality = dialect == .cloudKit ? condition.options.union(.ignoringCase) : condition.options
     switch condition.test {
     case .isAbsent: return [nothing]
@@ -100,12 +126,10 @@ struct IndexPlanner {
   }
 
   /// Of records without a value.
-  var nothing: IndexRange {
-    IndexRange(lower: number + [IndexKey.Rank.nothing], upper: number + [IndexKey.Rank.nothing + 1])
-  }
+  var nothing: IndexRange { IndexRange(ofNothingIn: definition.number) }
 
   /// Of records with one.
-  var something: IndexRange { IndexRange(lower: number, upper: number + [IndexKey.Rank.nothing]) }
+  var something: IndexRange { IndexRange(ofSomethingIn: definition.number) }
 
   private func value(of operand: Query.Operand) -> Record.Value {
     switch operand {
@@ -156,6 +180,18 @@ struct IndexPlanner {
 }
 
 extension IndexRange {
+  /// In an index of values: of records without one.
+  init(ofNothingIn number: UInt16) {
+    let start = IndexRange(number: number).lower
+    self.init(lower: start + [IndexKey.Rank.nothing], upper: start + [IndexKey.Rank.nothing + 1])
+  }
+
+  /// In an index of values: of records with one.
+  init(ofSomethingIn number: UInt16) {
+    let start = IndexRange(number: number).lower
+    self.init(lower: start, upper: start + [IndexKey.Rank.nothing])
+  }
+
   var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 
   /// The least bytes after all that begin with some.

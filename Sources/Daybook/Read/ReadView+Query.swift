@@ -10,6 +10,8 @@ struct QueryPreparation {
   let query: Query
   let zones: [Zone.ID]
   let filter: BodyFilter
+  /// The indexes of values and of places that may be used.
+  let planners: [IndexPlanner]
   /// Nil where all records of the type are looked at.
   let choice: IndexChoice?
 
@@ -40,8 +42,9 @@ extension ReadView {
     }
     let now = database.options.now()
     let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
-    let choice = try choice(query, zones, filter, try planners(query, now: now))
-    return QueryPreparation(query: query, zones: zones, filter: filter, choice: choice)
+    let (planners, words) = try planners(query, now: now)
+    let choice = try choice(query, zones, filter, planners, words)
+    return QueryPreparation(query: query, zones: zones, filter: filter, planners: planners, choice: choice)
   }
 
   /// The kinds that a key has had in records of a query's type.
@@ -130,7 +133,7 @@ extension ReadView {
     return page
   }
 
-  /// How many records the result has.
+  /// How many records the result has. Where an index says so, none is read.
   func count(_ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Int {
     var plan = try prepare(query)
     if plan.choice?.use == .order {
@@ -146,6 +149,7 @@ extension ReadView {
       for zone in plan.zones { count += try self.count(ofType: type, in: try existingZone(zone)) }
       return min(limit, Int(clamping: count))
     }
+    if let count = try countByIndex(plan) { return min(limit, count) }
     var scan = QueryScan(self, plan, stop: stop)
     var count = 0
     while count < limit, let found = try scan.next() {
@@ -166,7 +170,8 @@ extension ReadView {
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
     if let choice = plan.choice {
       return Query.Plan(
-        access: .index, index: choice.planner.definition.keyName, recordType: query.recordType, zones: plan.zones,
+        access: .index, index: choice.keys.joined(separator: ", "), indexKind: choice.definition.kind,
+        recordType: query.recordType, zones: plan.zones,
         recordCount: Int(clamping: choice.count), filter: plan.filter.acceptsAll ? nil : query.predicate,
         ordering: choice.use == .order ? .index : query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort,
         limit: query.limit)
@@ -203,7 +208,7 @@ extension ReadView {
     if let place {
       guard case .record(let name, let sortKey) = place.place, place.zoneKey == zone.key else { return nil }
       let prefix = ByteBuffer(capacity: 64)
-      IndexKey.appendNumber(choice.planner.definition.number, to: prefix)
+      IndexKey.appendNumber(choice.definition.number, to: prefix)
       let isSound = sortKey.withView { bytes in
         var reader = SortKey.Reader(bytes, zoneKey: bytes)
         guard let value = reader.next() else { return false }

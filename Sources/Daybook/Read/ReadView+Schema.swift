@@ -26,8 +26,10 @@ extension ReadView {
       }
     }
     for index in try indexes() {
-      guard let position = schema.types.firstIndex(where: { $0.name == index.typeName }) else { continue }
-      schema.types[position].indexes.append(.init(key: index.keyName))
+      guard let kind = index.kind, let position = schema.types.firstIndex(where: { $0.name == index.typeName }) else {
+        continue
+      }
+      schema.types[position].indexes.append(.init(key: index.keyName, kind: kind))
     }
     return schema
   }

@@ -139,6 +139,8 @@ import DaybookEngine
   func zones() throws(DatabaseError) -> [Zone] {
     let catalog = try catalog()
     var zones: [Zone] = []
+    // What a forged file says of their number is no reason to take memory.
+    zones.reserveCapacity(Int(clamping: min(catalog.count, 100_000)) + 1)
     var hasDefault = false
     var newer: LogFault?
     let key = ByteBuffer(capacity: 256)
@@ -151,12 +153,10 @@ import DaybookEngine
           newer = ZoneTrees.fault(of: cell)
           break
         }
-        if let trees = ZoneTrees(cell), !trees.isDeleted, let id = try? Zone.ID(key: key.view) {
-          var zone = Zone(id)
-          if !id.isDefault { zone.capabilities = Zone.Capabilities(rawValue: Int(trees.capabilities)) }
-          zones.append(zone)
-          hasDefault = hasDefault || id.isDefault
-        }
+        guard let capabilities = ZoneTrees.capabilities(of: cell), let id = try? Zone.ID(key: key.view) else { continue }
+        let isDefault = UTF8Order.equal(key.view, Zone.ID.defaultKey)
+        zones.append(Zone(id, capabilities: isDefault ? [] : Zone.Capabilities(rawValue: Int(capabilities))))
+        hasDefault = hasDefault || isDefault
       }
     } catch { throw failure(error) }
     if let newer { throw failure(newer) }

@@ -33,7 +33,8 @@ extension RecordReader where Self: ~Copyable {
     }
   }
 
-  /// How many records a query finds, at most its limit. No record is made; where all of a type pass, none is read.
+  /// How many records a query finds, at most its limit. No record is made; where all of a type pass, or an index of values alone tells
+  /// which do, none is read.
   /// - Throws: as ``records(_:desiredKeys:)-(Query,_)``.
   public func count(_ query: Query) throws(DatabaseError) -> Int {
     try reading { (view) throws(DatabaseError) in try view.count(query, nil) }

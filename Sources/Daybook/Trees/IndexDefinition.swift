@@ -1,13 +1,14 @@
 import DaybookEngine
 
-/// One index: of which type and key, and which records have entries.
+/// One index: of which type, key and kind, and which records have entries.
 ///
 /// Definitions are in the tree of the schema, in front of all types, in pieces:
 ///
 ///     key     0, u16 number, u8 piece                      big-endian
 ///     value   500 bytes of what follows, the last piece what is left
 ///
-///     u8 kind (1 values), u8 state (1 complete, 2 with gaps),
+///     u8 kind (1 values, 2 places, 3 words), u8 version of what its entries are,
+///     u8 state (1 complete, 2 with gaps),
 ///     u64 since sequence, u32 since ordinal                the operation that defined it
 ///     u64 sequence, u32 ordinal                            how far it is built in the zone below
 ///     u8 type length, type, u8 key length, key, zone key
@@ -16,9 +17,10 @@ import DaybookEngine
 /// those after `since`, those of zones before the one that is being built, and of that one those up to the place. So entries never
 /// depend on when they were made, and a build goes on where it stopped.
 struct IndexDefinition: Equatable {
-  static let valueKind: UInt8 = 1
-
   var number: UInt16
+  /// Kind and version as they are stored: those of a later version of the library stay what they are.
+  private let storedKind: UInt8
+  private let storedVersion: UInt8
   var type: [UInt8]
   var key: [UInt8]
   var isComplete: Bool
@@ -32,15 +34,40 @@ struct IndexDefinition: Equatable {
   var sequence: UInt64 = 0
   var ordinal: UInt32 = 0
 
+  /// What its entries are made of; nil for a kind, or a version of one, that this library does not know: it makes no entries of it,
+  /// and no query uses it.
+  var kind: IndexKind? {
+    guard let kind = IndexDefinition.kind(storedKind), storedVersion == kind.version else { return nil }
+    return kind
+  }
+
+  private static func kind(_ byte: UInt8) -> IndexKind? { IndexKind.allCases.first { $0.byte == byte } }
+
   init(
-    number: UInt16, type: [UInt8], key: [UInt8], isComplete: Bool, sinceSequence: UInt64, sinceOrdinal: UInt32
+    number: UInt16, kind: IndexKind, type: [UInt8], key: [UInt8], isComplete: Bool, sinceSequence: UInt64, sinceOrdinal: UInt32
   ) {
+    self.init(
+      number: number, kind.byte, kind.version, type: type, key: key, isComplete: isComplete, sinceSequence: sinceSequence,
+      sinceOrdinal: sinceOrdinal)
+  }
+
+  private init(
+    number: UInt16, _ kind: UInt8, _ version: UInt8, type: [UInt8], key: [UInt8], isComplete: Bool, sinceSequence: UInt64,
+    sinceOrdinal: UInt32
+  ) {
+    storedKind = kind
+    storedVersion = version
     self.number = number
     self.type = type
     self.key = key
     self.isComplete = isComplete
     self.sinceSequence = sinceSequence
     self.sinceOrdinal = sinceOrdinal
+  }
+
+  /// Whether both are of the same type, key and kind: no two indexes are.
+  func isSame(as other: IndexDefinition) -> Bool {
+    type == other.type && key == other.key && storedKind == other.storedKind
   }
 
   /// Whether a version has entries.
@@ -59,7 +86,8 @@ struct IndexDefinition: Equatable {
   /// Number and everything else: the payload of "define index".
   func append(to buffer: ByteBuffer) {
     buffer.append(uint16: number)
-    buffer.append(IndexDefinition.valueKind)
+    buffer.append(storedKind)
+    buffer.append(storedVersion)
     buffer.append((isComplete ? 1 : 0) | (hasGaps ? 2 : 0))
     buffer.append(uint64: sinceSequence)
     buffer.append(uint32: sinceOrdinal)
@@ -75,16 +103,16 @@ struct IndexDefinition: Equatable {
   /// Nil when the bytes are none.
   init?(_ bytes: ByteView) {
     var reader = ByteReader(bytes)
-    guard let number = reader.uint16(), let kind = reader.uint8(), kind == IndexDefinition.valueKind,
-      let state = reader.uint8(),
-      state <= 3, let sinceSequence = reader.uint64(), let sinceOrdinal = reader.uint32(), let sequence = reader.uint64(),
+    guard let number = reader.uint16(), let kind = reader.uint8(), kind > 0, let version = reader.uint8(), version > 0,
+      let state = reader.uint8(), state <= 3, let sinceSequence = reader.uint64(), let sinceOrdinal = reader.uint32(),
+      let sequence = reader.uint64(),
       let ordinal = reader.uint32(), let typeCount = reader.uint8(), let type = reader.take(Int(typeCount)),
       let keyCount = reader.uint8(), let key = reader.take(Int(keyCount)), ChangeKey.isType(type), key.count > 0,
       let zoneKey = reader.take(reader.remaining), zoneKey.count <= TreeLimits.maximumKeyByteCount
     else { return nil }
     self.init(
-      number: number, type: type.array, key: key.array, isComplete: state & 1 != 0, sinceSequence: sinceSequence,
-      sinceOrdinal: sinceOrdinal)
+      number: number, kind, version, type: type.array, key: key.array, isComplete: state & 1 != 0,
+      sinceSequence: sinceSequence, sinceOrdinal: sinceOrdinal)
     hasGaps = state & 2 != 0
     self.sequence = sequence
     self.ordinal = ordinal
@@ -164,6 +192,25 @@ struct IndexDefinition: Equatable {
     }
     try finish()
     return result
+  }
+}
+
+extension IndexKind {
+  /// As it is in a definition. What it means never changes.
+  var byte: UInt8 {
+    switch self {
+    case .value: 1
+    case .location: 2
+    case .text: 3
+    }
+  }
+
+  /// Which bytes the entries have. Those of words follow from tables: others would make other words.
+  fileprivate var version: UInt8 {
+    switch self {
+    case .value, .location: 1
+    case .text: FoldingTable.version
+    }
   }
 }
 

@@ -17,6 +17,13 @@ import DaybookEngine
 ///     reference               6, the record's name as a text
 ///     nothing, or an asset    254
 ///
+/// Indexes of places and of words have other entries, and only of records that have some:
+///
+///     place on the earth      7, 8 bytes of its cell (`LocationCell`), big-endian
+///     other place             8
+///     word                    9, the first 64 bytes; 0
+///     more words than count   10
+///
 /// Doubles are big-endian; of a negative one all bits are turned, of another one the first. A name's key never begins with 0 or 255: so
 /// what ends a value, and the rest of an integer, sort where they have to, and the value says where it ends. Equal numbers have equal
 /// bytes, whatever their kind. Texts of 255 bytes and more, places and references may have equal bytes and differ.
@@ -33,6 +40,10 @@ enum IndexKey {
     static let bytes: UInt8 = 4
     static let place: UInt8 = 5
     static let reference: UInt8 = 6
+    static let cell: UInt8 = 7
+    static let otherPlace: UInt8 = 8
+    static let word: UInt8 = 9
+    static let manyWords: UInt8 = 10
     static let nothing: UInt8 = 254
   }
 
@@ -78,6 +89,19 @@ enum IndexKey {
     }
   }
 
+  /// Appends the cell of a place.
+  static func append(placeAt latitude: Double, _ longitude: Double, to buffer: ByteBuffer) {
+    guard let cell = LocationCell.cell(latitude: latitude, longitude: longitude) else {
+      return buffer.append(Rank.otherPlace)
+    }
+    append(cell: cell, to: buffer)
+  }
+
+  static func append(cell: UInt64, to buffer: ByteBuffer) {
+    buffer.append(Rank.cell)
+    buffer.append(uint64: cell.byteSwapped)
+  }
+
   private static func append(double: Double, to buffer: ByteBuffer) {
     // −0 is 0.
     let bits = double == 0 ? 0 : double.bitPattern
@@ -107,10 +131,10 @@ enum IndexKey {
     case Rank.number:
       end = start + 8
       if end < key.count, key[end] == afterNames { end += 3 }
-    case Rank.date: end = start + 8
+    case Rank.date, Rank.cell: end = start + 8
     case Rank.place: end = start + 16
-    case Rank.nothing: end = start
-    case Rank.text, Rank.bytes, Rank.reference:
+    case Rank.nothing, Rank.otherPlace, Rank.manyWords: end = start
+    case Rank.text, Rank.bytes, Rank.reference, Rank.word:
       end = start
       while end + 1 < key.count, key[end] != 0 || key[end + 1] == afterNames { end += key[end] == 0 ? 2 : 1 }
       end += 1

@@ -29,7 +29,7 @@ extension RecordApplier {
   func defineIndex(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     guard let definition = IndexDefinition(payload) else { throw .operation }
     guard indexes[definition.number] == nil,
-      !indexes.all.contains(where: { $0.type == definition.type && $0.key == definition.key }),
+      !indexes.all.contains(where: { $0.isSame(as: definition) }),
       // In a forged file each save would derive as many entries as there are definitions.
       indexes.all.count < IndexList.limit, indexes.all.count(where: { $0.type == definition.type }) < IndexList.limitPerType
     else { throw .inconsistent }

@@ -51,6 +51,15 @@ struct ZoneTrees {
     liveByteCount = Int(clamping: min(ownerBytes.uint64(at: 24), ZoneTrees.maximumLiveByteCount))
   }
 
+  /// What a zone that exists can do, without its trees; nil where `init` would give nil, or a deleted zone.
+  static func capabilities(of value: CatalogValue) -> UInt32? {
+    let (count, ownerBytes) = (value.rootCount, value.ownerBytes)
+    guard count <= ZoneTree.count, count >= ZoneTree.leastCount, ownerBytes.count == ZoneTrees.ownerByteCount,
+      ownerBytes[12] == 0
+    else { return nil }
+    return ownerBytes.uint32(at: 8)
+  }
+
   /// What is wrong with a cell that is none of a zone.
   static func fault(of value: CatalogValue) -> LogFault {
     value.rootCount > ZoneTree.count ? .unknownTrees(count: value.rootCount) : .inconsistent

@@ -84,9 +84,11 @@ public struct Transaction {
   /// - Returns: whether all indexes are complete now.
   package func buildIndexes(recordCount: Int) throws(DatabaseError) -> Bool { try context.buildIndexes(limit: recordCount) }
 
-  /// Drops an index. Returns whether there was one.
-  package func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
-    try context.dropIndex(on: key, ofType: type)
+  /// Drops the indexes of a field, or those of some kinds. Returns whether there was one.
+  package func dropIndex(
+    on key: String, ofType type: String, kinds: Set<IndexKind>? = nil
+  ) throws(DatabaseError) -> Bool {
+    try context.dropIndex(on: key, ofType: type, kinds: kinds)
   }
 
   // MARK: savepoints

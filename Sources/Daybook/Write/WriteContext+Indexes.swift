@@ -2,17 +2,17 @@ import DaybookEngine
 
 /// Defining, building and dropping indexes.
 extension WriteContext {
-  private func index(on key: String, ofType type: String) throws(DatabaseError) -> IndexDefinition? {
-    try view.indexes().first { $0.keyName == key && $0.typeName == type }
+  private func indexes(on key: String, ofType type: String) throws(DatabaseError) -> [IndexDefinition] {
+    try view.indexes().filter { UTF8Order.equal($0.keyName, key) && UTF8Order.equal($0.typeName, type) }
   }
 
   /// Defines an index, if there is none. Without records of the type it is complete.
   /// - Returns: whether it is new.
-  func defineIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+  func defineIndex(on key: String, ofType type: String, kind: IndexKind = .value) throws(DatabaseError) -> Bool {
     try requireOpen()
     if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
     if let fault = NameRules.faultOfKey(key) { throw fault.adding { $0.recordType = type } }
-    if try index(on: key, ofType: type) != nil { return false }
+    if try indexes(on: key, ofType: type).contains(where: { $0.kind == kind }) { return false }
     try view.requireQueryable(key, ofType: type)
     let known = IndexList(try view.indexes())
     let name = Array(type.utf8)
@@ -35,30 +35,35 @@ extension WriteContext {
     try start()
     let operation = changes.beginOperation()
     IndexDefinition(
-      number: number, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
+      number: number, kind: kind, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
       sinceOrdinal: changes.ordinal
     ).append(to: changes.payload)
     try end(operation, .defineIndex)
     return true
   }
 
-  /// Drops an index with all its entries, if there is one.
-  /// - Returns: whether there was.
-  func dropIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+  /// Drops the indexes of a field of some kinds with all their entries.
+  /// - Parameter kinds: nil for all.
+  /// - Returns: whether there was one.
+  func dropIndex(on key: String, ofType type: String, kinds: Set<IndexKind>? = nil) throws(DatabaseError) -> Bool {
     try requireOpen()
-    guard let definition = try index(on: key, ofType: type) else { return false }
-    try start()
-    let operation = changes.beginOperation()
-    changes.payload.append(uint16: definition.number)
-    try end(operation, .dropIndex)
-    return true
+    var isFound = false
+    for definition in try indexes(on: key, ofType: type) {
+      if let kinds, !(definition.kind.map { kinds.contains($0) } ?? false) { continue }
+      try start()
+      let operation = changes.beginOperation()
+      changes.payload.append(uint16: definition.number)
+      try end(operation, .dropIndex)
+      isFound = true
+    }
+    return isFound
   }
 
   /// Adds the entries of so many records to indexes that are being built. Returns whether all are complete.
   func buildIndexes(limit: Int) throws(DatabaseError) -> Bool {
     try requireOpen()
     var rest = limit
-    for index in try view.indexes() where !index.isComplete {
+    for index in try view.indexes() where !index.isComplete && index.kind != nil {
       let part = try buildIndex(number: index.number, limit: rest)
       if !part.isComplete { return false }
       rest = max(1, rest - part.count)

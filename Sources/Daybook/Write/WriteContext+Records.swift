@@ -194,8 +194,8 @@ extension WriteContext {
     // The longest value is most likely what the caller wants to hear of.
     var longest: (key: String, byteCount: Int) = ("", 0)
     for isEncrypted in [false, true] {
-      for key in record.keys(isEncrypted: isEncrypted) {
-        let byteCount = record.value(forKey: key, isEncrypted: isEncrypted)?.approximateByteCount ?? 0
+      for (key, value) in record.fieldValues(isEncrypted: isEncrypted) {
+        let byteCount = value?.approximateByteCount ?? 0
         if byteCount > longest.byteCount { longest = (key, byteCount) }
       }
     }

@@ -42,7 +42,7 @@ extension WriteContext {
   private func declareTypes(of schema: Schema) throws(DatabaseError) {
     for type in schema.types {
       try declareFields(of: type)
-      for index in type.indexes { _ = try defineIndex(on: index.key, ofType: type.name) }
+      for index in type.indexes { _ = try defineIndex(on: index.key, ofType: type.name, kind: index.kind) }
     }
   }
 

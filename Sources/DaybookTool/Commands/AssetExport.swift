@@ -21,8 +21,8 @@ struct AssetExport {
   }
 
   mutating func add(_ record: Record) throws {
-    for key in record.keys {
-      switch record[key] as Record.Value? {
+    for (key, value) in record.fieldValues() {
+      switch value {
       case .asset(let asset): try add(asset, record, key)
       case .assets(let list): for asset in list { try add(asset, record, key) }
       default: break

@@ -124,8 +124,8 @@ struct CSVExport {
     var cells = [record.id.zone.name, record.id.name, record.type, record.parent?.id.name ?? ""]
     cells.append(contentsOf: repeatElement("", count: keys.count))
     // A record may have a few of very many keys.
-    for key in record.keys {
-      if let column = columns[key] { cells[column] = try Self.cell(record[key]) }
+    for (key, value) in record.fieldValues() {
+      if let column = columns[key] { cells[column] = try Self.cell(value) }
     }
     appendRow(cells, to: &bytes)
   }

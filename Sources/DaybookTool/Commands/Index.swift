@@ -5,12 +5,17 @@ extension Commands {
     name: "index", summary: "List the indexes, make one of a field, or drop it.",
     positionals: ["FILE", "TYPE", "KEY"], optionalCount: 2,
     options: [
-      .value("--kinds", "LIST", "What it is for: queryable, sortable, or both with a comma between, which is the default."),
-      .flag("--drop", "Drop the index with all its entries."), .json,
+      .value("--kind", "KIND", "What is in it: value (the default), location or text."),
+      .value("--kinds", "LIST", "The same by what it is for: queryable, sortable, searchable, location, with commas between."),
+      .flag("--drop", "Drop the indexes of the field, or those of the kind, with all their entries."), .json,
     ],
     details: """
-      Without TYPE and KEY the indexes are listed. With them an index is made, or completed where its making was cut off: queries that
-      compare the field, or sort by it, then look at few records instead of all. Each save of the type keeps it up.
+      Without TYPE and KEY the indexes are listed. With them an index is made, or completed where its making was cut off; those of other
+      kinds stay. Queries then look at few records instead of all. Each save of the type keeps it up.
+
+        value      the field is compared (queryable), or sorted by (sortable)
+        location   places around another one, by distanceToLocation:fromLocation:
+        text       words of the field (searchable); of all texts (self CONTAINS), where each text of the type has such an index
       """
   ) { invocation in
     let arguments = invocation.arguments
@@ -22,15 +27,15 @@ extension Commands {
     }
     let (type, key) = (arguments[1], arguments[2])
     return try invocation.writing(arguments[0], mayCreate: false) { database in
+      let kinds = try invocation.indexKinds()
       if arguments.has("--drop") {
-        if try !database.dropIndex(on: key, ofType: type) {
-          throw ToolError(.usage, "There is no index of \(ShownText.escaped("\(type).\(key)")).")
+        if try !database.dropIndex(on: key, ofType: type, kinds: kinds.map { Set($0.indexKinds) }) {
+          throw ToolError(.usage, "There is no such index of \(ShownText.escaped("\(type).\(key)")).")
         }
         return .done
       }
-      let kinds = try invocation.indexKinds()
       var bar = ProgressBar("building", on: invocation.errors)
-      try database.setIndex(kinds, on: key, ofType: type) { done, total in
+      try database.setIndex(kinds ?? [.queryable, .sortable], on: key, ofType: type) { done, total in
         // A bar that cannot be drawn is no reason to stop.
         try? bar.update(done, of: total)
         return true
@@ -42,18 +47,34 @@ extension Commands {
 }
 
 extension Invocation {
-  fileprivate func indexKinds() throws -> IndexKinds {
-    var kinds: IndexKinds = []
-    for word in (arguments.value("--kinds") ?? "queryable,sortable").split(separator: ",") {
-      switch word {
-      case "queryable": kinds.insert(.queryable)
-      case "sortable": kinds.insert(.sortable)
-      default:
-        throw ToolError.usage("There is no index of the kind \(ShownText.escaped(String(word))).", advice: command.usage)
+  /// What is asked for; nil without an option.
+  fileprivate func indexKinds() throws -> IndexKinds? {
+    func unknown(_ word: String) -> ToolError {
+      .usage("There is no index of the kind \(ShownText.escaped(word)).", advice: command.usage)
+    }
+    var kinds: IndexKinds?
+    if let word = arguments.value("--kind") {
+      switch IndexKind(rawValue: word) {
+      case .value: kinds = [.queryable, .sortable]
+      case .location: kinds = .location
+      case .text: kinds = .searchable
+      case nil: throw unknown(word)
       }
     }
-    if kinds.isEmpty { throw ToolError.usage("--kinds has no kind.", advice: command.usage) }
-    return kinds
+    guard let list = arguments.value("--kinds") else { return kinds }
+    if kinds != nil { throw ToolError.usage("--kind and --kinds say the same.", advice: command.usage) }
+    var found: IndexKinds = []
+    for word in list.split(separator: ",") {
+      switch word {
+      case "queryable": found.insert(.queryable)
+      case "sortable": found.insert(.sortable)
+      case "searchable": found.insert(.searchable)
+      case "location": found.insert(.location)
+      default: throw unknown(String(word))
+      }
+    }
+    if found.isEmpty { throw ToolError.usage("--kinds has no kind.", advice: command.usage) }
+    return found
   }
 
   fileprivate func listIndexes(_ database: Database) throws -> ExitStatus {
@@ -63,8 +84,8 @@ extension Invocation {
       return .done
     }
     try printTable(
-      ["TYPE", "KEY", "STATE", "ENTRIES"],
-      indexes.map { [$0.recordType, $0.key, $0.stateName, Wording.count($0.entryCount)] }, numeric: [3])
+      ["TYPE", "KEY", "KIND", "STATE", "ENTRIES"],
+      indexes.map { [$0.recordType, $0.key, $0.kind.rawValue, $0.stateName, Wording.count($0.entryCount)] }, numeric: [4])
     return .done
   }
 }
@@ -73,6 +94,9 @@ extension IndexState {
   fileprivate var stateName: String { isComplete ? "complete" : "building" }
 
   var json: JSONValue {
-    ["type": .string(recordType), "key": .string(key), "state": .string(stateName), "entryCount": .count(entryCount)]
+    [
+      "type": .string(recordType), "key": .string(key), "kind": .string(kind.rawValue), "state": .string(stateName),
+      "entryCount": .count(entryCount),
+    ]
   }
 }

@@ -150,7 +150,8 @@ private struct DatabaseFacts {
     }
     for index in indexes {
       try output.line(
-        "  index     \(index.recordType).\(index.key)  \(Wording.count(index.entryCount)) entries"
+        "  index     \(index.recordType).\(index.key)"
+          + (index.kind == .value ? "" : " (\(index.kind.rawValue))") + "  \(Wording.count(index.entryCount)) entries"
           + (index.isComplete ? "" : ", being built"))
     }
     if recovery.missingByteCount > 0 {

@@ -61,8 +61,8 @@ extension Commands {
   private static func listFields(_ database: Database, _ invocation: Invocation) throws -> ExitStatus {
     let schema = try database.schema()
     if invocation.arguments.has("--json") {
-      let types = schema.types.map { type in
-        JSONValue.object([
+      let types = schema.types.map { (type) -> JSONValue in
+        var members: [JSONValue.Member] = [
           .init(key: "name", value: .string(type.name)),
           .init(
             key: "fields",
@@ -74,22 +74,32 @@ extension Commands {
                   .init(key: "isEncrypted", value: .bool(field.isEncrypted)),
                 ])
               })),
-        ])
+        ]
+        if !type.indexes.isEmpty {
+          let indexes = type.indexes.map { (index) -> JSONValue in
+            ["key": .string(index.key), "kind": .string(index.kind.rawValue)]
+          }
+          members.append(.init(key: "indexes", value: .array(indexes)))
+        }
+        return JSONValue.object(members)
       }
       try invocation.output.line(JSONValue.object([.init(key: "types", value: .array(types))]).json)
       return .done
     }
     try invocation.printTable(
-      ["TYPE", "KEY", "KINDS"],
+      ["TYPE", "KEY", "KINDS", "INDEXES"],
       schema.types.flatMap { type in
-        type.fields.isEmpty
-          ? [[type.name, "", ""]]
-          : type.fields.map { field in
-            [
-              type.name, field.key,
-              field.kinds.map(\.rawValue).joined(separator: ", ") + (field.isEncrypted ? " (encrypted)" : ""),
-            ]
-          }
+        let fields = type.fields.map { field in
+          [
+            type.name, field.key,
+            field.kinds.map(\.rawValue).joined(separator: ", ") + (field.isEncrypted ? " (encrypted)" : ""),
+            type.indexes.filter { $0.key == field.key }.map(\.kind.rawValue).joined(separator: ", "),
+          ]
+        }
+        // An index may be there before the first record with its field.
+        let others = type.indexes.filter { index in !type.fields.contains { $0.key == index.key } }
+          .map { [type.name, $0.key, "", $0.kind.rawValue] }
+        return fields.isEmpty && others.isEmpty ? [[type.name, "", "", ""]] : fields + others
       })
     return .done
   }

@@ -158,6 +158,7 @@ extension Invocation {
     var members: [JSONValue.Member] = [
       .init(key: "access", value: .string(plan.access.rawValue)),
       .init(key: "index", value: plan.index.map { .string($0) } ?? .null),
+      .init(key: "indexKind", value: plan.indexKind.map { .string($0.rawValue) } ?? .null),
       .init(key: "recordType", value: plan.recordType.map { .string($0) } ?? .null),
       .init(key: "zones", value: .array(plan.zones.map { .string($0.name) })),
       .init(key: "recordCount", value: .count(plan.recordCount)),

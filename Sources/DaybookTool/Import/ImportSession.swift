@@ -88,19 +88,30 @@ extension Record {
   /// Becomes the other record in all but identity and metadata: its values, and no others. What is the same already
   /// does not count as changed.
   mutating func takeOver(_ other: Record) throws(DatabaseError) {
-    for key in keys where other[key] as Value? == nil { try set(nil, forKey: key) }
-    for key in encryptedValues.keys where other.encryptedValues[key] as Value? == nil {
-      try encryptedValues.set(nil, forKey: key)
-    }
-    for key in other.keys {
-      let value: Value? = other[key]
-      if !Self.isSame(self[key], value) { try set(value, forKey: key) }
-    }
-    for key in other.encryptedValues.keys {
-      let value: Value? = other.encryptedValues[key]
-      if !Self.isSame(encryptedValues[key], value) { try encryptedValues.set(value, forKey: key) }
-    }
+    // Nothing is looked for by its key: that is to walk from the front each time.
+    let (plain, encrypted) = (other.fieldValues(), other.fieldValues(isEncrypted: true))
+    let (ownPlain, ownEncrypted) = (fieldValues(), fieldValues(isEncrypted: true))
+    // What goes, goes first: the other may have its key in the other namespace.
+    for key in Self.keys(ownPlain, without: plain) { try set(nil, forKey: key) }
+    for key in Self.keys(ownEncrypted, without: encrypted) { try encryptedValues.set(nil, forKey: key) }
+    for field in Self.fields(plain, otherThan: ownPlain) { try set(field.value, forKey: field.key) }
+    for field in Self.fields(encrypted, otherThan: ownEncrypted) { try encryptedValues.set(field.value, forKey: field.key) }
     if parent != other.parent { parent = other.parent }
+  }
+
+  private typealias FieldList = [(key: String, value: Value?)]
+
+  /// The keys of fields that the others have no value for.
+  private static func keys(_ fields: FieldList, without others: FieldList) -> [String] {
+    let kept = Set(others.lazy.filter { $0.value != nil }.map { Array($0.key.utf8) })
+    return fields.map(\.key).filter { !kept.contains(Array($0.utf8)) }
+  }
+
+  /// Those of which the others do not have the same value.
+  private static func fields(_ fields: FieldList, otherThan others: FieldList) -> FieldList {
+    var known: [[UInt8]: Value] = [:]
+    for (key, value) in others { known[Array(key.utf8)] = value }
+    return fields.filter { !isSame(known[Array($0.key.utf8)], $0.value) }
   }
 
   /// Equal and of one kind: 7 and 7.0 are equal, but not the same.

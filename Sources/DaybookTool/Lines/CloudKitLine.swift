@@ -22,8 +22,7 @@ enum CloudKitLine {
       members.append(.init(key: "parent", value: ["recordName": .string(parent.id.name)]))
     }
     var fields: [JSONValue.Member] = []
-    for key in record.keys {
-      guard let value: Record.Value = record[key] else { continue }
+    for case (let key, let value?) in record.fieldValues() {
       let (wire, type) = wire(value, record.id.zone)
       fields.append(.init(key: key, value: ["value": wire, "type": .string(type)]))
     }

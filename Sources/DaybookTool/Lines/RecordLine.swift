@@ -37,8 +37,8 @@ enum RecordLine {
     }
     append(#","fields":{"#, &bytes)
     var isFirst = true
-    for key in record.keys {
-      guard let value: Record.Value = record[key] else { throw unreadable(key) }
+    for (key, value) in record.fieldValues() {
+      guard let value else { throw unreadable(key) }
       appendField(key, isFirst: isFirst, to: &bytes)
       try append(value, to: &bytes)
       isFirst = false
@@ -63,13 +63,12 @@ enum RecordLine {
   }
 
   private static func appendEncrypted(_ record: Record, to bytes: inout [UInt8]) throws(DatabaseError) {
-    let encrypted = record.encryptedValues
-    let keys = encrypted.keys
-    if keys.isEmpty { return }
+    let fields = record.fieldValues(isEncrypted: true)
+    if fields.isEmpty { return }
     append(#","encrypted":{"#, &bytes)
-    for (index, key) in keys.enumerated() {
-      appendField(key, isFirst: index == 0, to: &bytes)
-      if let value: Record.Value = encrypted[key] {
+    for (index, field) in fields.enumerated() {
+      appendField(field.key, isFirst: index == 0, to: &bytes)
+      if let value = field.value {
         try append(value, to: &bytes)
       } else {
         // Only an application with the cipher can open it.

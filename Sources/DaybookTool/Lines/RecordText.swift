@@ -9,13 +9,8 @@ import Foundation
 enum RecordText {
   static func append(_ record: Record, withMetadata: Bool, to bytes: inout [UInt8]) {
     var rows: [(key: String, kind: String, value: String)] = []
-    for key in record.keys {
-      guard let value: Record.Value = record[key] else { continue }
-      rows.append((key, value.kind.name, text(of: value)))
-    }
-    let encrypted = record.encryptedValues
-    for key in encrypted.keys {
-      let value: Record.Value? = encrypted[key]
+    for case (let key, let value?) in record.fieldValues() { rows.append((key, value.kind.name, text(of: value))) }
+    for (key, value) in record.fieldValues(isEncrypted: true) {
       rows.append((key, value.map { "\($0.kind.name), encrypted" } ?? "sealed", value.map { text(of: $0) } ?? ""))
     }
     var lines = ["\(record.id)  \(record.type)" + (record.parent.map { "  child of \($0.id.name)" } ?? "")]

@@ -10,6 +10,9 @@ import Testing
 @Suite("queries with indexes")
 struct IndexQueryTests {
   private static let indexed = ["n", "d", "t", "u", "a", "b"]
+  private static let places = ["p", "a"]
+  /// All keys that have texts.
+  private static let texts = ["t", "a", "b", "w"]
 
   private static func name(_ number: Int, _ random: inout RandomQueries) -> String {
     switch random.number(3) {
@@ -26,6 +29,8 @@ struct IndexQueryTests {
     if !random.chance(6) { values["d"] = .date(Date(timeIntervalSinceReferenceDate: Double(random.number(90)))) }
     if !random.chance(8) { values["t"] = .string(text(&random)) }
     if random.chance(9) { values["u"] = .int(Int64(random.number(3))) }
+    if !random.chance(5) { values["p"] = .location(random.chance(9) ? random.strangePlace() : random.hardPlace()) }
+    if !random.chance(3) { values["w"] = .string(random.text() + " " + random.text()) }
     for key in ["a", "b"] where !random.chance(4) { values[key] = random.value(zone: zone) }
     return values
   }
@@ -43,7 +48,7 @@ struct IndexQueryTests {
     let key = random.pick(Self.indexed)
     let field = random.chance(4) ? Query.Field(key: key).any : Query.Field(key: key)
     let first = value(&random, key)
-    switch random.number(9) {
+    switch random.number(12) {
     case 0...2: return Query.Predicate(Query.Condition(field, .compare(.equal, .value(first))))
     case 3:
       return Query.Predicate(
@@ -52,6 +57,14 @@ struct IndexQueryTests {
     case 5: return Query.Predicate(Query.Condition(field, .isIn((0..<random.number(4)).map { _ in value(&random, key) })))
     case 6: return Query.Predicate(Query.Condition(Query.Field(key: "t"), .text(.prefix, Self.text(&random))))
     case 7: return Query.Predicate(Query.Condition(field, .contains(first)))
+    case 8:
+      var field = Query.Field(key: random.pick(Self.places))
+      if random.chance(2) { field = field.any }
+      let comparison = random.pick([Query.Comparison.less, .lessOrEqual, .lessOrEqual, .greater])
+      return Query.Predicate(
+        Query.Condition(field, .distance(comparison, from: random.hardPlace(), kilometres: random.kilometres())))
+    case 9: return Query.Field(key: random.pick(Self.texts)).tokens(random.text() + " " + random.text())
+    case 10: return random.chance(2) ? .allTokens(random.text()) : .tokens(random.text())
     default: return random.chance(2) ? Query.Field(key: random.pick(["u", "d"])).isAbsent : random.condition()
     }
   }
@@ -84,8 +97,11 @@ struct IndexQueryTests {
     for database in [plain, indexed] { try database.zone("Library") }
     // Some indexes are there before the records, some are built.
     for key in Self.indexed.prefix(3) { try indexed.createIndex(on: key, ofType: "Movie") }
+    try indexed.createIndex(on: "p", ofType: "Movie", kind: .location)
+    try indexed.createIndex(on: "w", ofType: "Movie", kind: .text)
     var uses: [Query.Plan.Access: Int] = [:]
     var orders: [Query.Plan.Ordering: Int] = [:]
+    var kinds: [IndexKind: Int] = [:]
     for round in 0..<3 {
       for number in 0..<200 {
         let zone = random.chance(4) ? zones[1] : zones[0]
@@ -100,16 +116,21 @@ struct IndexQueryTests {
           }
         }
       }
-      if round == 0 { for key in Self.indexed { try indexed.createIndex(on: key, ofType: "Movie") } }
+      if round == 0 {
+        for key in Self.indexed { try indexed.createIndex(on: key, ofType: "Movie") }
+        for key in Self.places { try indexed.createIndex(on: key, ofType: "Movie", kind: .location) }
+        for key in Self.texts { try indexed.createIndex(on: key, ofType: "Movie", kind: .text) }
+      }
       for _ in 0..<150 {
         let query = query(&random)
         if query.predicate.description.contains("secret") { continue }
         let plan = try indexed.explain(query)
         uses[plan.access, default: 0] += 1
+        if let kind = plan.indexKind { kinds[kind, default: 0] += 1 }
         orders[plan.ordering, default: 0] += 1
         let expected = try plain.records(query).map(\.id)
         #expect(try indexed.records(query).map(\.id) == expected, "\(query)\n\(plan)")
-        #expect(try indexed.count(query) == plain.count(query), "\(query)\n\(plan)")
+        #expect(try indexed.count(query) == expected.count, "\(query)\n\(plan)")
         var paged = query
         paged.limit = random.number(9) + 1
         var (ids, all): ([Record.ID], [Record.ID]) = ([], [])
@@ -132,6 +153,7 @@ struct IndexQueryTests {
       }
       try indexed.expectClean()
     }
+    #expect(IndexKind.allCases.allSatisfy { kinds[$0] ?? 0 > 5 }, "\(kinds)")
     #expect(uses[.index] ?? 0 > 100 && uses[.scan] ?? 0 > 20 && orders[.index] ?? 0 > 15, "\(uses) \(orders)")
   }
 

@@ -67,6 +67,20 @@ struct IndexKeyTests {
         #expect(text == name, "\(String(describing: value))")
       }
     }
+    // Those of places and words.
+    let buffer = ByteBuffer()
+    for fill in [
+      { IndexKey.append(placeAt: 52.52, 13.405, to: buffer) }, { IndexKey.append(placeAt: 95, 13, to: buffer) },
+      { WordKey.append("dune", to: buffer) }, { WordKey.append(String(repeating: "é", count: 400), to: buffer) },
+      { buffer.append(IndexKey.Rank.manyWords) },
+    ] {
+      buffer.truncate(to: 0)
+      IndexKey.appendNumber(7, to: buffer)
+      fill()
+      buffer.append(NameKey.key(of: "~name"))
+      let text = IndexKey.nameKey(in: buffer.view).map { String(decoding: NameKey.name(of: $0), as: UTF8.self) }
+      #expect(text == "~name" && buffer.count <= TreeLimits.maximumKeyByteCount)
+    }
     // Bytes that are no keys.
     for _ in 0..<2000 {
       let bytes = (0..<random.number(24)).map { _ in UInt8(random.number(4) * 85) }

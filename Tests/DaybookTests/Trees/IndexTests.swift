@@ -259,11 +259,147 @@ struct IndexTests {
     for number in 0..<40 { try database.put("r\(number)", ["n": .int(Int64(number))]) }
     try database.setIndex([.queryable, .sortable], on: "n", ofType: "Note")
     #expect(try database.explain(Query("Note", where: .field("n") == 7)).index == "n")
+    try database.setIndex([.searchable, .location], on: "n", ofType: "Note")
+    #expect(try database.indexes().map(\.kind) == [.value, .location, .text])
+    #expect(try database.indexes().map(\.entryCount) == [40, 0, 0])
+    #expect(try database.dropIndex(on: "n", ofType: "Note", kinds: [.location]))
+    #expect(try !database.dropIndex(on: "n", ofType: "Note", kinds: [.location]))
+    #expect(try database.indexes().map(\.kind) == [.value, .text])
     let unknown = IndexKinds(rawValue: 1 << 20)
     #expect(failure { try database.setIndex(unknown, on: "n", ofType: "Note") }?.code == .invalidArguments)
     try database.setIndex([], on: "n", ofType: "Note")
     #expect(try database.indexes().isEmpty && database.indexRoot().count == 0)
     try database.expectClean()
+  }
+
+  @Test(
+    "entries of places and of words follow what is saved, over builds, kills, compactions and copies",
+    arguments: [IndexKind.location, .text])
+  func otherKinds(kind: IndexKind) throws {
+    func value(_ number: Int) -> Record.Value {
+      kind == .text
+        ? .string("Word\(number) and the others") : .location(Location(latitude: Double(number), longitude: 179.9))
+    }
+    func query(_ number: Int) -> Query {
+      kind == .text
+        ? Query("Note", where: .field("n").tokens("wörd\(number)"))
+        : Query("Note", where: .field("n").near(Location(latitude: Double(number), longitude: -179.9), within: 40))
+    }
+    var random = SeededGenerator(seed: 12)
+    var model: [String: Int] = [:]
+    func put(_ database: Database) throws {
+      let (name, number) = ("r\(Int.random(in: 0..<40, using: &random))", Int.random(in: 0..<9, using: &random))
+      if number == 8 {
+        try database.write { try $0.delete(Record.ID(name)) }
+        model[name] = nil
+      } else {
+        try database.put(name, ["n": value(number)])
+        model[name] = number
+      }
+    }
+    func check(_ database: Database) throws {
+      for number in 0..<8 {
+        #expect(try database.explain(query(number)).indexKind == kind)
+        #expect(
+          try Set(database.records(query(number)).map(\.id.name)) == Set(model.filter { $0.value == number }.map(\.key)))
+      }
+      try database.expectClean()
+    }
+    var disk = SimulatedDisk(seed: 1)
+    func open() throws -> Database { try Database.open(on: disk) { $0.prefersIndexes = true } }
+    var database = try open()
+    for _ in 0..<80 { try put(database) }
+    try database.write { _ = try $0.context.defineIndex(on: "n", ofType: "Note", kind: kind) }
+    while try database.indexes().contains(where: { !$0.isComplete }) {
+      try put(database)
+      try database.write { _ = try $0.context.buildIndex(number: 0, limit: 7) }
+      try database.expectClean()
+      disk = disk.killed()
+      database = try open()
+    }
+    try check(database)
+    for _ in 0..<40 { try put(database) }
+    disk = disk.killed()
+    database = try open()
+    try check(database)
+    try database.compact()
+    for _ in 0..<40 { try put(database) }
+    try check(database)
+    try database.backup(to: "copy.daybook", disk: disk)
+    try database.close()
+    var options = Database.Options.simulated(seed: 4)
+    options.prefersIndexes = true
+    _ = try Database.salvage(from: "test.daybook", to: "saved.daybook", options: options, disk: disk)
+    for name in ["copy.daybook", "saved.daybook"] {
+      let copy = try Database.open(at: name, options: options, disk: disk)
+      #expect(try copy.indexes().map(\.kind) == [kind] && copy.indexes().map(\.isComplete) == [true])
+      try check(copy)
+      try copy.close()
+    }
+  }
+
+  @Test("definitions have the bytes that files have")
+  func definitionBytes() {
+    let buffer = ByteBuffer()
+    for (kind, byte) in [(IndexKind.value, 1), (.location, 2), (.text, 3)] as [(IndexKind, UInt8)] {
+      buffer.truncate(to: 0)
+      var definition = IndexDefinition(
+        number: 7, kind: kind, type: Array("T".utf8), key: Array("key".utf8), isComplete: false, sinceSequence: 5,
+        sinceOrdinal: 6)
+      definition.zoneKey = [65, 0]
+      definition.sequence = 3
+      definition.ordinal = 4
+      definition.append(to: buffer)
+      #expect(
+        buffer.view.array
+          == [
+            7, 0, byte, 1, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1, 84, 3, 107, 101, 121,
+            65, 0,
+          ])
+      #expect(IndexDefinition(buffer.view) == definition && definition.kind == kind)
+    }
+  }
+
+  @Test(
+    "an index of a kind, or of tables, that a later version has is passed over by all but those who are to keep it",
+    arguments: [(9, 1), (1, 2), (3, 2)] as [(UInt8, UInt8)])
+  func laterKinds(kind: UInt8, version: UInt8) throws {
+    var disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(on: disk)
+    for number in 0..<30 { try database.put("r\(number)", ["n": .int(Int64(number))]) }
+    try database.write { transaction in
+      let context = transaction.context
+      let bytes = ByteBuffer()
+      IndexDefinition(
+        number: 5, kind: .value, type: Array("Note".utf8), key: [110], isComplete: true, sinceSequence: 0, sinceOrdinal: 0
+      ).append(to: bytes)
+      var definition = bytes.view.array
+      definition[2] = kind
+      definition[3] = version
+      try context.start()
+      let operation = context.changes.beginOperation()
+      context.changes.payload.append(definition)
+      try context.end(operation, .defineIndex)
+    }
+    let query = Query("Note", where: .field("n") == 7)
+    for _ in 0..<2 {
+      #expect(try database.indexes().isEmpty && database.schema()["Note"]?.indexes == [])
+      #expect(try database.explain(query).access == .scan && database.records(query).count == 1)
+      try database.buildIndexes()
+      try database.put("r7", ["n": 7])
+      try database.expectClean()
+      disk = disk.killed()
+      database = try Database.open(on: disk)
+    }
+    // Beside one of a known kind; and it can go.
+    if kind != 1 {
+      try database.createIndex(on: "n", ofType: "Note")
+      #expect(try database.explain(query).access == .index && database.records(query).count == 1)
+    }
+    try database.compact()
+    try database.expectClean()
+    #expect(try database.dropIndex(on: "n", ofType: "Note"))
+    #expect(try database.reading { (view) throws(DatabaseError) in try view.indexes().count } == 0)
   }
 
   @Test("what is rolled back is forgotten: an index that was defined, and one that was dropped")
@@ -300,14 +436,16 @@ struct IndexTests {
   @Test("a schema takes its indexes along as JSON; one without says nothing of them")
   func json() throws {
     let database = try Database.scratch()
-    let indexed = Schema.RecordType(name: "A", fields: [.init(key: "x", kinds: [.int])], indexes: [.init(key: "x")])
+    let indexed = Schema.RecordType(
+      name: "A", fields: [.init(key: "x", kinds: [.int])], indexes: [.init(key: "x"), .init(key: "x", kind: .text)])
     try database.write { try $0.declare(Schema(types: [indexed, .init(name: "B")])) }
     let schema = try database.schema()
-    #expect(schema["A"]?.indexes == [.init(key: "x")] && schema["B"]?.indexes == [])
+    #expect(schema["A"]?.indexes == [.init(key: "x"), .init(key: "x", kind: .text)] && schema["B"]?.indexes == [])
     let data = try JSONEncoder().encode(schema)
     let other = try Database.scratch()
     try other.write { try $0.declare(JSONDecoder().decode(Schema.self, from: data)) }
-    #expect(try other.schema() == schema && other.indexes().map(\.isComplete) == [true])
+    #expect(try other.schema() == schema && other.indexes().map(\.isComplete) == [true, true])
+    #expect(String(decoding: data, as: UTF8.self).contains(#""indexes":[{"key":"x"},{""#))
     let plain = try JSONEncoder().encode(Schema(types: [.init(name: "B")]))
     #expect(!String(decoding: plain, as: UTF8.self).contains("indexes"))
   }

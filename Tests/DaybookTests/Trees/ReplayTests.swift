@@ -80,7 +80,7 @@ private struct ReplayHistory {
     let context = transaction.context
     switch Int.random(in: 0..<6, using: &generator) {
     case 0: _ = try context.dropIndex(on: pick(["k", "l", "all"]), ofType: pick(types))
-    case 1, 2: _ = try context.defineIndex(on: pick(["k", "l", "all"]), ofType: pick(types))
+    case 1, 2: _ = try context.defineIndex(on: pick(["k", "l", "all"]), ofType: pick(types), kind: pick(IndexKind.allCases))
     default:
       for index in try context.view.indexes() where !index.isComplete && chance(1, in: 2) {
         _ = try context.buildIndex(number: index.number, limit: Int.random(in: 1...6, using: &generator))

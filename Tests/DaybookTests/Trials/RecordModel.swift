@@ -98,7 +98,7 @@ struct ModelDatabase {
   var metadata: [[UInt8]: Data] = [:]
   /// All that was ever saved: type, key, kinds.
   var schema: [String: [String: Set<String>]] = [:]
-  /// Types and keys that have an index.
+  /// Type, key and kind of each index.
   var indexes: Set<[String]> = []
   var sequence: UInt64 = 0
   /// Counts every change; a feed's order.

@@ -33,7 +33,9 @@ extension RecordTrial {
     case 6, 7:
       let type = pick(types)
       let records = try next.names(ofType: type, in: id.zone).compactMap { try transaction.record(Record.ID($0, in: id.zone)) }
-      try ask(in: id.zone, ofType: type, among: records) { (try transaction.explain($0), try transaction.records($0)) }
+      try ask(in: id.zone, ofType: type, among: records) {
+        (try transaction.explain($0), try transaction.records($0), try transaction.count($0))
+      }
     case 5:
       let found = try transaction.referencing(id).map(\.id.name)
       try require(found == next.sources(of: id.name, in: id.zone), "inside, who points at \(id): \(found)")
@@ -119,7 +121,9 @@ extension RecordTrial {
         try require(names == model.names(ofType: type, in: id), "\(type) of \(id): \(names)")
         let records = names.compactMap { name in found.first { $0.id.name == name } }
         for _ in 0..<3 {
-          try ask(in: id, ofType: type, among: records) { (try snapshot.explain($0), try snapshot.records($0)) }
+          try ask(in: id, ofType: type, among: records) {
+            (try snapshot.explain($0), try snapshot.records($0), try snapshot.count($0))
+          }
         }
       }
       let counts = try snapshot.recordTypes(in: id)
@@ -138,7 +142,8 @@ extension RecordTrial {
     for type in try snapshot.schema().types {
       schema[type.name] = Dictionary(uniqueKeysWithValues: type.fields.map { ($0.key, Set($0.kinds.map(\.rawValue))) })
     }
-    let indexes = Set(try snapshot.schema().types.flatMap { type in type.indexes.map { [type.name, $0.key] } })
+    let indexes = Set(
+      try snapshot.schema().types.flatMap { type in type.indexes.map { [type.name, $0.key, $0.kind.rawValue] } })
     try require(indexes == model.indexes, "indexes \(indexes), expected \(model.indexes)")
     try require(schema == model.schema, "schema \(schema), expected \(model.schema)")
     for key in ["state", "état", "e\u{301}tat"] {

@@ -62,8 +62,12 @@ extension RecordTrial {
     case 9: chance(1, in: 4) ? .assets((0..<number(0...2)).map { _ in pick(contents).asset }) : .asset(pick(contents).asset)
     case 7: .reference(reference(in: zone, next))
     case 8: .references((0..<number(0...3)).map { _ in reference(in: zone, next) })
+    case 0 where chance(1, in: 2):
+      .string((0..<number(0...4)).map { _ in pick(["Dune", "dunes", "of", "the", "sea", "É"]) }.joined(separator: " "))
     case 0: .string(String(repeating: pick(["a", "é", "👩‍👩‍👧", "سلام"]), count: number(0...40)))
     case 1: .int(Int64(number(-5...5)))
+    case 2 where chance(1, in: 2):
+      .location(Location(latitude: pick([-90, 0, 0.1, 60, 91]), longitude: pick([-180, -179.9, 0, 0.1, 180])))
     case 2: .double(Double(number(-5...5)) / 4)
     case 3: .bytes(Data(repeating: 3, count: chance(1, in: 6) ? number(0...3000) : number(0...20)))
     case 4: .strings([])

@@ -8,19 +8,21 @@ import Foundation
 extension RecordTrial {
   /// Defines an index, builds a part of one, or drops it.
   func index(_ transaction: borrowing Transaction, _ next: inout ModelDatabase) throws {
-    let (type, key) = (pick(types), pick(keys))
+    let (type, key, kind) = (pick(types), pick(keys), pick(IndexKind.allCases))
     let context = transaction.context
     switch number(0...5) {
     case 0:
-      let isThere = try context.dropIndex(on: key, ofType: type)
-      try require(isThere == (next.indexes.remove([type, key]) != nil), "dropping the index of \(type).\(key): \(isThere)")
+      let isThere = try context.dropIndex(on: key, ofType: type, kinds: [kind])
+      try require(
+        isThere == (next.indexes.remove([type, key, kind.rawValue]) != nil), "dropping the index of \(type).\(key): \(isThere)")
       if isThere {
         note(.indexDropped)
         next.order += 1
       }
     case 1, 2:
-      let isNew = try context.defineIndex(on: key, ofType: type)
-      try require(isNew == next.indexes.insert([type, key]).inserted, "defining the index of \(type).\(key): \(isNew)")
+      let isNew = try context.defineIndex(on: key, ofType: type, kind: kind)
+      try require(
+        isNew == next.indexes.insert([type, key, kind.rawValue]).inserted, "defining the index of \(type).\(key): \(isNew)")
       if isNew {
         next.schema[type, default: [:]].merge([:]) { $1 }
         next.order += 1
@@ -39,7 +41,7 @@ extension RecordTrial {
   ///   - find: asks the database, and says how.
   func ask(
     in zone: Zone.ID, ofType type: String, among records: [Record],
-    _ find: (Query) throws -> (plan: Query.Plan, records: [Record])
+    _ find: (Query) throws -> (plan: Query.Plan, records: [Record], count: Int)
   ) throws {
     let predicate = condition(records)
     guard predicate.fault == nil else { return }
@@ -49,9 +51,16 @@ extension RecordTrial {
     var expected = records.filter { predicate.matches($0) }
     if let sort = query.sort.first { expected = Self.sorted(expected, by: sort) }
     let names = expected.prefix(query.limit ?? .max).map(\.id.name)
-    let (plan, found) = try find(query)
-    if plan.access == .index { note(plan.ordering == .index ? .orderedByIndex : .foundByIndex) }
+    let (plan, found, count) = try find(query)
+    if plan.access == .index {
+      switch plan.indexKind {
+      case .location: note(.foundByPlace)
+      case .text: note(.foundByWord)
+      default: note(plan.ordering == .index ? .orderedByIndex : .foundByIndex)
+      }
+    }
     try require(found.map(\.id.name) == names, "\(query): \(found.map(\.id.name)), expected \(names); \(plan)")
+    try require(count == names.count, "\(query): a count of \(count), expected \(names.count); \(plan)")
   }
 
   private static func sorted(_ records: [Record], by sort: Query.Sort) -> [Record] {
@@ -78,12 +87,20 @@ extension RecordTrial {
     func value() -> Record.Value { values.isEmpty || chance(1, in: 5) ? .int(Int64(number(-5...9))) : pick(values) }
     let field = chance(1, in: 3) ? Query.Field(key: key).any : Query.Field(key: key)
     let test: Query.Condition.Test
-    switch number(0...7) {
+    switch number(0...9) {
     case 0, 1: test = .compare(.equal, .value(value()))
     case 2, 3: test = .compare(pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), .value(value()))
     case 4: test = .between(.value(value()), .value(value()))
     case 5: test = .isIn([value(), value()])
     case 6: test = chance(1, in: 2) ? .contains(value()) : .text(.prefix, pick(["a", "é", "👩", ""]))
+    case 7:
+      let words = pick(["a", "sea of é", "the", "DUNE", "dunes dune"])
+      if chance(1, in: 2) { return chance(1, in: 2) ? .tokens(words) : .allTokens(words) }
+      test = .words(words)
+    case 8:
+      var place = Location(latitude: 0, longitude: 180)
+      if case .location(let one) = value() { place = one }
+      test = .distance(.lessOrEqual, from: place, kilometres: pick([0, 30, 500, 9000]))
     default: return chance(1, in: 3) ? .true : Query.Field(key: key).isAbsent
     }
     let one = Query.Predicate(Query.Condition(field, test))

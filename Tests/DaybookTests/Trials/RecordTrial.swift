@@ -84,7 +84,8 @@ final class RecordTrial {
   /// What a run of some length has to have come by.
   enum Occasion: CaseIterable {
     case turn, suspension, refusedItem, reader, readerBehind, readerAlone, collection, missingContent, callers, account,
-      indexBuilt, indexBuiltInPart, indexDropped, foundByIndex, orderedByIndex
+      indexBuilt, indexBuiltInPart, indexDropped, foundByIndex, orderedByIndex, foundByPlace,
+      foundByWord
   }
 
   private(set) var occasions: [Occasion: Int] = [:]

@@ -1,0 +1,100 @@
+import DaybookEngine
+
+/// What the records that a query finds have in one field: the first and the last value, and all with their counts. Each is what a loop
+/// over the records finds; an index makes it faster.
+extension ReadView {
+  /// The value that comes first, or last, in the order of sorts; nil where no record has one.
+  func extreme(
+    of key: String, for query: Query, isFirst: Bool, _ stop: QueryStop?
+  ) throws(DatabaseError) -> Record.Value? {
+    let field = Query.Field(key).whole
+    var query = query
+    query.sort = [Query.Sort(field, ascending: isFirst)]
+    query.limit = 1
+    var best: Record.Value?
+    // One zone at a time, so that an index may be walked in its order.
+    for zone in try prepare(query).zones {
+      query.zone = zone
+      guard let record = try records(query, desiredKeys: [field.name], stop).first,
+        let value = PredicateMeaning.value(of: field, in: record), !value.kind.isAsset
+      else { continue }
+      let order = best.map { ValueOrder.compare(value, $0) } ?? (isFirst ? -1 : 1)
+      if isFirst ? order < 0 : order > 0 { best = value }
+    }
+    return best
+  }
+
+  /// The values with the number of records that have each, in the order of sorts.
+  func distinctValues(
+    of key: String, for query: Query, _ stop: QueryStop?
+  ) throws(DatabaseError) -> [Query.ValueCount] {
+    let field = Query.Field(key).whole
+    var query = query
+    query.sort = []
+    query.limit = nil
+    let plan = try prepare(query)
+    try field.check()
+    if field.system == nil, let type = query.recordType { try requireQueryable(field.name, ofType: type) }
+    var counts: [Record.Value: Int] = [:]
+    if plan.filter.acceptsNone { return [] }
+    if try !countByIndex(field, plan, &counts, stop) { try countByScan(field, plan, &counts, stop) }
+    return counts.map { Query.ValueCount(value: $0.key, count: $0.value) }
+      .sorted { ValueOrder.compare($0.value, $1.value) < 0 }
+  }
+
+  private func countByScan(
+    _ field: Query.Field, _ plan: QueryPreparation, _ counts: inout [Record.Value: Int], _ stop: QueryStop?
+  ) throws(DatabaseError) {
+    let kinds = field.system == nil ? try self.kinds(of: field.name, in: plan.query) : nil
+    counts = [:]
+    var scan = QueryScan(self, plan, stop: stop)
+    while let found = try scan.next() {
+      let value = PredicateMeaning.value(of: field, in: Record(body: found.body, desiredKeys: [field.name]))
+      scan.drop(found)
+      guard let value, !value.kind.isAsset else { continue }
+      func counted(_ value: Record.Value) -> Record.Value { IndexKey.canonical(value, kinds ?? KindBits(rawValue: 0)) }
+      if let elements = value.elements {
+        for element in Set(elements.map(counted)) { counts[element, default: 0] += 1 }
+      } else {
+        counts[counted(value), default: 0] += 1
+      }
+    }
+  }
+
+  /// Counts by an index that knows all values, where the query leaves nothing to test. Returns whether there is one.
+  private func countByIndex(
+    _ field: Query.Field, _ plan: QueryPreparation, _ counts: inout [Record.Value: Int], _ stop: QueryStop?
+  ) throws(DatabaseError) -> Bool {
+    guard field.system == nil,
+      let planner = plan.planners.first(where: {
+        $0.definition.kind == .value && UTF8Order.equal($0.definition.keyName, field.name)
+      }),
+      let ranges = plan.filter.acceptsAll ? [planner.something] : planner.exactRanges(for: plan.query.predicate)
+    else { return false }
+    var steps = 0
+    for zone in plan.zones {
+      let trees = try existingZone(zone)
+      var values = IndexValues(reader, trees.indexes, kinds: planner.kinds)
+      for range in ranges {
+        try values.forEach(in: range, orThrow: { failure($0) }) { (value, count) throws(DatabaseError) in
+          counts[value, default: 0] += Int(clamping: count)
+          steps += 1
+          if steps % 256 == 0 { try checkStop(stop) }
+        }
+        if values.isLost { return false }
+      }
+    }
+    return true
+  }
+
+  /// How many records pass, where an index says so without reading one; nil where none does.
+  func countByIndex(_ plan: QueryPreparation) throws(DatabaseError) -> Int? {
+    for planner in plan.planners {
+      guard let ranges = planner.exactRanges(for: plan.query.predicate) else { continue }
+      var count: UInt64 = 0
+      for zone in plan.zones { count += try self.count(of: ranges, [try existingZone(zone)]) }
+      return Int(clamping: count)
+    }
+    return nil
+  }
+}
