@@ -89,4 +89,49 @@ enum GuardRecords {
       if try database.snapshot().sequence == 0 { throw GuardFault("a snapshot shows nothing") }
     }
   }
+
+  // MARK: savepoints, sessions, wide records
+
+  /// Changes a field of a record in a savepoint of its own, all in one transaction.
+  static func savepoints(_ count: Int, of recordCount: Int, in database: Database) throws {
+    try database.write { transaction in
+      for step in 0..<count {
+        try transaction.savepoint {
+          guard var record = try transaction.record(id(step &* 37 % recordCount)) else { throw GuardFault("a record is lost") }
+          record["pageCount"] = step
+          try transaction.save(record)
+        }
+      }
+    }
+  }
+
+  private static let wideKeys = (0..<200).map { "f\($0)" }
+
+  private static func wideID(_ number: Int) throws -> Record.ID { try Record.ID("wide-\(number)") }
+
+  /// New records of two hundred whole numbers, in one transaction.
+  static func saveWide(_ numbers: Range<Int>, in database: Database) throws {
+    let keys = wideKeys
+    try database.write { transaction in
+      for number in numbers {
+        var record = try Record(type: "Wide", id: wideID(number))
+        for index in keys.indices { record[keys[index]] = number + index }
+        try transaction.save(record)
+      }
+    }
+  }
+
+  /// All fields of each.
+  static func fetchWide(_ numbers: Range<Int>, in database: Database) throws {
+    let keys = wideKeys
+    var sum = 0
+    for number in numbers {
+      guard let record = try database.record(wideID(number)) else { throw GuardFault("a record is lost") }
+      for key in keys {
+        guard let value: Int = record[key] else { throw GuardFault("a record lacks a field") }
+        sum &+= value
+      }
+    }
+    if sum == 0 { throw GuardFault("nothing was read") }
+  }
 }

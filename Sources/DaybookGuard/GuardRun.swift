@@ -27,6 +27,7 @@ struct GuardRun {
     var run = GuardRun(directory: directory)
     try run.walkKeys()
     try run.walkRecords()
+    try run.walkUse()
     let lines = run.counts.map { counts in
       let allocations = counts.allocations.map(String.init) ?? "-"
       return "\(counts.path) \(counts.operations) \(allocations) \(counts.syncs) \(counts.writes)"
@@ -131,6 +132,32 @@ struct GuardRun {
       try GuardRecords.save(5720..<5820, perTransaction: 1, in: database)
     }
     try database.close()
+  }
+
+  // MARK: use
+
+  private mutating func walkUse() throws {
+    let path = directory + "/use.daybook"
+    var database = try openRecords(path, .relaxed)
+    try GuardRecords.save(0..<1000, perTransaction: 1000, in: database)
+    try GuardRecords.savepoints(20, of: 1000, in: database)
+    try walk("savepoint-change", 500) { try GuardRecords.savepoints(500, of: 1000, in: database) }
+    try GuardRecords.saveWide(0..<10, in: database)
+    try walk("wide-save", 50) { try GuardRecords.saveWide(10..<60, in: database) }
+    try GuardRecords.fetchWide(0..<10, in: database)
+    try walk("wide-fetch", 50) { try GuardRecords.fetchWide(10..<60, in: database) }
+    try database.close()
+    database = try openRecords(path, .full)
+    try GuardRecords.save(1000..<1001, perTransaction: 1, in: database)
+    try database.close()
+    let run = self
+    try walk("session", 10) {
+      for number in 0..<10 {
+        let database = try run.openRecords(path, .full)
+        try GuardRecords.save(1001 + number..<1002 + number, perTransaction: 1, in: database)
+        try database.close()
+      }
+    }
   }
 
   private func openRecords(_ path: String, _ durability: Database.Options.Durability) throws -> Database {

@@ -8,6 +8,8 @@ final class DaybookUse: UseEngine {
   init(_ path: String, isSynced: Bool) throws {
     var options = Database.Options()
     options.durability = isSynced ? .full : .relaxed
+    // A megabyte is more than a record may have without being asked.
+    options.limits.recordByteCount = 4 << 20
     database = try Database.open(at: path, options: options)
   }
 
@@ -16,22 +18,24 @@ final class DaybookUse: UseEngine {
   private static func id(_ number: Int) throws -> Record.ID { try Record.ID("r\(number)") }
 
   func insertWide(_ count: Int, fieldCount: Int) throws {
+    let keys = Array(DaybookUse.keys.prefix(fieldCount))
     try database.write { transaction in
       for number in 0..<count {
         var record = try Record(type: "Wide", id: DaybookUse.id(number))
-        for index in 0..<fieldCount { record[DaybookUse.keys[index]] = Int64(number + index) }
+        for index in 0..<fieldCount { record[keys[index]] = Int64(number + index) }
         try transaction.save(record)
       }
     }
   }
 
   func fetchWide(_ count: Int, among recordCount: Int, fieldCount: Int, round: UInt64) throws -> UInt64 {
+    let keys = Array(DaybookUse.keys.prefix(fieldCount))
     var sum: UInt64 = 0
     for step in 0..<count {
       let number = Int(Workload.pick(step, among: UInt64(recordCount), round: round))
       guard let record = try database.record(DaybookUse.id(number)) else { throw BenchmarkFault("Daybook finds no record") }
-      for index in 0..<fieldCount {
-        guard let value: Int64 = record[DaybookUse.keys[index]] else { throw BenchmarkFault("a record lacks a field") }
+      for key in keys {
+        guard let value: Int64 = record[key] else { throw BenchmarkFault("a record lacks a field") }
         sum &+= UInt64(bitPattern: value)
       }
     }
@@ -120,8 +124,61 @@ final class DaybookUse: UseEngine {
   }
 
   func listZones() throws -> UInt64 {
-    try database.zones().reduce(0) { $0 &+ ($1.id == .default ? 0 : UInt64($1.id.name.utf8.count)) }
+    // The default zone is always among them.
+    try database.zones().reduce(0) { $0 &+ UInt64($1.id.name.utf8.count) } &- UInt64(Zone.ID.default.name.utf8.count)
   }
 
   func backUp(to path: String) throws { try database.backup(to: path) }
+
+  func change(_ count: Int, among recordCount: Int, round: UInt64, perTransaction: Int) throws {
+    var done = 0
+    while done < count {
+      let end = min(done + perTransaction, count)
+      try database.write { transaction in
+        for step in done..<end {
+          let number = Int(Workload.pick(step, among: UInt64(recordCount), round: round))
+          guard var record = try transaction.record(DaybookUse.id(number)) else {
+            throw BenchmarkFault("Daybook finds no record")
+          }
+          record["f0"] = Int64(step)
+          try transaction.save(record)
+        }
+      }
+      done = end
+    }
+  }
+
+  func makeReader() throws -> (_ number: Int) throws -> UInt64 {
+    let database = database
+    return { number in
+      guard let record = try database.record(DaybookUse.id(number)), let value: Int64 = record["f1"] else {
+        throw BenchmarkFault("Daybook finds no record")
+      }
+      return UInt64(bitPattern: value)
+    }
+  }
+
+  func saveFromTasks(_ numbers: Range<Int>) throws {
+    let database = database
+    let tasks = numbers.map { number in
+      Task {
+        var record = try Record(type: "Wide", id: Record.ID("task\(number)"))
+        record["f0"] = Int64(number)
+        let saved = record
+        try await database.write { _ = try $0.save(saved) }
+      }
+    }
+    let done = DispatchSemaphore(value: 0)
+    let failures = Failures()
+    Task {
+      for task in tasks {
+        do { try await task.value } catch { failures.add(error) }
+      }
+      done.signal()
+    }
+    done.wait()
+    if let first = failures.first { throw first }
+  }
+
+  func compact() throws { try database.compact() }
 }

@@ -21,6 +21,17 @@ enum Files {
     try FileManager.default.copyItem(atPath: source, toPath: target)
   }
 
+  /// Asks the system to keep nothing of a directory's files in memory. They must be closed, and written back.
+  static func evict(_ directory: String) throws {
+    #if os(Linux)
+      for name in try FileManager.default.subpathsOfDirectory(atPath: directory) {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory + "/" + name))
+        posix_fadvise(file.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED)
+        try file.close()
+      }
+    #endif
+  }
+
   /// What a copy costs at least that a power loss does not take back.
   static func copySynced(_ source: String, to target: String) throws {
     try copy(source, to: target)

@@ -19,7 +19,8 @@ enum Main {
     let keys = KeyValueRows(in: directory + "/keys", recordCount: request.recordCount)
     let records = RecordRows(in: directory + "/records", recordCount: request.recordCount)
     let uses = UseRows(in: directory + "/uses", recordCount: request.recordCount)
-    let rows = keys.rows() + records.rows() + uses.rows()
+    var rows = keys.rows() + records.rows() + uses.rows()
+    if let tool = request.toolPath { rows.append(uses.importCSV(tool: tool)) }
     if request.wantsList {
       for row in rows where request.selects(row.name) { print("\(row.name): \(row.summary)") }
       return
@@ -43,6 +44,7 @@ enum Main {
     case .largeKeys: try LargeReport.run([.keys], in: directory, recordCount: request.recordCount)
     case .largeRecords: try LargeReport.run([.records], in: directory, recordCount: request.recordCount)
     case .largeZones: try LargeReport.run([.zones], in: directory, recordCount: request.recordCount)
+    case .idle: try IdleReport.run(in: directory)
     case .latency: try LatencyReport.run(in: directory, recordCount: request.recordCount)
     case .growth:
       let outcomes = try GrowthReport.run(

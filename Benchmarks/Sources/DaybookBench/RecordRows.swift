@@ -3,10 +3,10 @@ import Foundation
 /// The rows about records of ten fields: Daybook's public API beside SQLite through prepared statements.
 final class RecordRows {
   private let directory: String
-  private let recordCount: UInt64
+  let recordCount: UInt64
   private var shared: [String: (kind: RecordKind, engine: any RecordEngine)] = [:]
   private var loadedByteCounts: [String: Int] = [:]
-  private var fresh: (any RecordEngine)?
+  var fresh: (any RecordEngine)?
   private var memoryFloor: MemoryFloor?
   private var peakByteCount: Int?
 
@@ -62,7 +62,7 @@ final class RecordRows {
       memory(),
       save(),
       commit(),
-    ]
+    ] + cold()
   }
 
   // MARK: reading
@@ -304,7 +304,7 @@ final class RecordRows {
 
   // MARK: files
 
-  private func home(_ kind: RecordKind) -> String { "\(directory)/records-\(kind.engine)" }
+  func home(_ kind: RecordKind) -> String { "\(directory)/records-\(kind.engine)" }
 
   /// The engine's loaded file, opened with a promise.
   private func open(_ kind: RecordKind) throws -> any RecordEngine {
@@ -318,7 +318,7 @@ final class RecordRows {
   }
 
   /// Makes sure that the engine's loaded file is there and nobody has it open.
-  private func closeShared(_ kind: RecordKind) throws {
+  func closeShared(_ kind: RecordKind) throws {
     if let open = shared.removeValue(forKey: kind.engine) { try open.engine.close() }
     let home = home(kind)
     if FileManager.default.fileExists(atPath: home) { return }

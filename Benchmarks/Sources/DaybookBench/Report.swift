@@ -23,9 +23,10 @@ enum Report {
         if !outcome.comparable { ratio = "(\(ratio))" }
         processorRatio = times(outcome.processorSecondsPerOperation / ours.processorSecondsPerOperation)
       }
+      let file = isTimed ? outcome.fileBytes.map { ", file \(bytes(Double($0)))" } ?? "" : ""
       let device = outcome.deviceBytes.map { bytes(Double($0) / operations) } ?? ""
       return "| \(outcome.row) | \(outcome.engine) | \(outcome.variant) | \(isTimed ? rate(1 / each) : "") | "
-        + "\(amount(outcome)) | \(isTimed ? spread : "") | \(ratio) | "
+        + "\(amount(outcome))\(file) | \(isTimed ? spread : "") | \(ratio) | "
         + "\(isTimed ? time(outcome.processorSecondsPerOperation) : "") | \(isTimed ? processorRatio : "") | \(device) |"
     }
   }

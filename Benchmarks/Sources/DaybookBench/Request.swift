@@ -4,7 +4,7 @@ import Foundation
 struct Request {
   static let help = """
     usage: daybook-bench [rows] [--records N] [--runs N] [--engines names] [--directory path] [--json path]
-                         [--plot path] [--table path] [--growth] [--list]
+                         [--plot path] [--table path] [--tool path] [--growth] [--list]
 
       rows            names or beginnings of names: kv, record, kv-get; all when left out
       --records N     how many keys and records the databases hold (100000)
@@ -13,17 +13,19 @@ struct Request {
       --directory P   where the databases are made, and removed at the end (the system's temporary directory)
       --json P        write the results as JSON too
       --plot P        write the results as SVG too
+      --tool P        the built `daybook`, for the row use-import-csv, which is left out without
       --table P       write the ratios against the best peer as a Markdown table too
       --growth        instead of rows: how cost grows from 10,000 records to N, with the expected curves
       --list          name the rows
       space           instead of rows: all keys updated ten times over; file, live and device bytes after each round
       latency         instead of rows: durable commits while the checkpointer and the compactor are at work
+      idle            instead of rows: what an open database does while it is not used
       large           instead of rows: N keys, N records and N / 100 zones made, changed, read, compacted, opened; with memory;
                       large-keys, large-records and large-zones are its parts
     """
 
   enum Report: String {
-    case space, latency, large, growth
+    case space, latency, idle, large, growth
     case largeKeys = "large-keys"
     case largeRecords = "large-records"
     case largeZones = "large-zones"
@@ -37,6 +39,7 @@ struct Request {
   var jsonPath: String?
   var plotPath: String?
   var tablePath: String?
+  var toolPath: String?
   var wantsGrowth = false
   var wantsList = false
   var wantsHelp = false
@@ -52,6 +55,7 @@ struct Request {
       case "--json": jsonPath = try Request.text(rest.popFirst(), of: argument)
       case "--plot": plotPath = try Request.text(rest.popFirst(), of: argument)
       case "--table": tablePath = try Request.text(rest.popFirst(), of: argument)
+      case "--tool": toolPath = try Request.text(rest.popFirst(), of: argument)
       case "--growth": wantsGrowth = true
       case "--list": wantsList = true
       case "--help", "-h": wantsHelp = true

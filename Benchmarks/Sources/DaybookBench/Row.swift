@@ -42,15 +42,18 @@ struct Contender {
   let prepare: (_ repetition: Int) throws -> Void
   /// The work that is measured; returns a sum of what it read.
   let run: (_ repetition: Int) throws -> UInt64
-  /// Looks how many bytes it came to, in rows that are about bytes; not measured.
+  /// Looks how many bytes it came to; not measured.
   let weigh: ((_ repetition: Int) throws -> Int?)?
+  /// What counts instead of the time that passed: a percentile of what `run` has measured itself.
+  let seconds: (() -> Double?)?
   /// Cleans up after a repetition; not measured.
   let finish: (_ repetition: Int) throws -> Void
 
   init(
     _ engine: String, _ variant: String, isComparable: Bool = true, operations: Int,
     prepare: @escaping (Int) throws -> Void = { _ in }, run: @escaping (Int) throws -> UInt64,
-    weigh: ((Int) throws -> Int?)? = nil, finish: @escaping (Int) throws -> Void = { _ in }
+    weigh: ((Int) throws -> Int?)? = nil, seconds: (() -> Double?)? = nil,
+    finish: @escaping (Int) throws -> Void = { _ in }
   ) {
     self.engine = engine
     self.variant = variant
@@ -59,6 +62,7 @@ struct Contender {
     self.prepare = prepare
     self.run = run
     self.weigh = weigh
+    self.seconds = seconds
     self.finish = finish
   }
 }
@@ -80,7 +84,7 @@ struct Outcome: Codable {
   let processorSeconds: Double
   /// What the row is about.
   let measure: Measure
-  /// Size of the files, in rows about it.
+  /// Size of the files afterwards, in rows about it and where it belongs to the result.
   let fileBytes: Int?
   /// Peak of anonymous memory, in rows about it; nil where the system does not tell.
   let anonymousBytes: Int?

@@ -25,7 +25,8 @@ struct Runner {
         let processorStart = Runner.seconds(CLOCK_PROCESS_CPUTIME_ID)
         let start = Runner.seconds(CLOCK_MONOTONIC)
         let sum = try contender.run(repetition)
-        seconds[index].append(Runner.seconds(CLOCK_MONOTONIC) - start)
+        let passed = Runner.seconds(CLOCK_MONOTONIC) - start
+        seconds[index].append(contender.seconds?() ?? passed)
         processorSeconds[index].append(Runner.seconds(CLOCK_PROCESS_CPUTIME_ID) - processorStart)
         if let deviceStart {
           settle()
@@ -48,7 +49,7 @@ struct Runner {
         medianSeconds: Runner.median(seconds[index]), minimumSeconds: seconds[index].min() ?? 0,
         maximumSeconds: seconds[index].max() ?? 0, runs: repetitionCount,
         processorSeconds: Runner.median(processorSeconds[index]), measure: row.measure,
-        fileBytes: row.measure == .fileBytes ? byteCount : nil,
+        fileBytes: row.measure == .anonymousBytes ? nil : byteCount,
         anonymousBytes: row.measure == .anonymousBytes ? byteCount : nil,
         deviceBytes: Runner.median(deviceByteCounts[index]))
     }

@@ -8,10 +8,10 @@ final class SQLiteUse: UseEngine {
   private var statements: [String: OpaquePointer] = [:]
   private let path: String
 
-  init(_ path: String, isSynced: Bool) throws {
+  init(_ path: String, isSynced: Bool, fieldCount: Int) throws {
     self.path = path
     connection = try SQLiteConnection(path, isSynced: isSynced)
-    let columns = (0..<200).map { "f\($0) INTEGER" }.joined(separator: ", ")
+    let columns = (0..<fieldCount).map { "f\($0) INTEGER" }.joined(separator: ", ")
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS wide(name TEXT NOT NULL PRIMARY KEY, sequence INTEGER, tag INTEGER, modified REAL, \(columns));
@@ -193,5 +193,54 @@ final class SQLiteUse: UseEngine {
     sqlite3_backup_finish(backup)
     if code != SQLITE_DONE { throw BenchmarkFault("SQLite: backup \(code)") }
     try copy.close()
+  }
+
+  func change(_ count: Int, among recordCount: Int, round: UInt64, perTransaction: Int) throws {
+    let tag = try statement("SELECT tag FROM wide WHERE name = ?1")
+    let change = try statement("UPDATE wide SET f0 = ?1, tag = ?2, modified = ?3, sequence = ?4 WHERE name = ?5 AND tag = ?6")
+    var done = 0
+    while done < count {
+      let end = min(done + perTransaction, count)
+      try inTransaction {
+        for step in done..<end {
+          let name = "r\(Workload.pick(step, among: UInt64(recordCount), round: round))"
+          bind(name, to: tag, 1)
+          guard sqlite3_step(tag) == SQLITE_ROW else { throw BenchmarkFault("SQLite finds no record") }
+          let known = sqlite3_column_int64(tag, 0)
+          sqlite3_reset(tag)
+          sqlite3_bind_int64(change, 1, Int64(step))
+          sqlite3_bind_int64(change, 2, Int64(bitPattern: Workload.mix(UInt64(step) &+ 77)))
+          sqlite3_bind_double(change, 3, Date().timeIntervalSinceReferenceDate)
+          sqlite3_bind_int64(change, 4, Int64(step))
+          bind(name, to: change, 5)
+          sqlite3_bind_int64(change, 6, known)
+          try connection.run(change)
+        }
+      }
+      done = end
+    }
+  }
+
+  /// A connection of its own, as a thread needs.
+  func makeReader() throws -> (_ number: Int) throws -> UInt64 {
+    let reading = try SQLiteUse(path, isSynced: false, fieldCount: 10)
+    let get = try reading.statement("SELECT f1 FROM wide WHERE name = ?1")
+    return { number in
+      defer { sqlite3_reset(get) }
+      reading.bind("r\(number)", to: get, 1)
+      guard sqlite3_step(get) == SQLITE_ROW else { throw BenchmarkFault("SQLite finds no record") }
+      return UInt64(bitPattern: sqlite3_column_int64(get, 0))
+    }
+  }
+
+  /// It has no asynchronous calls: a queue of an application's own runs one after the other.
+  func saveFromTasks(_ numbers: Range<Int>) throws {
+    for number in numbers { try insert("task\(number)", number, fieldCount: 1) }
+  }
+
+  /// The file is smaller only when the log has been written back.
+  func compact() throws {
+    try connection.execute("VACUUM")
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 }

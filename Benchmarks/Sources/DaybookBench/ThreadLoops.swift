@@ -21,7 +21,7 @@ func onThreads(
   if let first = failures.first { throw first }
 }
 
-private final class Failures: @unchecked Sendable {
+final class Failures: @unchecked Sendable {
   private let lock = NSLock()
   private var errors: [any Error] = []
   func add(_ error: any Error) { lock.withLock { errors.append(error) } }

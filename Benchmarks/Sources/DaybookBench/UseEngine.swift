@@ -25,14 +25,22 @@ protocol UseEngine: AnyObject {
   func listZones() throws -> UInt64
   /// Copies the database while it is open, synced.
   func backUp(to path: String) throws
+  /// Changes a field of random records.
+  func change(_ count: Int, among recordCount: Int, round: UInt64, perTransaction: Int) throws
+  /// What another thread reads a field of one record with, by its number.
+  func makeReader() throws -> (_ number: Int) throws -> UInt64
+  /// Saves so many records from as many tasks, a commit each, and waits for all of them.
+  func saveFromTasks(_ numbers: Range<Int>) throws
+  func compact() throws
   func close() throws
 }
 
 extension RecordKind {
-  func openUse(in directory: String) throws -> any UseEngine {
+  /// - Parameter fieldCount: how many fields the records have, at most: SQLite has a column for each.
+  func openUse(in directory: String, fieldCount: Int = 10) throws -> any UseEngine {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return isDaybook
       ? try DaybookUse(directory + "/use.daybook", isSynced: isSynced)
-      : try SQLiteUse(directory + "/use.sqlite", isSynced: isSynced)
+      : try SQLiteUse(directory + "/use.sqlite", isSynced: isSynced, fieldCount: fieldCount)
   }
 }

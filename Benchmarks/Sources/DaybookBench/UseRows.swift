@@ -3,9 +3,9 @@ import Foundation
 /// Rows about what applications do beside getting and saving records one by one: savepoints, short sessions, wide and large
 /// records, histories, many zones, rollbacks, copies.
 final class UseRows {
-  private let directory: String
-  private let recordCount: Int
-  private var engines: [String: any UseEngine] = [:]
+  let directory: String
+  let recordCount: Int
+  var engines: [String: any UseEngine] = [:]
 
   private static let savepointCount = 10_000
   private static let rollbackCount = 100_000
@@ -21,7 +21,9 @@ final class UseRows {
     [savepoints(), session()]
       + [1, 50, 200].flatMap { [insertWide(fieldCount: $0), fetchWide(fieldCount: $0)] }
       + [10_000, 100_000, 1_000_000].map(changeLarge)
-      + [history(limit: 20), history(limit: UseRows.versionCount), zones(), rollBack(), backUp()]
+      + [1, 50, 200].map(fileWide)
+      + [history(limit: 20), history(limit: UseRows.versionCount), zones(), rollBack(), backUp(), compact()]
+      + [closeAfterUpdates(), slowGet(), saveFromTasks()]
   }
 
   // MARK: rows
@@ -63,7 +65,7 @@ final class UseRows {
     let count = 200_000 / max(fieldCount, 10)
     return row(
       "use-insert-\(fieldCount)-fields", "save a new record of \(fieldCount) integers, all in one transaction", count,
-      make: { _ in },
+      fieldCount: fieldCount, make: { _ in },
       run: { engine, _ in
         try engine.insertWide(count, fieldCount: fieldCount)
         return 0
@@ -73,7 +75,8 @@ final class UseRows {
   private func fetchWide(fieldCount: Int) -> Row {
     let count = 200_000 / max(fieldCount, 10)
     return row(
-      "use-fetch-\(fieldCount)-fields", "fetch a random record of \(fieldCount) integers, all of them", count, keeps: true,
+      "use-fetch-\(fieldCount)-fields", "fetch a random record of \(fieldCount) integers, all of them", count,
+      fieldCount: fieldCount, keeps: true,
       make: { try $0.insertWide(count, fieldCount: fieldCount) },
       run: { try $0.fetchWide(count, among: count, fieldCount: fieldCount, round: UInt64($1)) })
   }
@@ -107,11 +110,12 @@ final class UseRows {
   private func rollBack() -> Row {
     let count = UseRows.rollbackCount
     return row(
-      "use-rollback", "save a new record in a transaction that is rolled back after \(count)", count, make: { _ in },
+      "use-rollback", "save a new record in a transaction that is rolled back after \(count) (bytes: the files afterwards)",
+      count, make: { _ in },
       run: { engine, _ in
         try engine.rollBack(count)
         return 0
-      })
+      }, weighs: true)
   }
 
   private func backUp() -> Row {
@@ -143,10 +147,11 @@ final class UseRows {
   /// - Parameters:
   ///   - keeps: every repetition works on the database of the first; otherwise each has a new one.
   ///   - make: fills a new database; not measured.
-  private func row(
-    _ name: String, _ summary: String, _ operations: Int, keeps: Bool = false,
+  ///   - weighs: the bytes of its files afterwards belong to the result.
+  func row(
+    _ name: String, _ summary: String, _ operations: Int, fieldCount: Int = 10, keeps: Bool = false,
     make: @escaping (any UseEngine) throws -> Void, run: @escaping (any UseEngine, _ repetition: Int) throws -> UInt64,
-    after: @escaping () throws -> Void = {}
+    after: @escaping () throws -> Void = {}, weighs: Bool = false
   ) -> Row {
     var row = Row(
       name: name, summary: summary,
@@ -157,7 +162,7 @@ final class UseRows {
           kind.engine, kind.variant, operations: operations,
           prepare: { [self] _ in
             if engines[key] != nil { return }
-            let engine = try kind.openUse(in: home)
+            let engine = try kind.openUse(in: home, fieldCount: fieldCount)
             try make(engine)
             engines[key] = engine
           },
@@ -165,6 +170,7 @@ final class UseRows {
             guard let engine = engines[key] else { throw BenchmarkFault("\(name): nothing was made ready") }
             return try run(engine, repetition)
           },
+          weigh: weighs ? { _ in try Files.byteCount(in: home) } : nil,
           finish: { [self] _ in
             try after()
             if !keeps { try close(key, home) }
@@ -176,10 +182,10 @@ final class UseRows {
     return row
   }
 
-  private func close(_ key: String, _ home: String) throws {
+  func close(_ key: String, _ home: String) throws {
     try engines.removeValue(forKey: key)?.close()
     try Files.remove(home)
   }
 
-  private func home(_ name: String, _ kind: RecordKind) -> String { "\(directory)/\(name)-\(kind.engine)" }
+  func home(_ name: String, _ kind: RecordKind) -> String { "\(directory)/\(name)-\(kind.engine)" }
 }
