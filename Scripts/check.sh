@@ -20,7 +20,7 @@
 #               order of the steps of writer, checkpoint, reader and second process; release build of the tests, in
 #               .build/model; not in `all`, where `test` walks through a part of both
 #     thread    the threaded tests under the thread sanitizer, in .build/thread
-#     address   every test under the address sanitizer, in .build/address; about an hour, not part of `all`
+#     address   every test, optimized, under the address sanitizer, in .build/address; half an hour, not part of `all`
 #     demo      daybook demo
 #     examples  the packages of Examples, which use Daybook as an application does; in .build/examples, some minutes at first
 #     client    a package that uses Daybook by path and by the address of a git repository; not in `all`
@@ -90,10 +90,11 @@ buffered() {
 }
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold. Long stacks of
-# each allocation, and keeping frames that were left, cost much time; where a block was allocated is told by two frames.
+# each allocation, and keeping frames that were left, cost much time; where a block was allocated is told by two frames. The build is
+# optimized: that is what applications run, and the optimizer counts fewer references than the debug build does.
 address() {
   ASAN_OPTIONS=detect_leaks=0:malloc_context_size=2:max_malloc_fill_size=0:detect_stack_use_after_return=0:quarantine_size_mb=64 \
-    tests --sanitize address --scratch-path .build/address
+    tests -c release -Xswiftc -enable-testing --sanitize address --scratch-path .build/address
 }
 examples() {
   local package

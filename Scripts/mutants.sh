@@ -54,9 +54,16 @@ build-without-unreadable         IndexTests             an index lacks a record 
 enter-unbuilt-versions           IndexTests             a record counts as entered that the build has not come to
 drop-index-leave-entries         IndexTests             entries of an index that was dropped stay
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
+end-at-date-line                 PlaceIndexTests        a circle ends where longitudes do
+search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
+forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
+number-is-process                ForkedProcessTests     a child that has its parent's number is taken for it
+follow-text-of-process           OutputTests            a link of /proc to an open file is followed by its text
+narrow-second-names              AssetRightsTests       a planted second name takes rights from a file elsewhere
+share-anybodys-content           AssetCopyTests         a backup has the very files that another user has saved
 anybody-in-the-group             MadeFolder             a file that its group may write is taken for one that anybody may
 trust-made-folder                MadeFolder             a folder that took a made one's place gets the database's rights
 salvage-nested-frames            ForgedSalvage          what lies in frames that lie in one another is salvaged once for each
