@@ -42,15 +42,26 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 failed=()
+# What the failed steps said, to be told again at the end: the output of all steps is long, and may be kept in part only.
+told=$(mktemp)
+said=$(mktemp)
+trap 'rm -f "$told" "$said"' EXIT
 step() { # NAME COMMAND …
   local name=$1 start=$SECONDS
   shift
   echo "── $name"
-  if "$@"; then
+  "$@" 2>&1 | tee "$said"
+  if [ "${PIPESTATUS[0]}" -eq 0 ]; then
     echo "── $name: done in $((SECONDS - start)) s"
   else
     echo "── $name: FAILED after $((SECONDS - start)) s"
     failed+=("$name")
+    {
+      echo "── $name"
+      grep -E '✘|error:|finding:|Fatal|terminated' "$said" | head -n 40
+      echo "…"
+      tail -n 12 "$said"
+    } >>"$told"
   fi
 }
 
@@ -167,6 +178,7 @@ for part in "${parts[@]}"; do
 done
 
 if [ ${#failed[@]} -gt 0 ]; then
+  cat "$told"
   printf 'failed: %s\n' "${failed[@]}"
   exit 1
 fi

@@ -54,7 +54,7 @@ struct TailJudge {
     frames.indices.contains { frames[$0].kind <= 2 && !isWhole[$0] && frames[$0].sequence <= sequence }
   }
 
-  /// Whether the header of some frame behind the first `count` is as it was written.
+  /// Whether the header of some frame after the first `count` is as it was written.
   func hasHeader(after count: Int) -> Bool { hasHeader.dropFirst(count).contains(true) }
 
   /// The allowed verdicts: one, except for damaged pages, which are only noticed when they are used.
