@@ -49,9 +49,9 @@
 
     /// Whether a user is signed in.
     public func accountStatus() async throws -> CKAccountStatus {
-      try await withCheckedThrowingContinuation { continuation in
+      try await Handover.result { handover in
         accountStatus { status, error in
-          if let error { continuation.resume(throwing: error) } else { continuation.resume(returning: status) }
+          if let error { handover.resume(throwing: error) } else { handover.resume(returning: status) }
         }
       }
     }
@@ -81,12 +81,12 @@
 
     /// The identity of the user's record.
     public func userRecordID() async throws -> CKRecord.ID {
-      try await withCheckedThrowingContinuation { continuation in
+      try await Handover.result { handover in
         fetchUserRecordID { id, error in
           if let id {
-            continuation.resume(returning: id)
+            handover.resume(returning: id)
           } else {
-            continuation.resume(throwing: error ?? CKError(.internalError))
+            handover.resume(throwing: error ?? CKError(.internalError))
           }
         }
       }

@@ -76,9 +76,9 @@
 
     /// Runs a request off the caller's thread and waits for it without keeping a thread.
     func result<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-      try await withCheckedThrowingContinuation { continuation in
+      try await Handover.result { handover in
         queue.addOperation {
-          do { continuation.resume(returning: try body()) } catch { continuation.resume(throwing: CKError(any: error)) }
+          do { handover.resume(returning: try body()) } catch { handover.resume(throwing: CKError(any: error)) }
         }
       }
     }

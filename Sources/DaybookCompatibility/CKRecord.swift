@@ -63,7 +63,7 @@
     /// - Throws: `invalidArguments` for what no database takes, with the key among the facts; `assetFileNotFound`.
     public final func daybookRecord() throws(DatabaseError) -> Record { try content.record() }
 
-    final var content: RecordState { state.withLock { $0 } }
+    final var content: RecordState { state.withLock { $0.copy } }
 
     // MARK: values
 

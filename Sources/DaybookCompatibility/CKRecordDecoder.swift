@@ -40,8 +40,8 @@
           return .failure(CKCodableError(error))
         }
       }
-      let done = await withCheckedContinuation { continuation in
-        database.run { continuation.resume(returning: Handed(work.value())) }
+      let done = try await Handover<Handed<Result<Any, CKCodableError>>>.result { handover in
+        database.run { handover.resume(returning: Handed(work.value())) }
       }
       guard let value = try done.value.get() as? T else { throw CKCodableError(.typeMismatch) }
       return value

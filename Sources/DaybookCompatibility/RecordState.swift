@@ -31,6 +31,14 @@
 
     init(_ base: Result<Record, DatabaseError>) { self.base = base }
 
+    /// The same in memory of its own, for another thread. That a dictionary changes in place only when no other thread has it, the thread
+    /// sanitizer does not see.
+    var copy: RecordState {
+      var copy = self
+      copy.edits = edits.mapValues { $0 }
+      return copy
+    }
+
     // MARK: reading
 
     private var known: Record? { try? base.get() }

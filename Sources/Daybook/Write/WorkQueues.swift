@@ -33,8 +33,8 @@ final class WorkQueues: Sendable {
   }
 
   func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      reads.async { continuation.resume(with: Result { try body() }) }
+    try await Handover.result { handover in
+      reads.async { handover.resume(with: Result { try body() }) }
     }
   }
 
@@ -45,9 +45,9 @@ final class WorkQueues: Sendable {
   func ingest<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     let own = Locked<Ingest?>(nil)
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      try await Handover.result { handover in
         let ingest = Ingest { isCancelled in
-          continuation.resume(
+          handover.resume(
             with: Result {
               if isCancelled { throw CancellationError() }
               return try body()
@@ -106,22 +106,22 @@ final class WorkQueues: Sendable {
   ) async throws -> R {
     let place = PlaceInLine()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        guard place.enter({ continuation.resume(throwing: CancellationError()) }) else {
-          return continuation.resume(throwing: CancellationError())
+      try await Handover.result { handover in
+        guard place.enter({ handover.resume(throwing: CancellationError()) }) else {
+          return handover.resume(throwing: CancellationError())
         }
         turns.async { [syncs] in
           guard place.leave() else { return }
           do {
             let (result, ticket) = try turn()
             syncs.async {
-              continuation.resume(
+              handover.resume(
                 with: Result {
                   try wait(ticket)
                   return try result.get()
                 })
             }
-          } catch { continuation.resume(throwing: error) }
+          } catch { handover.resume(throwing: error) }
         }
       }
     } onCancel: {

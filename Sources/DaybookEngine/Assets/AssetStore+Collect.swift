@@ -76,7 +76,7 @@ extension AssetStore {
 
     init(_ store: AssetStore, _ root: any DiskFolder) {
       self.root = root
-      for (own, _) in store.state.withLock({ $0.holders }) { known[own.id] = .living }
+      for id in store.state.withLock({ state in state.holders.map(\.holder.id) }) { known[id] = .living }
     }
 
     mutating func life(of id: String) -> AssetHolder.Life? {

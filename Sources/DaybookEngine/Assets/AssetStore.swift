@@ -107,7 +107,7 @@ package final class AssetStore: Sendable {
   deinit {
     // A child's descriptors close by themselves; the parent's description, and its locks, stay.
     if isForked { return }
-    for (holder, _) in state.withLock({ $0.holders }) { holder.remove() }
+    for holder in state.withLock({ state in state.holders.map(\.holder) }) { holder.remove() }
   }
 
   /// A child after `fork` has copies of everything that holds names, and must not release them for its parent.

@@ -83,8 +83,10 @@
 
   /// A copy of the bytes, for keeping.
   @inlinable public var array: [UInt8] {
+    // All empty arrays are one, and making it with a count would write that count into it, from any thread.
+    if count == 0 { return [] }
     // Not `[UInt8](buffer)`: of a copy that is not used, the optimizer releases the memory first and fills it then.
-    unsafe [UInt8](unsafeUninitializedCapacity: count) { target, byteCount in
+    return unsafe [UInt8](unsafeUninitializedCapacity: count) { target, byteCount in
       if let base = target.baseAddress { unsafe UnsafeMutableRawPointer(base).copyMemory(from: self.base, byteCount: count) }
       byteCount = count
     }
