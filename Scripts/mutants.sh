@@ -64,6 +64,11 @@ number-is-process                ForkedProcessTests     a child that has its par
 follow-text-of-process           OutputTests            a link of /proc to an open file is followed by its text
 narrow-second-names              AssetRightsTests       a planted second name takes rights from a file elsewhere
 share-anybodys-content           AssetCopyTests         a backup has the very files that another user has saved
+compare-names-exactly            OwnName                a backup takes a name that some volumes take for one of the database's
+database-of-any-text             FilePathTests          a path of an open file leads to another file that is called so now
+read-any-keys                    SubscriptionLimit      a forged subscription makes as many texts as its bytes can name
+copy-every-bit                   FileRights             a copy by root is setuid
+leave-roots-leftovers            FolderTests            what root was making when it died keeps a user from his backups
 anybody-in-the-group             MadeFolder             a file that its group may write is taken for one that anybody may
 trust-made-folder                MadeFolder             a folder that took a made one's place gets the database's rights
 salvage-nested-frames            ForgedSalvage          what lies in frames that lie in one another is salvaged once for each

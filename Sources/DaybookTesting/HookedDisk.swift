@@ -136,6 +136,7 @@ private final class HookedFolder: DiskFolder {
     return try base.entries()
   }
   func identity(of name: String) throws(DiskFailure) -> FileIdentity? { try called(.status, name).identity(of: name) }
+  func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool { try base.isInside(folder) }
   func remove(_ name: String) throws(DiskFailure) { try called(.remove, name).remove(name) }
   func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure) {
     try called(.remove, name).remove(name, ownedBy: owners)

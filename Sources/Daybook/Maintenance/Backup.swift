@@ -59,10 +59,14 @@ extension Database {
 
   /// Whether a copy would take the name of its source for a leftover of its own, and remove it: somebody may have found
   /// NAME.unfinished and want it back under NAME.
-  private static func takes(_ source: String, for target: String, on disk: any Disk) throws(DiskFailure) -> Bool {
+  private static func takes(
+    _ source: (path: String, disk: any Disk), for target: String, on disk: any Disk
+  ) throws(DiskFailure) -> Bool {
     if isMutant("copy-over-source") { return false }
-    if try OutputRules.isOwnPath(source, of: target, on: disk) { return true }
-    return try OutputRules.isOwnPath(source, of: target + ".unfinished", on: disk)
+    for name in [target, target + ".unfinished"] {
+      if try OutputRules.isOwnPath(source.path, on: source.disk, of: name, on: disk) { return true }
+    }
+    return false
   }
 
   /// Makes a database under a temporary name, lets `fill` write into it, and renames it when it is closed and durable.
@@ -84,10 +88,10 @@ extension Database {
       target = try givenDisk.resolve(given)
       disk = try givenDisk.keepingFolder(holding: target)
       let isSameDisk = givenDisk === source.disk || disk === source.disk || disk is SystemDisk && source.disk is SystemDisk
-      if isSameDisk, try OutputRules.isOwnPath(target, of: source.path, on: disk) {
+      if isSameDisk, try OutputRules.isOwnPath(target, on: disk, of: source.path, on: source.disk) {
         isOwn = true
       } else {
-        isOwn = isSameDisk ? try takes(source.path, for: target, on: disk) : false
+        isOwn = isSameDisk ? try takes(source, for: target, on: disk) : false
       }
     } catch { throw DatabaseError(opening: given, .disk(error), on: givenDisk) }
     if isOwn {

@@ -122,6 +122,9 @@ extension Database {
           "subscription \(ShownText.escaped(entry.id)) cannot be read: a later version saved it, or it is damaged",
           at: entry.place.offset)
       }
+      if try StoredSubscriptions.hasTooMany(view) {
+        report.add("there are more subscriptions than the \(StoredSubscriptions.maximumCount) that are read")
+      }
     } catch { try report.add(error) }
   }
 

@@ -8,9 +8,8 @@ extension Database {
         path: path, file: store.identity, attributes: store.fileAttributes(for: library.store.disk),
         on: library.store.disk
       ) { [self] identity in
-        // Where the assets cannot be listed, every file counts as one: then nothing is written.
-        guard let contents = try? storedAssets() else { return true }
-        return contents.contains { (try? library.store.disk.identity(of: $0.path)) == identity }
+        // Where they cannot be listed, every file counts as one: then nothing is written.
+        (try? library.store.holds(identity)) ?? true
       }
     } catch { throw DatabaseError(error) }
   }

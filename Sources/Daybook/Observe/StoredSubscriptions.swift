@@ -61,6 +61,11 @@ struct StoredSubscriptions: Sendable {
     try view.metadataPlaces(withPrefix: Array(prefix.utf8), limit: maximumCount)
   }
 
+  /// Whether there are more than a database takes: only a forged file has that, and those after the last are not read.
+  static func hasTooMany(_ view: ReadView) throws(DatabaseError) -> Bool {
+    try view.metadataPlaces(withPrefix: Array(prefix.utf8), limit: maximumCount + 1).count > maximumCount
+  }
+
   /// - Throws: what says nothing of the bytes, as `ioFailed` does.
   private static func entry(
     _ id: Subscription.ID, at place: Place, _ view: ReadView, _ known: Entry?
@@ -84,6 +89,10 @@ struct StoredSubscriptions: Sendable {
     do {
       let stored = try JSONDecoder().decode(Stored.self, from: data)
       guard stored.subscription.id == id else { return unreadable(data, tooNew()) }
+      // Each key costs a text in each notification: a forged list would make many of few bytes.
+      if !isMutant("read-any-keys"), let fault = stored.subscription.keyFault {
+        return unreadable(data, tooNew(fault))
+      }
       return Entry(id: id, place: place, data: data, result: .success(stored))
     } catch { return unreadable(data, tooNew(error)) }
   }
@@ -232,7 +241,7 @@ extension Subscription {
         .invalidArguments, "A subscription fires on creation, update and deletion, and on nothing else.",
         facts: .init(name: id, found: "\(firesOn.rawValue)"))
     }
-    try checkKeys()
+    if let keyFault { throw keyFault }
     let scope = view.database.scope
     switch target {
     case .query(let query):
@@ -248,8 +257,8 @@ extension Subscription {
     if let recordType, let fault = NameRules.faultOfType(recordType, isNew: false) { throw fault }
   }
 
-  /// Each key of these makes a text of each notification.
-  private func checkKeys() throws(DatabaseError) {
+  /// Why the lists of keys are not taken; nil where they are. Each key of these makes a text of each notification.
+  fileprivate var keyFault: DatabaseError? {
     let lists = [
       ("alertLocalizationArgs", info.alertLocalizationArgs), ("titleLocalizationArgs", info.titleLocalizationArgs),
       ("subtitleLocalizationArgs", info.subtitleLocalizationArgs), ("desiredKeys", info.desiredKeys),
@@ -259,12 +268,13 @@ extension Subscription {
     }
     for (list, keys) in lists {
       if keys.count > NotificationInfo.maximumKeyCount {
-        throw refusal("A subscription has too many keys in a list.", list, keys.count, NotificationInfo.maximumKeyCount)
+        return refusal("A subscription has too many keys in a list.", list, keys.count, NotificationInfo.maximumKeyCount)
       }
       for key in keys where key.utf8.count > NotificationInfo.maximumKeyByteCount {
-        throw refusal(
+        return refusal(
           "A key in a subscription is too long.", list, key.utf8.count, NotificationInfo.maximumKeyByteCount)
       }
     }
+    return nil
   }
 }

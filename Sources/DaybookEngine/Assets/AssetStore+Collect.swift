@@ -41,7 +41,7 @@ extension AssetStore {
   /// Everything in the directory; nothing when there is no directory.
   package func inventory() throws(DiskFailure) -> Inventory {
     guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
-    var result = Inventory(of: root, .ofWriters(of: try attributes()))
+    var result = Inventory(of: root, FileOwners.ofWriters(of: try attributes()).orOfRoot)
     result.notOurs = try notOurs(root)
     var holders = HolderLook(self, root)
     for entry in try AssetStore.entriesIfAny(root) {

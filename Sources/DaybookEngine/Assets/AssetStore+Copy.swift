@@ -182,7 +182,7 @@ extension AssetStore {
   package static func removeUnfinished(
     _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners
   ) throws(DiskFailure) {
-    holder.removeUnfinishedFolders(ownedBy: owners)
+    holder.removeUnfinishedFolders(ownedBy: owners.orOfRoot)
     guard let root = try holder.folderIfAny(name) else { return }
     let isLeftover =
       switch try FolderMark.read(in: root) {
@@ -195,7 +195,7 @@ extension AssetStore {
   }
 
   /// Removes a directory of assets with all that it holds, if there is one. Removes only what this library makes: regular files
-  /// with its own kinds of names that belong to the database's owner or to this user. Follows no link. A content of another
+  /// with its own kinds of names that belong to the database's owner, to this user or to root. Follows no link. A content of another
   /// user is removed if it has other names: then a backup has linked it, and its owner loses nothing.
   /// - Throws: `.notRegular`, `.exists` or `.foreign` when it is a link, or holds something that no database puts there; the
   ///   failure names that. Then nothing was changed.
@@ -214,12 +214,13 @@ extension AssetStore {
     try root.requireOwner(among: owners)
     var files: [String] = []
     var folders: [(name: String, identity: FileIdentity?, files: [String])] = []
-    let contentOwners = owners.orOfSecondNames
-    root.removeUnfinishedFolders(ownedBy: owners)
+    let fileOwners = owners.orOfRoot
+    let contentOwners = fileOwners.orOfSecondNames
+    root.removeUnfinishedFolders(ownedBy: fileOwners)
     for entry in try root.entries() {
       guard entry.isDirectory else {
         guard isOwnFile(entry.name) else { throw stranger(root.place(entry.name)) }
-        try root.checkRemovable(entry.name, ownedBy: owners)
+        try root.checkRemovable(entry.name, ownedBy: fileOwners)
         files.append(entry.name)
         continue
       }
@@ -229,23 +230,23 @@ extension AssetStore {
       var names: [String] = []
       for inner in try folder.entries() {
         guard !inner.isDirectory, isOwnFile(inner.name, in: entry.name) else { throw stranger(folder.place(inner.name)) }
-        try folder.checkRemovable(inner.name, ownedBy: entry.name == stagingName ? owners : contentOwners)
+        try folder.checkRemovable(inner.name, ownedBy: entry.name == stagingName ? fileOwners : contentOwners)
         names.append(inner.name)
       }
       folders.append((entry.name, folder.identity, names))
     }
-    for file in files where !FolderMark.isOwnName(file) { try root.remove(file, ownedBy: owners) }
+    for file in files where !FolderMark.isOwnName(file) { try root.remove(file, ownedBy: fileOwners) }
     // Opened again, because not so many folders are kept open.
     for (name, identity, files) in folders {
       let folder = try root.folder(name)
       guard folder.identity == identity else { throw stranger(folder.path) }
-      for file in files { try folder.remove(file, ownedBy: name == stagingName ? owners : contentOwners) }
+      for file in files { try folder.remove(file, ownedBy: name == stagingName ? fileOwners : contentOwners) }
       try root.removeFolder(name)
     }
     // The mark last, and durably so: what is left when this is interrupted is known for what it is.
     let marks = files.filter(FolderMark.isOwnName)
     if let mark = marks.first, !isMutant("remove-mark-first") { try root.sync(holding: mark) }
-    for mark in marks { try root.remove(mark, ownedBy: owners) }
+    for mark in marks { try root.remove(mark, ownedBy: fileOwners) }
     if let identity = root.identity, try holder.identity(of: name) != identity { throw stranger(root.path) }
     try holder.removeFolder(name)
   }

@@ -158,6 +158,16 @@ package final class AssetStore: Sendable {
     }
   }
 
+  /// Whether a file is one of the asset files, under whatever name. Asks for the file of each.
+  package func holds(_ file: FileIdentity) throws(DiskFailure) -> Bool {
+    guard let root = try root() else { return false }
+    for entry in try root.entries() where entry.isDirectory && AssetStore.isOwnFolder(entry.name) {
+      guard let folder = try root.folderIfAny(entry.name) else { continue }
+      for inner in try folder.entries() where try folder.identity(of: inner.name) == file { return true }
+    }
+    return false
+  }
+
   /// Calls `body` with all bytes of a content, piece by piece, and then compares them with the name. Only when this returns are
   /// they known to match.
   /// - Throws: `.missing`, `.changed`, `.disk`; what `body` throws ends the reading.

@@ -35,6 +35,9 @@ package protocol DiskFolder: AnyObject, Sendable {
   /// The identity of what has a name, not of what a link leads to; nil when the name is free.
   func identity(of name: String) throws(DiskFailure) -> FileIdentity?
 
+  /// Whether it is a directory of this identity, or lies in it. False on a disk that knows folders only by their paths.
+  func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool
+
   /// Removes a name of anything but a directory.
   func remove(_ name: String) throws(DiskFailure)
   /// Removes the name of a regular file that belongs to one of `owners`. Anything else stays: `.notRegular`, `.foreign`; see
@@ -72,6 +75,8 @@ package protocol DiskFolder: AnyObject, Sendable {
 }
 
 extension DiskFolder {
+  package func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool { false }
+
   /// The path of a name in it.
   package func place(_ name: String) -> String {
     switch path {

@@ -22,6 +22,15 @@ package struct FileAttributes: Hashable, Sendable {
   package static let ofNewFile = FileAttributes(mode: 0o644)
   package static let ofNewDirectory = FileAttributes(mode: 0o755)
 
+  /// The same for a file or directory that is made like this one. Of the mode only the rights: a system takes setuid and setgid
+  /// from a file that others write to, and a copy by root would give them back, to bytes of others; on a directory setgid gives what
+  /// is in it to a group that was not chosen for it.
+  package var ofCopy: FileAttributes {
+    var result = self
+    if !isMutant("copy-every-bit") { result.mode &= 0o777 }
+    return result
+  }
+
   /// The same for a file that nobody writes to.
   package var readOnly: FileAttributes {
     var result = self
@@ -95,7 +104,7 @@ extension Disk {
   ) throws(DiskFailure) -> any DiskFile {
     if isMutant("mode-not-kept") { return try open(path, .createNew) }
     let file = try createPrivate(path, byteCount: byteCount)
-    do { try file.setAttributes(attributes) } catch {
+    do { try file.setAttributes(attributes.ofCopy) } catch {
       file.close()
       try? remove(path)
       throw error
@@ -106,7 +115,7 @@ extension Disk {
   /// Makes a directory that gets its attributes before it holds anything; `.exists` when the name is taken.
   package func makeDirectory(_ path: String, like attributes: FileAttributes) throws(DiskFailure) {
     try makePrivateDirectory(path)
-    do { try setAttributes(attributes, of: path) } catch {
+    do { try setAttributes(attributes.ofCopy, of: path) } catch {
       try? removeDirectory(path)
       throw error
     }

@@ -43,6 +43,13 @@ package struct FileOwners: Sendable, Hashable {
     FileOwners(ofUser(andOf: attributes).numbers?.union([0]))
   }
 
+  /// The same, and root: what root was making for a user when it died may be root's still. Root could remove it anyway, and who
+  /// gave a file of root's one of our names here could have removed it.
+  package var orOfRoot: FileOwners {
+    guard let numbers, !isMutant("leave-roots-leftovers") else { return self }
+    return FileOwners(numbers.union([0]), group: group, takesSecondNames: takesSecondNames)
+  }
+
   /// Whose folders contents may be put into that belong to a file with these attributes: of all who may have made them, and of
   /// root, who may do everything anyway. In another one's folder, contents are there as long as that one likes.
   package static func trusted(with attributes: FileAttributes?) -> FileOwners {

@@ -50,14 +50,13 @@ package final class OutputFolder {
     } else if status?.kind != .folder {
       throw .refused(.otherKind)
     }
-    let (opened, identity) = try OutputProblem.on { () throws(SystemError) in
-      let opened = Descriptor(
+    let opened = try OutputProblem.on { () throws(SystemError) in
+      Descriptor(
         name.isEmpty
           ? try OutputCall.openFolder(".", in: folder.number)
           : try OutputCall.openFolderItself(name, in: folder.number))
-      return (opened, try OutputCall.status(of: opened.number).identity)
     }
-    try rules.check(opened, identity)
+    try rules.check(opened)
     return opened
   }
 }

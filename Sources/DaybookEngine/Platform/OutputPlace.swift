@@ -103,7 +103,7 @@ package final class OutputPlace {
     _ name: String, _ folder: OutputFolder.Descriptor, _ present: NameStatus?, _ rules: OutputRules
   ) throws(OutputProblem) -> (Int32, Target) {
     if let present { try rules.check(present) }
-    try rules.check(name, in: folder)
+    try rules.check(name, present, in: folder)
     let temporary = ".daybook-" + String(UInt64.random(in: 0 ... .max), radix: 16)
     return try OutputProblem.on { () throws(SystemError) in
       let (mode, group) = try rules.mode(of: present, in: folder, isFolder: false)

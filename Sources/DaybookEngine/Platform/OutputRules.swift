@@ -12,7 +12,7 @@ package struct OutputRules {
   /// Nobody gets more rights on the output than on a file with these; nil: the process's mask decides.
   private let attributes: FileAttributes?
 
-  /// - Parameter path: the path of the database, resolved.
+  /// - Parameter path: the path of the database, resolved. Its folder is reached as the disk reaches it: by the one that is open.
   package init(
     path: String, file: FileIdentity, attributes: FileAttributes?, on disk: any Disk,
     isContent: @escaping (FileIdentity) -> Bool
@@ -20,10 +20,10 @@ package struct OutputRules {
     files = [file, try disk.identity(of: path) ?? file]
     self.attributes = attributes
     self.isContent = isContent
-    let holder = directory(holding: path)
-    name = String(path.utf8.dropFirst(holder == "/" ? 1 : holder == "." ? 0 : holder.utf8.count + 1)) ?? path
-    home = try disk.identity(of: holder)
-    contents = try disk.identity(of: path + ".assets")
+    name = lastName(of: path)
+    let folder = try Self.folder(holding: path, on: disk)
+    home = folder?.identity
+    contents = try folder?.identity(of: name + ".assets")
   }
 
   /// Whether this is the database's file, for example behind standard output.
@@ -35,62 +35,89 @@ package struct OutputRules {
   }
 
   /// Whether a name in a folder is one of the database's, now or later.
-  func check(_ name: String, in folder: OutputFolder.Descriptor) throws(OutputProblem) {
+  /// - Parameter present: what has the name already.
+  func check(_ name: String, _ present: NameStatus? = nil, in folder: OutputFolder.Descriptor) throws(OutputProblem) {
     let identity = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: folder.number).identity }
-    if identity == home, isOwnName(name) { throw .refused(.database) }
-    try check(folder, identity)
+    if identity == home {
+      if isOwnName(name) { throw .refused(.database) }
+      if let present, hasOwnName(present.identity, in: folder) { throw .refused(.database) }
+    }
+    try check(folder)
   }
 
   /// Throws when a folder is the folder of contents, or lies in it.
-  func check(_ folder: OutputFolder.Descriptor, _ identity: FileIdentity) throws(OutputProblem) {
+  func check(_ folder: OutputFolder.Descriptor) throws(OutputProblem) {
     guard let contents else { return }
-    var (folder, identity) = (folder, identity)
-    while identity != contents {
-      let above: (folder: OutputFolder.Descriptor, identity: FileIdentity)
-      do throws(SystemError) {
-        let parent = OutputFolder.Descriptor(try OutputCall.openFolder("..", in: folder.number))
-        above = (parent, try OutputCall.status(of: parent.number).identity)
-      } catch {
-        // A user who may not look up there cannot have come down from there; only the folders below matter.
-        guard error.code == ErrorNumber.permission else { throw .system(error) }
-        return
-      }
-      // The root is its own parent.
-      if above.identity == identity { return }
-      (folder, identity) = above
+    let isInside = try OutputProblem.on { () throws(SystemError) in
+      try FolderClimb.leads(from: folder.number, to: contents)
     }
-    throw .refused(.database)
+    if isInside { throw .refused(.database) }
+  }
+
+  /// Whether a file has one of the database's names, too. A volume may know it by another that we do not know to be the same.
+  private func hasOwnName(_ identity: FileIdentity, in folder: OutputFolder.Descriptor) -> Bool {
+    let listed = (try? SystemCall.entries(in: folder.number)) ?? []
+    let names = listed.isEmpty ? Self.ownEndings.map { name + $0 } : listed.map { $0.name }
+    for other in names where isOwnName(other) {
+      if let status = try? OutputCall.status(of: other, in: folder.number), status.identity == identity { return true }
+    }
+    return false
   }
 
   private func isOwnName(_ other: String) -> Bool { Self.isOwnName(other, of: name) }
 
-  /// Whether a name belongs to the database of another name in the same folder, now or later.
+  private static let ownEndings = [
+    "", ".assets", ".new", ".compacted", ".compacted.assets", ".compacted.new", ".unfinished", ".unfinished.assets",
+    ".unfinished.new",
+  ]
+
+  /// Whether a name belongs to the database of another name in the same folder, now or later. Which names are one to a volume,
+  /// only the volume knows: names that any may take for one count as one. The database's own name is there, so its file tells.
   private static func isOwnName(_ other: String, of name: String) -> Bool {
-    guard other.utf8.starts(with: name.utf8) else { return false }
-    let rest = String(other.utf8.dropFirst(name.utf8.count)) ?? ""
-    let endings = ["", ".assets", ".new"]
-    return ["", ".compacted", ".unfinished"].contains { beginning in endings.contains { rest == beginning + $0 } }
-      || rest.hasPrefix(".discarded-")
+    if other.utf8.elementsEqual(name.utf8) { return true }
+    let found = folded(other)
+    return ownEndings.dropFirst().contains { found == folded(name + $0) } || found.hasPrefix(folded(name + ".discarded-"))
+  }
+
+  /// A name without what volumes do not look at: the case of letters, how they are composed (as texts are compared), what is
+  /// invisible, dots and spaces at the end.
+  private static func folded(_ name: String) -> String {
+    if isMutant("compare-names-exactly") { return name }
+    var scalars = Array(name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint })
+    while let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars)
+    // Both ways: some letters have a second small one, or a capital of two.
+    return String(text).uppercased().lowercased()
   }
 
   /// Whether a path is the database's, one that it gives to what belongs to it, or one below the folder of its contents: a file
   /// there would be taken for a leftover, and removed.
-  /// - Parameters: resolved paths, so that no folder on the way is a link.
-  package static func isOwnPath(_ target: String, of path: String, on disk: any Disk) throws(DiskFailure) -> Bool {
+  /// - Parameters:
+  ///   - target: resolved, as the database's path, so that no folder on the way is a link.
+  ///   - source: the disk that has the database; folders that a disk keeps open are reached by no path.
+  package static func isOwnPath(
+    _ target: String, on disk: any Disk, of path: String, on source: any Disk
+  ) throws(DiskFailure) -> Bool {
     if isMutant("copy-to-own-name") { return false }
-    let (holder, home) = (directory(holding: target), directory(holding: path))
-    let (holderIdentity, homeIdentity) = (try disk.identity(of: holder), try disk.identity(of: home))
-    let isBeside = holder == home || holderIdentity != nil && holderIdentity == homeIdentity
-    if isBeside, isOwnName(lastName(of: target), of: lastName(of: path)) { return true }
-    let contents = path + ".assets"
-    let contentsIdentity = try disk.identity(of: contents)
-    var folder = holder
-    while true {
-      if folder == contents { return true }
-      if let contentsIdentity, try disk.identity(of: folder) == contentsIdentity { return true }
-      let above = directory(holding: folder)
-      if above == folder || folder == "." { return false }
-      folder = above
+    let (holder, home) = (try folder(holding: target, on: disk), try folder(holding: path, on: source))
+    var isBeside = directory(holding: target) == directory(holding: path)
+    if let known = holder?.identity, let own = home?.identity { isBeside = known == own }
+    let (name, own) = (lastName(of: target), lastName(of: path))
+    if isBeside {
+      if isOwnName(name, of: own) { return true }
+      if let present = try holder?.identity(of: name), try home?.identity(of: own) == present { return true }
+    }
+    if target.utf8.starts(with: (path + ".assets/").utf8) { return true }
+    guard let holder, let contents = try home?.identity(of: own + ".assets") else { return false }
+    return try holder.isInside(contents)
+  }
+
+  /// Nil where the system does not let it be opened, as in a sandbox: then paths alone tell.
+  private static func folder(holding path: String, on disk: any Disk) throws(DiskFailure) -> (any DiskFolder)? {
+    do { return try disk.folder(holding: path) } catch {
+      guard error.kind == .permission || error.kind == .notFound else { throw error }
+      return nil
     }
   }
 

@@ -54,7 +54,7 @@ struct OutputWalk {
 
   /// Whether a link is one of /proc that leads to what a process has open, not to its text: that is only what it was called when
   /// it was opened, and another file may be called so by now, or none. The other links there lead to names in /proc.
-  private static func leadsIntoProcess(_ text: String, _ folder: OutputFolder.Descriptor) -> Bool {
+  static func leadsIntoProcess(_ text: String, _ folder: OutputFolder.Descriptor) -> Bool {
     guard text.utf8.first == UInt8(ascii: "/") || text.utf8.contains(UInt8(ascii: ":")),
       let processes = try? OutputCall.status(of: "/proc"), let own = try? OutputCall.status(of: folder.number)
     else { return false }

@@ -57,57 +57,22 @@ enum SystemCall {
     return raised
   }
 
-  /// The absolute path without symbolic links. If nothing is there yet, the directory's path with the name, or the target of a
-  /// dangling link. The link must belong to this user or to root, else EPERM: its owner would choose where a file is made.
-  /// EILSEQ when the path is not UTF-8: repaired, it would name another file.
-  static func resolve(_ path: String) throws(SystemError) -> String {
-    var path = path
-    for _ in 0..<maximumLinkCount {
-      try check(path)
-      if let resolved = try canonical(path) { return resolved }
-      guard errno == ENOENT else { throw .last }
-      if let target = try linkTarget(path) {
-        let link = try OutputCall.status(of: path)
-        if let link, !OutputWalk.isTrusted(link.owner), !isMutant("follow-any-dangling-link") {
-          throw SystemError(code: ErrorNumber.notPermitted)
-        }
-        path = target.hasPrefix("/") ? target : directory(holding: path) + "/" + target
-        continue
-      }
-      let holder = directory(holding: path)
-      let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
-      guard let resolved = try canonical(holder), !name.isEmpty else { throw SystemError(code: ENOENT) }
-      return resolved == "/" ? "/" + name : resolved + "/" + name
-    }
-    throw SystemError(code: ELOOP)
-  }
-
-  /// As many links as Linux follows in one path.
-  private static let maximumLinkCount = 40
-
-  /// Nil, with the reason in `errno`, when the path leads nowhere.
-  private static func canonical(_ path: String) throws(SystemError) -> String? {
+  /// The absolute path without symbolic links. EILSEQ when it is not UTF-8.
+  static func canonical(_ path: String) throws(SystemError) -> String {
     // Safe: the system allocates the path, and it is given back at once.
-    guard let bytes = unsafe realpath(path, nil) else { return nil }
+    guard let bytes = unsafe realpath(path, nil) else { throw .last }
     defer { unsafe free(bytes) }
     guard let resolved = unsafe String(validatingCString: bytes) else { throw SystemError(code: EILSEQ) }
     return resolved
   }
 
-  private static func linkTarget(_ path: String) throws(SystemError) -> String? {
-    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    // Safe: the array has room for as many bytes as the call is told of.
-    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-      guard let base = buffer.baseAddress else { return 0 }
-      return unsafe readlink(path, base.assumingMemoryBound(to: CChar.self), buffer.count)
-    }
-    return count > 0 ? try text(bytes.prefix(count)) : nil
-  }
-
-  /// The path that the system gave; EILSEQ when it is not UTF-8.
-  private static func text(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> String {
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw SystemError(code: EILSEQ) }
-    return text
+  /// A path without links, as the volume spells its last name. Only Darwin tells.
+  static func spelled(_ path: String) -> String {
+    #if canImport(Darwin)
+      return (try? canonical(path)) ?? path
+    #else
+      return path
+    #endif
   }
 
   static func status(_ path: String) throws(SystemError) -> FileStatus {

@@ -81,7 +81,7 @@ package final class SystemDisk: Disk {
 
   package func resolve(_ path: String) throws(DiskFailure) -> String {
     if isMutant("link-not-resolved") { return path }
-    do { return try SystemCall.resolve(path) } catch {
+    do { return try PathWalk.resolve(path) } catch {
       if error.code != ErrorNumber.notPermitted { throw DiskFailure(.open, path: path, code: error.code) }
       throw DiskFailure(.open, path: path, kind: .foreign, code: error.code)
     }

@@ -66,7 +66,7 @@ package final class SystemFolder: DiskFolder {
     if attributes != nil, isMutant("mode-not-kept") { return try make(name, rights: 0o644) }
     let file = try make(name, rights: 0o600)
     guard let attributes else { return file }
-    do { try file.setAttributes(attributes) } catch {
+    do { try file.setAttributes(attributes.ofCopy) } catch {
       file.close()
       try? remove(name)
       throw error
@@ -154,7 +154,7 @@ package final class SystemFolder: DiskFolder {
         throw SystemError(code: ErrorNumber.tooManyLinks)
       }
       guard let attributes else { return folder }
-      do throws(SystemError) { try SystemCall.setAttributes(attributes, of: folder.descriptor) } catch {
+      do throws(SystemError) { try SystemCall.setAttributes(attributes.ofCopy, of: folder.descriptor) } catch {
         try? SystemCall.removeDirectory(in: descriptor, name)
         throw error
       }
@@ -176,6 +176,12 @@ package final class SystemFolder: DiskFolder {
     } catch {
       guard error.kind == .notFound else { throw error }
       return nil
+    }
+  }
+
+  package func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool {
+    try DiskFailure.calling(.status, path) { () throws(SystemError) in
+      try FolderClimb.leads(from: descriptor, to: folder)
     }
   }
 

@@ -271,7 +271,7 @@ extension Store {
   /// Gives the new file the present rights: some may have been taken away since it was made.
   private func takeOnAttributes(_ target: Store) throws(StoreError) {
     try Store.onDisk { () throws(DiskFailure) in
-      let attributes = try file.attributes()
+      let attributes = try file.attributes().ofCopy
       if try target.file.attributes() != attributes { try target.file.setAttributes(attributes) }
     }
   }

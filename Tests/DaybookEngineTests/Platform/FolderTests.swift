@@ -338,6 +338,47 @@ struct FolderTests {
   #endif
 
   #if !os(iOS)
+    @Test("what root was making for a user when it died does not keep that user from a copy; what others have there does")
+    func leftByRoot() async {
+      await #expect(processExitsWith: .success) {
+        if geteuid() != 0 { return }
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let (user, stranger): (UInt32, UInt32) = (65_534, 65_533)
+          let number = "0123456789abcdef"
+          #expect(unsafe chown(folder.path, user, user) == 0)
+          _ = try folder.makeFolder("daybook-making-" + number, like: nil)
+          for (name, owner) in [("copy", 0), ("other", stranger)] {
+            let assets = try folder.makeFolder(name, like: FileAttributes(mode: 0o700, owner: user, group: user))
+            let inner = try assets.makeFolder("3a", like: FileAttributes(mode: 0o700, owner: user, group: user))
+            _ = try assets.makeFolder("daybook-making-" + number, like: nil)
+            let made = ["owner.new-" + number, "ingest-\(number)-\(number)", "holder-" + number].map { (assets, $0) }
+            for (place, name) in made + [(inner, String(repeating: "3a", count: 32))] {
+              _ = try place.create(name, byteCount: nil, like: FileAttributes(mode: 0o600, owner: owner, group: owner))
+            }
+            let mark = FolderMark(database: 1, folder: assets.identity?.inode, files: [], isUnfinished: true)
+            try mark.write(in: assets, like: FileAttributes(mode: 0o600, owner: user, group: user), number: 7)
+          }
+          func left(by name: String) -> Int32 {
+            inChild {
+              if setgid(user) != 0 || setuid(user) != 0 { return 1 }
+              let owners = FileOwners.ofUser(andOf: FileAttributes(mode: 0o600, owner: user))
+              do throws(DiskFailure) { try AssetStore.removeUnfinished(name, in: folder, ownedBy: owners) } catch {
+                return error.kind == .foreign ? 2 : 3
+              }
+              return 0
+            }
+          }
+          #expect(left(by: "copy") == 0)
+          #expect(try folder.entries().map(\.name) == ["other"])
+          #expect(left(by: "other") >> 8 == 2)
+          #expect(try folder.folder("other").entries().count == 5)
+        }
+      }
+    }
+  #endif
+
+  #if !os(iOS)
     @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
     func databaseInEnteredFolder() async {
       await #expect(processExitsWith: .success) {

@@ -250,6 +250,72 @@ struct FilePathTests {
     }
   }
 
+  @Test("copies and outputs into a database's folder are refused by its open folder, whatever that is called by now")
+  func ownNamesInRenamedFolder() throws {
+    try withDirectory { directory in
+      let (folder, moved) = (directory + "/real", directory + "/moved")
+      let database = try Database.open(at: folder + "/a")
+      try increment(database)
+      try FileManager.default.moveItem(atPath: folder, toPath: moved)
+      // As another user might put there, who wants a backup among the asset files, or refused.
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      try link(folder + "/a.assets", to: directory)
+      let content = try #require(
+        try FileManager.default.subpathsOfDirectory(atPath: moved + "/a.assets").first { $0.utf8.count > 60 })
+      try FileManager.default.linkItem(atPath: moved + "/a.assets/" + content, toPath: directory + "/second")
+      for name in ["/a.assets/copy", "/a.compacted", "/a.unfinished", "/a"] {
+        let error = failure { try database.backup(to: moved + name) }
+        #expect(error?.code == .invalidArguments, "\(name): \(String(describing: error))")
+        #expect(throws: OutputFault.self) { _ = try OutputPlace(moved + name, database.outputRules()) }
+      }
+      #expect(throws: OutputFault.self) { _ = try OutputPlace(directory + "/second", database.outputRules()) }
+      for name in [directory + "/copy", folder + "/a.compacted"] { try database.backup(to: name) }
+      #expect(try database.check(.deep).isClean)
+      try database.close()
+    }
+  }
+
+  #if os(Linux)
+    @Test("a path of an open file or folder leads to that, and to nothing that is called what it was called")
+    func pathsOfDescriptors() throws {
+      try withDirectory { directory in
+        let (path, folder) = (directory + "/a", directory + "/real")
+        for name in [path, folder + "/b"] { try Database.open(at: name).close() }
+        let file = try #require(FileHandle(forReadingAtPath: path))
+        let descriptor = try SystemCall.openDirectory(folder, followsLink: false)
+        defer { SystemCall.close(descriptor) }
+        let (ofFile, ofFolder) = ("/dev/fd/\(file.fileDescriptor)", "/proc/self/fd/\(descriptor)/b")
+        for (given, wanted) in [(ofFile, path), (ofFolder, folder + "/b")] {
+          let found = try Database.open(at: given)
+          #expect(found.path == wanted)
+          try found.close()
+        }
+        try link(directory + "/link", to: ofFile)
+        #expect(try SystemDisk().resolve(directory + "/link") == path)
+        // Now nothing has their names, and then others have what the system says of them.
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.removeItem(atPath: folder)
+        for isPlanted in [false, true] {
+          if isPlanted {
+            try FileManager.default.createDirectory(atPath: folder + " (deleted)", withIntermediateDirectories: false)
+            for name in [path + " (deleted)", folder + " (deleted)/b"] { try Database.open(at: name).close() }
+          }
+          let before = try FileManager.default.subpathsOfDirectory(atPath: directory).sorted()
+          for given in [ofFile, ofFolder, directory + "/link"] {
+            let error = failure { _ = try Database.open(at: given) }
+            #expect(error?.code == .ioFailed, "\(given): \(String(describing: error))")
+            #expect(throws: DatabaseError.self) { try Database.salvage(from: given, to: directory + "/salvaged") }
+          }
+          #expect(try FileManager.default.subpathsOfDirectory(atPath: directory).sorted() == before)
+        }
+        // A pipe has no name at all.
+        let pipe = Pipe()
+        let error = failure { _ = try Database.open(at: "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)") }
+        #expect(error?.code == .ioFailed)
+      }
+    }
+  #endif
+
   @Test("a file that is copied while it is written opens to one of its commits, or says that it is damaged")
   func copiedWhileOpen() throws {
     try withDirectory { directory in

@@ -56,6 +56,36 @@ struct FileRightsTests {
     }
   }
 
+  @Test(
+    "what is made of a file has its rights, and not what lets programs run as its owner",
+    arguments: [UInt32(0o4755), 0o6771, 0o1640])
+  func specialBits(mode: UInt32) throws {
+    try withDirectory { directory in
+      let (path, wanted) = (directory + "/a.daybook", mode & 0o777)
+      let database = try Database.open(at: path)
+      try setMode(mode, of: path)
+      try fill(database)
+      #expect(try self.mode(path) == mode)
+      try database.backup(to: directory + "/copy")
+      try database.close()
+      #expect(try Database.salvage(from: path, to: directory + "/salvaged").isComplete)
+      for name in ["/copy", "/salvaged"] {
+        #expect(try self.mode(directory + name) == wanted)
+        #expect(try self.mode(directory + name + ".assets") & 0o7000 == 0)
+      }
+      #expect(try self.mode(path + ".assets") & 0o7000 == 0)
+      let again = try Database.open(at: path)
+      try again.compact()
+      #expect(try self.mode(path) == wanted)
+      // A folder's own bits stay: they were set for what is in it.
+      let contents = path + ".assets"
+      try setMode(0o2777, of: contents)
+      try again.close()
+      try Database.open(at: path).close()
+      #expect(try self.mode(contents) & 0o7000 == 0o2000)
+    }
+  }
+
   @Test("rights that are taken away while a compaction is under way are those of the new file")
   func rightsDuringCompaction() throws {
     try withDirectory { directory in

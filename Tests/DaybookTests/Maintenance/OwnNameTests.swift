@@ -35,7 +35,50 @@ struct OwnNameTests {
     #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.file(".")).sorted() == before)
   }
 
-  @Test("names that only look like the database's are taken", arguments: ["ab", "a.backup", "b.compacted", "sub/a.compacted"])
+  private static let similar = [
+    "A.compacted", "a.Compacted", "a.UNFINISHED", "a.new.", "a.new ", "A.unfinished.NEW", "a.Discarded-3", "a.ass\u{200B}ets",
+    "a.unfini\u{17F}hed",
+  ]
+
+  @Test("a name that some volume takes for one of the database's is not taken by a copy or an output", arguments: similar)
+  func similarNames(name: String) throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("one")
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(failure { try database.backup(to: folder.file(name)) }?.code == .invalidArguments)
+    #expect(throws: OutputFault.self) { _ = try OutputPlace(folder.file(name), database.outputRules()) }
+    try database.close()
+    #expect(failure { _ = try Database.salvage(from: folder.file("a"), to: folder.file(name)) }?.code == .invalidArguments)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+  }
+
+  @Test("a letter that is composed in another way is the same letter in a name of the database's")
+  func composedNames() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let database = try Database.withFiles(at: folder.file("caf\u{E9}"))
+    try database.put("one")
+    #expect(failure { try database.backup(to: folder.file("cafe\u{301}.new")) }?.code == .invalidArguments)
+    try database.close()
+  }
+
+  @Test("a file with a name of the database's is not replaced by an output to another name of it")
+  func otherNameOfOwnFile() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let database = try Database.withFiles(at: folder.file("a"))
+    try Data("x".utf8).write(to: URL(filePath: folder.file("a.discarded-2")))
+    // As a volume has them that gives each file a short name.
+    try FileManager.default.linkItem(atPath: folder.file("a.discarded-2"), toPath: folder.file("A~1.DIS"))
+    #expect(throws: OutputFault.self) { _ = try OutputPlace(folder.file("A~1.DIS"), database.outputRules()) }
+    try database.close()
+  }
+
+  @Test(
+    "names that only look like the database's are taken",
+    arguments: ["ab", "A", "a.backup", "b.compacted", "sub/a.compacted"])
   func taken(name: String) throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

@@ -144,6 +144,39 @@ struct SubscriptionLimitTests {
     }
   }
 
+  @Test("a forged subscription of more keys than one may have, or one too many of them, is not read, and a check says so")
+  func forged() throws {
+    let database = try Database.scratch()
+    let many = Array(repeating: "k", count: 65)
+    let forged = [
+      subscription("alert") { $0.alertLocalizationArgs = many }, subscription("desired") { $0.desiredKeys = many },
+      subscription("long") { $0.titleLocalizationArgs = [String(repeating: "k", count: 256)] },
+    ]
+    let good = subscription("zzz") { $0.desiredKeys = Array(many.dropLast()) }
+    func plant(_ subscription: Subscription, _ transaction: borrowing Transaction) throws {
+      let data = try JSONEncoder().encode(StoredSubscriptions.Stored(since: 0, subscription: subscription))
+      try transaction.context.setMetadata(data, forKey: StoredSubscriptions.key(of: subscription.id))
+    }
+    try database.write { transaction in
+      for subscription in forged { try plant(subscription, transaction) }
+      try transaction.save(good)
+    }
+    #expect(try database.subscriptions() == [good])
+    for subscription in forged {
+      let error = failure { _ = try database.subscription(subscription.id) }
+      #expect(error?.code == .formatTooNew && error?.facts.name == subscription.id)
+    }
+    let findings = try database.check().findings
+    #expect(findings.count == 3 && findings.allSatisfy { $0.message.contains("cannot be read") }, "\(findings)")
+    try database.write { transaction in
+      for subscription in forged { try transaction.deleteSubscription(subscription.id) }
+      for number in 0..<1000 { try plant(subscription("s\(1000 + number)") { _ in }, transaction) }
+    }
+    #expect(try database.subscriptions().count == 1000)
+    let more = try database.check().findings
+    #expect(more.count == 1 && more[0].message.contains("more subscriptions than the 1000"), "\(more)")
+  }
+
   @Test("several listeners of one stream whose subscriptions cannot be read wait for the next commit")
   func stalled() async throws {
     let made = SimulatedDisk(seed: 8)
