@@ -90,6 +90,20 @@ struct OutputTests {
           #expect(try names().allSatisfy { !$0.contains("deleted") })
         }
       }
+      // A folder that was removed is not the one that has its name now.
+      let folder = bench.path("folder")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let opened = unsafe open(folder, O_RDONLY)
+      defer { close(opened) }
+      let given = "/proc/\(getpid())/fd/\(opened)"
+      try bench.good("export", file, bench.path("out.ndjson"), "--assets", given)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+      try FileManager.default.removeItem(atPath: folder)
+      let planted = folder + " (deleted)"
+      try FileManager.default.createDirectory(atPath: planted, withIntermediateDirectories: false)
+      #expect(bench.run("export", file, bench.path("out.ndjson"), "--assets", given).status == 5)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: planted).isEmpty)
+      try FileManager.default.removeItem(atPath: planted)
       // Another process's: whatever that has under the number is not ours.
       let other = Process()
       other.executableURL = URL(filePath: "/bin/sleep")

@@ -65,7 +65,8 @@ extension AssetStore {
   /// the copy too.
   private func mayShare(_ file: any DiskFile, of source: AssetStore) -> Bool {
     if isMutant("share-anybodys-content") { return true }
-    guard let attributes = try? source.attributes() else { return true }
+    // Where that cannot be known, a copy is always right.
+    guard let attributes = try? source.attributes() else { return false }
     guard let found = try? file.attributes() else { return false }
     return found.mode & 0o022 == 0 && FileOwners.keepers(of: attributes).contains(found.owner, group: found.group)
   }

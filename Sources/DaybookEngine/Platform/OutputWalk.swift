@@ -28,11 +28,7 @@ struct OutputWalk {
       folder = next
       if name.isEmpty || name == "." || name == ".." {
         guard endsInFolder else { throw .refused(.folder) }
-        let inside = try OutputProblem.on { () throws(SystemError) in
-          let inside = OutputFolder.Descriptor(try OutputCall.openFolder(name.isEmpty ? "." : name, in: next.number))
-          return (inside, try OutputCall.status(of: inside.number))
-        }
-        end = .name("", inside.0, inside.1)
+        end = try Self.inside(name.isEmpty ? "." : name, next)
         return
       }
       let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: next.number) }
@@ -42,7 +38,11 @@ struct OutputWalk {
       }
       guard Self.isTrusted(owner) || isMutant("output-follows-any-link") else { throw .refused(.foreignLink) }
       path = try OutputProblem.on { () throws(SystemError) in try OutputCall.target(ofLink: name, in: next.number) }
-      if !endsInFolder, Self.leadsIntoProcess(path, next) {
+      if Self.leadsIntoProcess(path, next) {
+        if endsInFolder {
+          end = try Self.inside(name, next)
+          return
+        }
         guard let number = Self.ownDescriptor(name, next) else { throw .refused(.otherKind) }
         end = .descriptor(number)
         return
@@ -50,6 +50,15 @@ struct OutputWalk {
       if endsInFolder { path = Self.withoutEndingSlashes(path) }
     }
     throw .system(SystemError(code: ErrorNumber.tooManyLinks))
+  }
+
+  /// A folder, through a link that the system follows.
+  private static func inside(_ name: String, _ folder: OutputFolder.Descriptor) throws(OutputProblem) -> End {
+    let (inside, status) = try OutputProblem.on { () throws(SystemError) in
+      let inside = OutputFolder.Descriptor(try OutputCall.openFolder(name, in: folder.number))
+      return (inside, try OutputCall.status(of: inside.number))
+    }
+    return .name("", inside, status)
   }
 
   /// Whether a link is one of /proc that leads to what a process has open, not to its text: that is only what it was called when

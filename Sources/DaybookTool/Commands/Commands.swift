@@ -54,7 +54,8 @@ extension Invocation {
   func writing(
     _ path: String, mayCreate: Bool, options: Database.Options? = nil, _ body: (Database) throws -> ExitStatus
   ) throws -> ExitStatus {
-    let isNew = !FileManager.default.fileExists(atPath: path)
+    // As the open will look: below the folder, not by the path.
+    let isNew = (try? SystemDisk().keepingFolder(holding: path).exists(path)) != true
     if isNew, !mayCreate {
       throw ToolError(
         .inputOutput, "There is no file \(path).",
