@@ -12,7 +12,7 @@
 #
 # Prints counts last; the exit status is 1 when there is a finding.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 directory=${1:?usage: Scripts/assets.sh DIRECTORY ROUNDS}
 rounds=${2:?usage: Scripts/assets.sh DIRECTORY ROUNDS}
 if ! { command -v sha256sum && command -v shuf && find . -prune -printf ''; } >/dev/null 2>&1; then

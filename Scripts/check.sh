@@ -11,7 +11,7 @@
 #     test      swift test
 #     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings and the
 #               tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
-#     format    swift format lint --strict
+#     format    swift format lint --strict; the scripts run with a Mac's shell and tools (Scripts/shell.sh)
 #     layers    no folder of the sources names a type of a layer above it (Scripts/layers.sh has the order)
 #     words     words over which readers stumbled get fewer, never more (Scripts/words.txt)
 #     rows      every capability of the codecs has a test, found by its id (Scripts/rows.sh)
@@ -39,7 +39,7 @@
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 failed=()
 # What the failed steps said, to be told again at the end: the output of all steps is long, and may be kept in part only.
@@ -85,7 +85,7 @@ release_tool() {
 }
 
 build() { swift build --build-tests && swift build -c release; }
-format() { swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
+format() { Scripts/shell.sh && swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
 layers() { Scripts/layers.sh; }
 words() { Scripts/words.sh; }
 rows() { Scripts/rows.sh; }

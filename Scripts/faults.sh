@@ -7,7 +7,7 @@
 # of crashes were opened. A finding names the fault and the number k of the call. `swift test` takes a part of the same
 # (FaultLoopTests). The exit status is 1 when there is a finding.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 

@@ -17,7 +17,7 @@
 # one leave, none acknowledged missing. A kill of the process proves nothing about power loss: the system keeps what was
 # written. Power loss is simulated in the tests.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 rounds=${1:?usage: Scripts/kill.sh ROUNDS [PART …]}
 shift
 parts=("$@")
@@ -110,7 +110,7 @@ importKills() {
   wait "${children[0]}" || { finding "the import fails even when nobody kills it: $(cat "$work/messages")"; return; }
   children=()
   duration=$(($(milliseconds) - begin))
-  [ "$(names "$work/whole.daybook" | wc -l)" = "$rowCount" ] || finding "the import lost rows"
+  [ "$(names "$work/whole.daybook" | wc -l)" -eq "$rowCount" ] || finding "the import lost rows"
   rm -f "$work"/whole.daybook*
 
   file=$work/round.daybook
@@ -158,7 +158,7 @@ importKills() {
 # MARK: readers
 
 readers() {
-  local mix=(checkpoints zones single parts) left=$rounds round=0 kind file durable step reader victim kills=0 looks=0
+  local mix=(checkpoints zones single parts) left=$rounds round=0 kind file durable step reader victim last kills=0 looks=0
   while [ "$left" -gt 0 ]; do
     kind=${mix[$((round % 4))]}
     file=$work/read.daybook
@@ -177,8 +177,9 @@ readers() {
       victim=$!
       pause $((20 + $(random 250)))
       slay "$victim"
-      slay "${children[-1]}"
-      unset 'children[-1]'
+      last=$((${#children[@]} - 1))
+      slay "${children[$last]}"
+      unset "children[$last]"
       kills=$((kills + 1))
       [ -s "$work/messages" ] && finding "writer of $kind beside readers: $(head -n 3 "$work/messages")"
       # Readers alone with what the kill left.
@@ -215,7 +216,7 @@ rivals() { # PART KIND WORDS FLAG …
   rm -f "$file"* "$work"/turn-*
   start_rival() { # SLOT
     count=$((count + 1))
-    "$DAYBOOK" trial-writer "$kind" "$file" "${flags[@]}" >"$work/turn-$count" 2>"$work/turn-messages-$count" &
+    "$DAYBOOK" trial-writer "$kind" "$file" ${flags[@]+"${flags[@]}"} >"$work/turn-$count" 2>"$work/turn-messages-$count" &
     children[$1]=$!
   }
   children=()
@@ -246,7 +247,7 @@ rivals() { # PART KIND WORDS FLAG …
 
 # Writes until there is no room, looks at the file, and goes on when there is room again.
 fill() { # KIND FILE WORDS COMMAND …: the command runs what follows it without room
-  local kind=$1 file=$2 words=$3 durable before
+  local kind=$1 file=$2 words=$3 durable
   shift 3
   "$@" "$DAYBOOK" trial-writer "$kind" "$file" --ballast >"$work/acknowledged" 2>"$work/messages" ||
     finding "$words, $kind: $(head -n 3 "$work/messages")"

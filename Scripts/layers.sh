@@ -10,7 +10,7 @@
 # see, or a type that a higher layer adds to one of a lower in an extension. A name that two layers of a module declare is the
 # lower one's, and one that a layer declares within a type means that in this layer. Between modules the compiler looks.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 layers() {
   cat <<'END'
@@ -96,7 +96,7 @@ scan() { # ROOT
       seen[FILENAME] = 1
       folder = layerOf(FILENAME)
       module = FILENAME
-      sub(/[/].*/, "", module)
+      sub(/\/.*/, "", module)
       if (folder == "" && pass == 1) { print FILENAME ": belongs to no layer"; failed = 1 }
     }
     folder == "" { next }

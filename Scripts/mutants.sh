@@ -10,7 +10,7 @@
 # ends at the first failure. A test process that dies or hangs (DAYBOOK_MUTANT_SECONDS, 300) has noticed, too, and
 # is told apart; all tests together have four times as long. The exit status is 1 when a mistake survives all tests.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 limit=${DAYBOOK_MUTANT_SECONDS:-300}
 
 # NAME, the suites that are likely to notice, what is wrong.

@@ -7,7 +7,7 @@
 # in words what each is.
 # A row that a program checks instead of a test has its id in that program: `# N12: …`.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 rows() {
   for number in $(seq 1 19); do echo "C$number"; done

@@ -9,13 +9,13 @@
 # Counted are comments of Swift files and the pages, not code and not strings. A word that is no problem in its sense
 # ("nobody" as the Unix user) counts, too: the list allows for it.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 list=Scripts/words.txt
 
 # The text that counts, as FILE:LINE:TEXT.
 text() { # FOLDER
-  (cd "$1" && find . -name .build -prune -o \( -name '*.swift' -o -name '*.md' \) -type f -print0 | LC_ALL=C sort -z |
-    xargs -0 -r awk '
+  (cd "$1" && find . -name .build -prune -o \( -name '*.swift' -o -name '*.md' \) -type f -print | LC_ALL=C sort | tr '\n' '\0' |
+    xargs -0 awk '
       FILENAME ~ /\.swift$/ && !sub(/^.*\/\/+ /, "") { next }
       { print substr(FILENAME, 3) ":" FNR ":" $0 }')
 }
@@ -25,7 +25,7 @@ places() { # WORD, on the text
 }
 
 count() { # WORD, on the text
-  sed -E 's/^[^:]*:[0-9]+://' | grep -oiE "\b($1)\b" | wc -l
+  sed -E 's/^[^:]*:[0-9]+://' | grep -oiE "\b($1)\b" | wc -l | tr -d ' '
 }
 
 # A word in a comment and on a page is found, and in code and in strings it is not.

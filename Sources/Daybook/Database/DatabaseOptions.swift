@@ -84,12 +84,12 @@ extension Database {
     /// directory is an error.
     public var createsDirectory = false
     /// How the file is read. Unless said otherwise: mapped where the process has address space for it, and buffered where
-    /// it has only a few gigabytes, as on iOS.
+    /// it has only a few gigabytes, as on iOS. What a mapped file finds no address space for is read as a buffered one is.
     public var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped
     /// Bytes of the file that `Access.buffered` keeps in memory, 64 MB unless said otherwise and at least 64 KB. Each thread
     /// that reads takes 100 to 400 KB besides, each walk over records a page a level, and each walk over the log 256 KB and
     /// its longest operation.
-    public var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
+    public var pageCacheByteCount = TestSetting.keepsLittle ? 256 << 10 : 64 << 20
     /// When the lock is held that keeps other processes from writing.
     public var lock = Lock.whileOpen
     /// How long to wait for another process that writes.

@@ -25,9 +25,9 @@ final class ImageApplier {
   }
 
   /// Entries of a run; all but the last are full, and sorted.
-  fileprivate static let runCount = TestSetting.isBuffered ? 64 : 64 << 10
+  fileprivate static let runCount = TestSetting.keepsLittle ? 64 : 64 << 10
   /// Entries that are put before pages may be written.
-  private static let partCount = TestSetting.isBuffered ? 128 : 4 << 10
+  private static let partCount = TestSetting.keepsLittle ? 128 : 4 << 10
 
   private let stamps = ByteBuffer(capacity: 4096)
   @safe @exclusivity(unchecked) private var position = 0

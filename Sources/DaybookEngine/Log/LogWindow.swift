@@ -11,7 +11,7 @@
 /// makes every further view nil until the failure is taken: walks of a log end by themselves when bytes make no sense, and
 /// their caller asks for the failure before it uses what they found.
 @safe final class LogWindow {
-  static let usualByteCount = TestSetting.isBuffered ? 8 << 10 : 256 << 10
+  static let usualByteCount = TestSetting.keepsLittle ? 8 << 10 : 256 << 10
 
   let byteCount: Int
   let holes: LogHoles?

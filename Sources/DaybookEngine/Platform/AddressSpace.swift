@@ -5,7 +5,8 @@
 ///     iOS                              a few GB         files are read with `pread`, unless somebody asks for a mapping
 ///
 /// A reservation costs no memory, but addresses end: a process with one database for each of its users has hundreds open, and
-/// a process without addresses cannot allocate memory either. So each file gets a part of what is left.
+/// a process without addresses cannot allocate memory either. So each file gets a part of what is left. A file that finds nothing,
+/// or that outgrows what it got, is read with `pread` from there on (`PageSource`); nothing that is mapped ever moves.
 ///
 /// Always true: the answers about the process are the same for its life; what is taken is counted by `take` and `giveBack`.
 import Synchronization
@@ -34,6 +35,9 @@ package enum AddressSpace {
   /// What one more file may have beyond its need: a sixteenth of what is left.
   private static var share: Int { max(0, total - taken.load(ordering: .relaxed)) / 16 }
 
+  /// What files leave to everything else of a process that has little: an allocation that fails ends the process.
+  private static let spareByteCount = 256 << 20
+
   /// What to reserve for a file of this length.
   static func reservation(forFileOf byteCount: Int) -> Int {
     // Twice the length, because a file grows to twice its live bytes before it is compacted.
@@ -42,8 +46,8 @@ package enum AddressSpace {
     return max(need, min(1 << 40, share))
   }
 
-  /// What to reserve for a file in memory whose final length is unknown.
-  static var reservationForMemory: Int { isAmple ? max(8 << 30, min(64 << 30, share)) : 256 << 20 }
+  /// What to reserve at first for a file in memory whose final length is unknown. More comes in pieces, which are not in place.
+  static var reservationForMemory: Int { isAmple ? max(8 << 30, min(64 << 30, share)) : 64 << 20 }
 
   /// Reserves as much as the system grants, halving the request down to `least`; what is granted is a multiple of `unit`, as
   /// both bounds are. `map` reserves so many bytes, or returns nil.
@@ -52,13 +56,23 @@ package enum AddressSpace {
   ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {
     var byteCount = max(most, least)
     while true {
-      if let base = unsafe map(byteCount) {
+      if isAmple || leavesEnough(after: byteCount), let base = unsafe map(byteCount) {
         taken.add(byteCount, ordering: .relaxed)
         return unsafe (base, byteCount)
       }
       if byteCount == least { return nil }
       byteCount = max(least, byteCount / 2 / unit * unit)
     }
+  }
+
+  /// Whether so many bytes can be had, and the spare bytes are left in a process with little. Several threads may be told yes at
+  /// once.
+  static func leavesEnough(after byteCount: Int) -> Bool {
+    let (both, isTooMuch) = byteCount.addingReportingOverflow(isAmple ? 0 : spareByteCount)
+    guard !isTooMuch, let base = unsafe SystemCall.reserveAddresses(byteCount: both) else { return false }
+    // Safe: reserved on the line above, and known to this line alone.
+    unsafe SystemCall.unmap(base, byteCount: both)
+    return true
   }
 
   /// Releases what `take` returned, as a whole.

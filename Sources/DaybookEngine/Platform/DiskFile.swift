@@ -29,7 +29,8 @@ package protocol DiskFile: AnyObject, Sendable {
   var base: UnsafeRawPointer { get }
   /// Makes `base ..< base + end` readable. `end` must not lie beyond the end of the file.
   func map(through end: Int) throws(DiskFailure)
-  /// How far the file can ever be mapped. What is kept for each page of a file takes room for so much of it.
+  /// How far this description can ever map the file; 0 where it cannot. Beyond, `map` throws. What is kept for each page of a
+  /// file takes room for so much of it.
   var mappableByteCount: Int { get }
 
   /// Takes a lock without waiting; false when somebody else holds it. Locks belong to this description.

@@ -1,7 +1,7 @@
 /// A disk made of memory: the files of `Database.inMemory()`, gone with the disk.
 ///
-/// A file is one large reservation of zeroed memory, so its content never moves while it grows, and a reader looks at it in
-/// place as it would at a mapping. Memory is used only for what was written. A sync does nothing.
+/// A file begins with a reservation of zeroed memory (`MemoryContent`), so its content never moves while it grows, and a reader
+/// looks at it in place as it would at a mapping. Memory is used only for what was written. A sync does nothing.
 ///
 /// Always true: a file lives as long as a name or an open description leads to it; one lock guards all of a disk.
 import Synchronization
@@ -35,16 +35,25 @@ package final class MemoryDisk: Disk {
     1 << 63 | deviceCount.add(1, ordering: .relaxed).newValue
   }
 
-  package init() {}
+  private let inPlaceByteCount: Int?
+  private let pieceByteCount: Int
+
+  /// - Parameters:
+  ///   - inPlaceByteCount: how much of a file can be looked at in place; nil for as much as there is address space for.
+  ///   - pieceByteCount: in what steps a file grows from there on; whole pages of memory.
+  package init(inPlaceByteCount: Int? = nil, pieceByteCount: Int = 64 << 20) {
+    self.inPlaceByteCount = inPlaceByteCount
+    self.pieceByteCount = pieceByteCount
+  }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
-    try open(path, mode, maximum: AddressSpace.reservationForMemory)
+    try open(path, mode, first: inPlaceByteCount ?? AddressSpace.reservationForMemory)
   }
 
   /// There may be many assets, so each takes address space for its own bytes and no more.
   package func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
     let page = SystemCall.memoryPageByteCount
-    return try open(path, .createNew, maximum: max(1, (byteCount + page - 1) / page) * page)
+    return try open(path, .createNew, first: max(1, (byteCount + page - 1) / page) * page)
   }
 
   package func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
@@ -76,8 +85,8 @@ package final class MemoryDisk: Disk {
     }
   }
 
-  private func open(_ path: String, _ mode: OpenMode, maximum: Int) throws(DiskFailure) -> any DiskFile {
-    let device = device
+  private func open(_ path: String, _ mode: OpenMode, first: Int) throws(DiskFailure) -> any DiskFile {
+    let (device, pieceByteCount) = (device, pieceByteCount)
     return try state.withLock { (state) throws(DiskFailure) in
       let content: MemoryContent
       if let known = state.files[path] {
@@ -87,15 +96,16 @@ package final class MemoryDisk: Disk {
         guard mode == .createNew else { throw DiskFailure(.open, path: path, code: ErrorNumber.notFound) }
         guard !state.directories.contains(path) else { throw DiskFailure(.create, path: path, code: ErrorNumber.exists) }
         let page = SystemCall.memoryPageByteCount
-        let granted = unsafe AddressSpace.take(upTo: maximum, least: min(maximum, 64 << 20), unit: page) {
+        let granted = unsafe AddressSpace.take(upTo: first, least: min(first, 1 << 20), unit: page) {
           unsafe RawMemory.reserveZeroed(byteCount: $0)
         }
         guard let memory = unsafe granted else {
-          throw DiskFailure(.create, path: path, code: ErrorNumber.noMemory, byteCount: maximum)
+          throw DiskFailure(.create, path: path, code: ErrorNumber.noMemory, byteCount: first)
         }
         state.inodeCount += 1
         let identity = FileIdentity(device: device, inode: state.inodeCount)
-        content = unsafe MemoryContent(identity: identity, base: memory.base, capacity: memory.byteCount)
+        content = unsafe MemoryContent(
+          identity: identity, base: memory.base, inPlaceByteCount: memory.byteCount, pieceByteCount: pieceByteCount)
         state.files[path] = content
       }
       state.descriptionCount += 1
@@ -188,25 +198,6 @@ package final class MemoryDisk: Disk {
   }
 }
 
-/// The bytes of a file in memory. Guarded by the lock of its disk, except for reads through `base`.
-@safe private final class MemoryContent: @unchecked Sendable {
-  let identity: FileIdentity
-  let base: UnsafeMutableRawPointer
-  let capacity: Int
-  var byteCount = 0
-  var attributes = FileAttributes.ofNewFile
-  var locks = LockTable()
-
-  init(identity: FileIdentity, base: UnsafeMutableRawPointer, capacity: Int) {
-    self.identity = identity
-    unsafe self.base = base
-    self.capacity = capacity
-  }
-
-  // Safe: the last description and the last name are gone, so nobody reads.
-  deinit { unsafe AddressSpace.giveBack(base, byteCount: capacity) }
-}
-
 /// One open description of a file in memory.
 @safe private final class MemoryFile: DiskFile, @unchecked Sendable {
   let path: String
@@ -239,22 +230,17 @@ package final class MemoryDisk: Disk {
     precondition(offset >= 0, "a file has no bytes before its first")
     try locked(.write) { () throws(DiskFailure) in
       try checkWritable(.write, offset, bytes.count)
-      guard bytes.count <= content.capacity, offset <= content.capacity - bytes.count else {
+      guard content.write(bytes, at: offset) else {
         throw DiskFailure(.write, path: path, code: ErrorNumber.noSpace, offset: offset, byteCount: bytes.count)
       }
-      // Safe: the line above.
-      unsafe (content.base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
-      if bytes.count > 0 { content.byteCount = max(content.byteCount, offset + bytes.count) }
     }
   }
 
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(DiskFailure) -> Int {
     precondition(offset >= 0 && count >= 0, "a file has no bytes before its first")
     return try locked(.read) { () throws(DiskFailure) in
-      let received = min(count, max(0, content.byteCount - offset))
-      // Safe: `received` bytes lie inside the file, and the caller owns `count` bytes at `target`.
-      if received > 0 { unsafe target.copyMemory(from: content.base + offset, byteCount: received) }
-      return received
+      // Safe: the caller owns `count` bytes at `target`.
+      unsafe content.read(into: target, count: count, at: offset)
     }
   }
 
@@ -266,12 +252,9 @@ package final class MemoryDisk: Disk {
     precondition(byteCount >= 0, "a file has no negative length")
     try locked(.truncate) { () throws(DiskFailure) in
       try checkWritable(.truncate, byteCount, nil)
-      guard byteCount <= content.capacity else {
+      guard content.truncate(to: byteCount) else {
         throw DiskFailure(.truncate, path: path, code: ErrorNumber.noSpace, offset: byteCount)
       }
-      // Safe: both ends lie inside the reservation. What lies behind the end is always zero.
-      if byteCount < content.byteCount { unsafe RawMemory.clear(content.base, byteCount..<content.byteCount) }
-      content.byteCount = byteCount
     }
   }
 
@@ -295,9 +278,11 @@ package final class MemoryDisk: Disk {
     try locked(.protect) { () throws(DiskFailure) in content.attributes = attributes }
   }
 
+  var mappableByteCount: Int { content.inPlaceByteCount }
+
   func map(through end: Int) throws(DiskFailure) {
     try locked(.map) { () throws(DiskFailure) in
-      guard end <= content.capacity else {
+      guard end <= content.inPlaceByteCount else {
         throw DiskFailure(.map, path: path, code: ErrorNumber.tooLarge, byteCount: end)
       }
     }

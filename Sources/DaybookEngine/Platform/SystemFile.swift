@@ -163,6 +163,13 @@ import Synchronization
     return unsafe UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped
   }
 
+  package var mappableByteCount: Int {
+    mapping.withLock { mapping in
+      _ = reserve(&mapping)
+      return mapping.reservedByteCount
+    }
+  }
+
   package func map(through end: Int) throws(DiskFailure) {
     if end <= mappedByteCount.load(ordering: .acquiring) { return }
     let descriptor = try enter(.map)

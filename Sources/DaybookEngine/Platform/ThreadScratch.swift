@@ -11,7 +11,7 @@
 @safe final class ThreadScratch {
   static let pageByteCount = 4096
   /// At most four pages are in use at once: two of a descent and two of a merge. The suite runs with four.
-  static let pageCount = TestSetting.isBuffered ? 4 : 16
+  static let pageCount = TestSetting.keepsLittle ? 4 : 16
   static let operationCount = 4
   /// What most operations fit into: no buffer, so that reading one counts no reference.
   static let shortOperationByteCount = 2048
@@ -43,7 +43,7 @@
     let page = unsafe pages + nextPageIndex * ThreadScratch.pageByteCount
     nextPageIndex = nextPageIndex + 1 == ThreadScratch.pageCount ? 0 : nextPageIndex + 1
     // A page that was kept too long must not look valid.
-    if TestSetting.isBuffered { unsafe RawMemory.fill(page, byteCount: ThreadScratch.pageByteCount, with: 0xA5) }
+    if TestSetting.keepsLittle { unsafe RawMemory.fill(page, byteCount: ThreadScratch.pageByteCount, with: 0xA5) }
     return unsafe page
   }
 

@@ -17,7 +17,8 @@ final class LogWriter: @unchecked Sendable {
   let file: any DiskFile
   /// Pages, notes, zeros and checkpoints.
   let backgroundFile: any DiskFile
-  private let isMapped: Bool
+  private let source: PageSource
+  private let cacheByteCount: Int
   private let reserveByteCount: Int
   private let fillsSectors: Bool
   private let turn: Turn
@@ -47,14 +48,15 @@ final class LogWriter: @unchecked Sendable {
   let isDead = Atomic<Bool>(false)
 
   init(
-    path: String, salt: UInt64, file: any DiskFile, backgroundFile: any DiskFile, isMapped: Bool, options: StoreOptions,
+    path: String, salt: UInt64, file: any DiskFile, backgroundFile: any DiskFile, source: PageSource, options: StoreOptions,
     turn: Turn, fileLock: FileLock, plan: RecoveryPlan
   ) {
     self.path = path
     self.salt = salt
     self.file = file
     self.backgroundFile = backgroundFile
-    self.isMapped = isMapped
+    self.source = source
+    cacheByteCount = options.pageCacheByteCount
     reserveByteCount = options.reserveByteCount
     fillsSectors = options.startsBatchesOnFreshSector
     self.turn = turn
@@ -150,7 +152,8 @@ final class LogWriter: @unchecked Sendable {
     defer { frame.truncate(to: byteCount) }
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
-      if isMapped { try file.map(through: Int(header.next)) }
+      try source.admit(Int(header.next), of: file, cacheByteCount: cacheByteCount)
+      if !source.isBuffered { try file.map(through: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
       // If it cannot be erased, the next open may find the frame whole; so it must not be reported as failed.

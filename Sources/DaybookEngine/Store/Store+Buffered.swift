@@ -4,6 +4,9 @@
 ///     bodies   copyOperation ─► BlockCache ─► pread   straight to where the caller wants them, verified there
 ///     the log  LogReader ─► LogWindow ─► pread        past the cache: a walk looks at everything once
 ///
+/// A mapped file may become such a file: where the process has no address space for all of it, what is not mapped is read
+/// in this way (`PageSource.admit`). So a file that grows, or one file more, is never refused for want of addresses.
+///
 /// Always true: what a call returns was verified in memory that nobody else writes to. The cache holds nothing from behind the
 /// verified end of the version that it was read for. A disk failure throws `.disk` and leaves nothing in the cache.
 extension Store {
@@ -12,7 +15,8 @@ extension Store {
     _ file: any DiskFile, _ header: FileHeader, _ cache: BlockCache?
   ) throws(DiskFailure) -> PageSource {
     guard let cache else {
-      return unsafe try PageSource(base: file.base, salt: header.salt, maximumByteCount: file.mappableByteCount)
+      return unsafe try PageSource(
+        base: file.base, salt: header.salt, maximumByteCount: min(file.mappableByteCount, TestSetting.mappedByteCount))
     }
     return try PageSource(reading: BufferedFile(file, cache: cache), salt: header.salt)
   }
@@ -24,12 +28,35 @@ extension Store {
     return try BlockCache(byteCount: options.pageCacheByteCount)
   }
 
+  /// Makes a file readable in place up to a byte, unless the options, or the address space that is left, do not allow it.
+  private static func maps(
+    _ file: any DiskFile, through end: Int, _ options: StoreOptions
+  ) throws(DiskFailure) -> Bool {
+    if options.access == .buffered { return false }
+    if end > file.mappableByteCount { return false }
+    try file.map(through: end)
+    return true
+  }
+
+  /// The log as the file is now, for what others have appended. From here on all of it can be read through the source, too.
+  func logOfOthers() throws(DiskFailure) -> LogReader {
+    let byteCount = try file.byteCount()
+    try admit(byteCount)
+    return try Store.log(of: file, header, byteCount: byteCount, options)
+  }
+
+  /// Called before any version reaches so far.
+  func admit(_ end: Int) throws(DiskFailure) {
+    try source.admit(end, of: file, cacheByteCount: options.pageCacheByteCount)
+  }
+
   /// A log up to a byte of the file.
   static func log(
     of file: any DiskFile, _ header: FileHeader, byteCount: Int, _ options: StoreOptions
   ) throws(DiskFailure) -> LogReader {
-    if options.access == .buffered { return LogReader(LogWindow(file, byteCount: byteCount), salt: header.salt) }
-    try file.map(through: byteCount)
+    guard try maps(file, through: byteCount, options) else {
+      return LogReader(LogWindow(file, byteCount: byteCount), salt: header.salt)
+    }
     // Safe: mapped on the line above.
     return LogReader(
       unsafe ByteView(file.base, count: byteCount), salt: header.salt, holes: LogHoles.ofLog(file, byteCount: byteCount))
@@ -50,7 +77,7 @@ extension Store {
   static func withFirstPage<R>(
     of file: any DiskFile, _ options: StoreOptions, _ body: (ByteView) throws(FileHeader.Fault) -> R
   ) throws -> R {
-    if options.access == .buffered {
+    guard try maps(file, through: FileHeader.byteCount, options) else {
       let page = ByteBuffer(capacity: FileHeader.byteCount)
       // Safe: the buffer has room for it.
       page.count = unsafe try file.read(into: page.base, count: FileHeader.byteCount, at: 0)
@@ -59,7 +86,6 @@ extension Store {
       }
       return try body(page.view)
     }
-    try file.map(through: FileHeader.byteCount)
     // Safe: mapped on the line above.
     return try body(unsafe ByteView(file.base, count: FileHeader.byteCount))
   }
@@ -69,6 +95,13 @@ extension Store {
   func readOperation(at place: Place, end: UInt64, to target: UnsafeMutableRawPointer) throws(StoreError) {
     guard let file = source.buffered else { preconditionFailure("only called where the file is not mapped") }
     let byteCount = Int(place.byteCount)
+    if Int(place.offset) + byteCount <= source.inPlaceEnd {
+      // Safe: all below that is mapped; the caller has room for the operation.
+      unsafe target.copyMemory(from: source.base + Int(place.offset), byteCount: byteCount)
+      let copy = unsafe ByteView(UnsafeRawPointer(target), count: byteCount)
+      guard Operation.isSound(copy, salt: header.salt, offset: place.offset) else { throw .operation(offset: place.offset) }
+      return
+    }
     // Safe: the caller has room for the operation.
     do { unsafe try file.read(byteCount, at: Int(place.offset), end: Int(end), to: target) } catch { throw .disk(error) }
     let copy = unsafe ByteView(UnsafeRawPointer(target), count: byteCount)
@@ -79,6 +112,6 @@ extension Store {
     }
   }
 
-  /// Bytes that the page cache occupies now; nil where the file is mapped.
+  /// Bytes that the page cache occupies now; nil where all of the file is mapped.
   package var pageCacheResidentByteCount: Int? { source.buffered?.cache.residentByteCount }
 }

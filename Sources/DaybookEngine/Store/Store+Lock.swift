@@ -62,7 +62,7 @@ extension Store {
       guard try disk.identity(of: path) == file.identity || isMutant("skip-inode-check-at-takeover") else {
         throw StoreError.moved(.otherFile)
       }
-      reader = try Store.log(of: file, header, byteCount: try file.byteCount(), options)
+      reader = try logOfOthers()
     } catch { throw StoreError(diskOrStore: error) }
     let plan = try planOfOthers(in: reader, hold)
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }

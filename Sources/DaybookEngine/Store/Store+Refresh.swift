@@ -112,9 +112,7 @@ extension Store {
   }
 
   private func readerOfFile() throws(StoreError) -> LogReader {
-    try Store.onDisk { () throws(DiskFailure) in
-      try Store.log(of: file, header, byteCount: try file.byteCount(), options)
-    }
+    try Store.onDisk(call: try logOfOthers())
   }
 
   /// The plan for what follows the tail by now.

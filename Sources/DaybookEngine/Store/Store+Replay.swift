@@ -66,6 +66,7 @@ extension Store {
   /// Applies the commits of a plan to its checkpoint's trees, in one edit that nobody sees before it ends.
   /// - Parameter sequence: later commits are left out.
   func replay(_ plan: RecoveryPlan, log: LogReader, through sequence: UInt64 = .max) throws(StoreError) {
+    try Store.onDisk(call: try admit(Int(plan.readableEnd)))
     let transaction = reusableTransaction
     transaction.prepareReplay(plan)
     do throws(LogFault) {

@@ -102,6 +102,7 @@ import Synchronization
     do {
       options.pageCache = try Store.makeCache(options)
       source = try Store.makeSource(file, header, options.pageCache)
+      try source.admit(Int(plan.readableEnd), of: file, cacheByteCount: options.pageCacheByteCount)
       if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(limit: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
@@ -110,7 +111,7 @@ import Synchronization
     if case .corrupt(let lost) = plan.ending { self.lost = lost } else { lost = nil }
     fileLock = FileLock(file, disk: disk, path: path, turn: turn, isHeld: !options.isReadOnly)
     log = LogWriter(
-      path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, isMapped: !source.isBuffered,
+      path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, source: source,
       options: options, turn: turn, fileLock: fileLock, plan: plan)
     editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
     syncMonitor = Monitor()

@@ -21,7 +21,7 @@ package struct StoreOptions: Sendable {
   }
   package var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped
   /// Bytes of the file that `.buffered` keeps in memory.
-  package var pageCacheByteCount = TestSetting.isBuffered ? 256 << 10 : 64 << 20
+  package var pageCacheByteCount = TestSetting.keepsLittle ? 256 << 10 : 64 << 20
   /// The cache itself, once a store of the database is open: a compaction shares it.
   var pageCache: BlockCache?
   /// What work in the background failed at; a store that replaces another keeps it.

@@ -25,7 +25,7 @@ package struct Cursor {
   private var path: [Step] = []
   /// Nil as long as all pages can be read in place: the file is mapped, the root is not inline, and no leaf had a delta yet.
   private var copies: PageCopies?
-  private let keepsCopies: Bool
+  private var keepsCopies: Bool
   private var leaf: Page
   /// The reference of the page that was read last: the leaf, while the cursor is on a record.
   private var reference: UInt64 = 0
@@ -228,8 +228,14 @@ package struct Cursor {
 
   /// The page, kept for more than a few calls; the leaf is number 0, the root 1.
   @inline(__always)
-  private func kept(_ page: Page, as number: Int) -> Page {
-    keepsCopies ? copies.map { $0.keep(page, as: number) } ?? page : page
+  private mutating func kept(_ page: Page, as number: Int) -> Page {
+    if !keepsCopies {
+      guard reader.source.isBuffered else { return page }
+      // A transaction's cursor: the transaction has outgrown the mapping since.
+      keepsCopies = true
+      if copies == nil { copies = PageCopies() }
+    }
+    return copies.map { $0.keep(page, as: number) } ?? page
   }
 
   private mutating func stand(on page: Page, at index: Int) {

@@ -7,19 +7,29 @@ import Synchronization
 /// version, because a touch past the end of a mapped file kills the process. A leaf with a delta (`LeafDelta`) is merged in
 /// memory of the thread; single lookups search leaf and delta instead.
 ///
-/// A file that is not mapped is read through a `BufferedFile`. Then no offset has a bit. `pageElsewhere` returns every page of
-/// the file as a copy in memory of the thread, valid only until the thread has asked for a few more (`ThreadScratch`). A page
-/// is checked when it enters the cache.
+/// What is not mapped is read through a `BufferedFile`, and has no bits: the whole file, or all from `inPlaceEnd` on once
+/// the file has outgrown the address space that it got. `pageElsewhere` returns such a page as a copy in memory of the thread,
+/// valid only until the thread has asked for a few more (`ThreadScratch`). A page is checked when it enters the cache.
 ///
-/// Always true: `base` never moves; a set bit means that the page at that offset passed its check.
+///     0                     inPlaceEnd
+///     │ mapped, has bits    │ through the cache, once `isBuffered` is set
+///
+/// Always true: `base` never moves; a set bit means that the page at that offset passed its check; `isBuffered` is set before
+/// any version reaches past `inPlaceEnd`, and never cleared.
 @safe package final class PageSource: @unchecked Sendable {
   static let memoryTag: UInt64 = 1 << 63
 
   let base: UnsafeRawPointer
   let salt: UInt64
-  /// Nil where the file is mapped.
-  let buffered: BufferedFile?
-  let isBuffered: Bool
+  /// Whether pages may come as copies. A reader that began before keeps what it has: its version lies where pages stay in place.
+  @inline(__always) var isBuffered: Bool { readsThroughCache.load(ordering: .acquiring) }
+  private let readsThroughCache: Atomic<Bool>
+  /// Written once, before `readsThroughCache`.
+  @safe @exclusivity(unchecked) private var throughCache: BufferedFile?
+  /// Nil while all of the file is mapped.
+  var buffered: BufferedFile? { isBuffered ? throughCache : nil }
+  /// How far the file can be mapped.
+  let inPlaceEnd: Int
   private let verified: UnsafeMutablePointer<Atomic<UInt64>>
   private let verifiedByteCount: Int
   /// One more than the number of the last page that `verified` has a bit for.
@@ -30,8 +40,7 @@ import Synchronization
   package init(base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40) throws(DiskFailure) {
     unsafe self.base = base
     self.salt = salt
-    buffered = nil
-    isBuffered = false
+    readsThroughCache = Atomic(false)
     var byteCount = max(maximumByteCount / Page.byteCount / 8, 4096)
     var memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount)
     while unsafe memory == nil && byteCount > 4096 {
@@ -44,13 +53,15 @@ import Synchronization
     // Safe: fresh zeroed memory of that size; zero is a valid atomic.
     unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
     verifiedByteCount = byteCount
-    pageLimit = UInt64(byteCount) * 8
+    let pageCount = min(byteCount * 8, maximumByteCount / Page.byteCount)
+    pageLimit = UInt64(pageCount)
+    inPlaceEnd = pageCount * Page.byteCount
   }
 
   /// Pages of a file that is not mapped.
   init(reading file: BufferedFile, salt: UInt64) throws(DiskFailure) {
-    buffered = file
-    isBuffered = true
+    readsThroughCache = Atomic(true)
+    throughCache = file
     self.salt = salt
     verifiedByteCount = 4096
     guard let memory = unsafe RawMemory.reserveZeroed(byteCount: verifiedByteCount) else {
@@ -60,7 +71,20 @@ import Synchronization
     unsafe verified = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 1)
     unsafe base = UnsafeRawPointer(memory)
     pageLimit = 0
+    inPlaceEnd = 0
   }
+
+  /// Called before any version reaches up to `end`, by one thread at a time: what cannot be mapped will be read through a cache.
+  func admit(_ end: Int, of file: any DiskFile, cacheByteCount: Int) throws(DiskFailure) {
+    if end <= inPlaceEnd || isBuffered { return }
+    // All that has a bit must be readable in place.
+    if inPlaceEnd > 0 { try file.map(through: inPlaceEnd) }
+    throughCache = BufferedFile(file, cache: try BlockCache(byteCount: cacheByteCount))
+    readsThroughCache.store(true, ordering: .releasing)
+  }
+
+  /// Whether a reference leads to a page of the file that stays where it is. Others of the file come as copies.
+  func isInPlace(_ reference: UInt64) -> Bool { reference &>> 12 | reference &<< 52 < pageLimit }
 
   deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(verified), byteCount: verifiedByteCount) }
 
@@ -98,7 +122,7 @@ import Synchronization
     }
     if reference & PageSource.memoryTag != 0 {
       unsafe Page(UnsafeMutableRawPointer(bitPattern: UInt(reference & ~PageSource.memoryTag))!).touch()
-    } else if reference & 4095 == 0, reference < end, reference &+ UInt64(Page.byteCount) <= end {
+    } else if isInPlace(reference), reference &+ UInt64(Page.byteCount) <= end {
       unsafe Page(base + Int(reference)).touch()
     }
   }
@@ -134,11 +158,13 @@ import Synchronization
   }
 
   /// Makes `target` a copy of a page of the file and checks the copy (130 ns): the bytes may have been corrupted since the
-  /// first check, and the caller is about to write a new page from them. A page of a file that is not mapped is a copy already.
+  /// first check, and the caller is about to write a new page from them. A page that is not mapped is a copy already.
   func copyPage(_ page: Page, _ reference: UInt64, to target: Page) throws(PageFault) {
     // Safe: both are whole pages.
     unsafe target.base.copyMemory(from: page.base, byteCount: Page.byteCount)
-    if isBuffered || target.hasValidChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") { return }
+    if !isInPlace(reference) || target.hasValidChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") {
+      return
+    }
     throw remembered(PageFault(offset: reference, reason: .checksum))
   }
 

@@ -142,8 +142,8 @@ extension PageSource {
   @inline(never)
   func mergedPage(_ reference: UInt64, _ end: UInt64) throws(PageFault) -> Page {
     let scratch = ThreadScratch.current
-    // A page of a file that is not mapped is already a copy.
-    if isBuffered {
+    // A page that is not mapped is already a copy.
+    if !isInPlace(LeafDelta(reference).leaf) {
       let copy = try page(LeafDelta(reference).leaf, end: end)
       LeafDelta(reference).merge(into: copy, scratch: unsafe Page(scratch.workPage))
       return copy

@@ -211,7 +211,7 @@
   /// thread.
   func pageToTakeFrom(_ reference: UInt64) throws(PageFault) -> Page {
     let original = try page(reference)
-    if reference & PageSource.memoryTag != 0 || source.isBuffered { return original }
+    if reference & PageSource.memoryTag != 0 || !source.isInPlace(reference) { return original }
     let copy = unsafe Page(ThreadScratch.current.nextPage())
     try copyFromFile(original, reference, to: copy)
     return copy

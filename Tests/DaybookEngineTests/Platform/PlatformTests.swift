@@ -240,6 +240,39 @@ struct DiskTests {
     }
   }
 
+  @Test(
+    "a file in memory that grows in pieces holds what was written, and zeros elsewhere",
+    arguments: 1...20 as ClosedRange<UInt64>)
+  func pieces(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let page = SystemCall.memoryPageByteCount
+    let file = try MemoryDisk(inPlaceByteCount: 2 * page, pieceByteCount: page).open("/a", .createNew)
+    var model: [UInt8] = []
+    for step in 0..<200 {
+      let offset = Int.random(in: 0...8 * page, using: &generator)
+      switch Int.random(in: 0..<8, using: &generator) {
+      case 0:
+        try file.truncate(to: offset)
+        model = Array(model.prefix(offset)) + [UInt8](repeating: 0, count: max(0, offset - model.count))
+      case 1..<5:
+        let bytes = [UInt8](repeating: UInt8(step & 255), count: Int.random(in: 0...2 * page, using: &generator))
+        try write(bytes, to: file, at: offset)
+        if bytes.isEmpty { break }
+        if model.count < offset + bytes.count { model += [UInt8](repeating: 0, count: offset + bytes.count - model.count) }
+        model.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+      default:
+        let count = Int.random(in: 0...3 * page, using: &generator)
+        #expect(try read(file, count: count, at: offset) == Array(model.dropFirst(offset).prefix(count)))
+      }
+    }
+    #expect(try read(file, count: model.count + 1, at: 0) == model)
+    #expect(mapped(file, 0..<min(2 * page, model.count)) == Array(model.prefix(2 * page)))
+    try file.map(through: min(2 * page, model.count))
+    #expect(throws: DiskFailure.self) { try file.map(through: 2 * page + 1) }
+    #expect(throws: DiskFailure.self) { try file.truncate(to: .max) }
+    file.close()
+  }
+
   @Test("a file that claims to be as long as a number can be is refused, and ends no process")
   func longestFile() throws {
     for byteCount in [Int.max, .max - 1, .max - 4095, .max >> 1, (.max >> 1) + 1] {

@@ -21,8 +21,13 @@ import Testing
       let pageCount = try #require(text.split(separator: " ").first.flatMap { Int($0) })
       let taken = pageCount * SystemCall.memoryPageByteCount
       var limit = rlimit(rlim_cur: rlim_t(taken + byteCount), rlim_max: rlim_t(taken + byteCount))
+      #if canImport(Musl)
+        let resource = RLIMIT_AS
+      #else
+        let resource = __rlimit_resource_t(RLIMIT_AS.rawValue)
+      #endif
       // Safe: the structure outlives the call.
-      let code = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+      let code = unsafe setrlimit(resource, &limit)
       try #require(code == 0)
     }
 
@@ -34,7 +39,7 @@ import Testing
     }
 
     /// Fills each, compacts each, and keeps all of them open.
-    private static func use(_ databases: [Database]) throws {
+    private static func use(_ databases: [Database], beside others: Int = 0) throws {
       let content = Data(count: 20_000)
       for database in databases {
         for part in 0..<4 {
@@ -47,7 +52,7 @@ import Testing
         try database.compact()
       }
       for database in databases {
-        try #require(try database.recordCount(in: .default) == 400)
+        try #require(try database.recordCount(in: .default) == 400 + others)
         try #require(try database.check(.deep).isClean)
       }
       for database in databases { try database.close() }
@@ -76,6 +81,79 @@ import Testing
           options.access = .mapped
           options.checkpoint.memoryByteCount = 64 << 20
           try Self.use((0..<3).map { try Database.open(at: "\(directory)/\($0).daybook", options: options) })
+        }
+      }
+    }
+
+    /// Databases whose files have so many bytes, most of them zeros at the end that the file system keeps no blocks for.
+    private static func makeLong(_ paths: [String], byteCount: Int) throws {
+      var options = Database.Options()
+      options.access = .buffered
+      for path in paths {
+        let database = try Database.open(at: path, options: options)
+        try database.write { try $0.save(.fresh("a", in: .default, ["b": .bytes(Data(count: 20_000))])) }
+        try database.close()
+        let file = try SystemDisk().open(path, .readWrite)
+        try file.truncate(to: byteCount)
+        file.close()
+      }
+    }
+
+    private static func useLong(access: Database.Options.Access?) throws {
+      // First of all: what the system grants is asked once.
+      try limit(toMore: 4096 << 20)
+      try withDirectory { directory in
+        let paths = (0..<4).map { "\(directory)/\($0).daybook" }
+        try makeLong(paths, byteCount: 2 << 30)
+        var options = Database.Options()
+        if let access { options.access = access }
+        options.isReadOnly = true
+        let readers = try paths.map { try Database.open(at: $0, options: options) }
+        for reader in readers { try #require(try reader.recordCount(in: .default) == 1) }
+        let rest = unsafe SystemCall.reserveAddresses(byteCount: 192 << 20)
+        let hasRest = unsafe rest != nil
+        try #require(hasRest)
+        if let rest = unsafe rest { unsafe SystemCall.unmap(rest, byteCount: 192 << 20) }
+        options.isReadOnly = false
+        options.checkpoint.memoryByteCount = 64 << 20
+        try use(try paths.map { try Database.open(at: $0, options: options) }, beside: 1)
+        for reader in readers { try reader.close() }
+      }
+    }
+
+    @Test("four databases of 2 GB fit into 4 GB, with a compaction of each and memory for everything else")
+    func longFiles() async {
+      await #expect(processExitsWith: .success) { try Self.useLong(access: nil) }
+    }
+
+    @Test("where mapping is asked for, what finds no room is read without, and memory for everything else is left")
+    func longMappedFiles() async {
+      await #expect(processExitsWith: .success) {
+        try Self.useLong(access: .mapped)
+      }
+    }
+
+    @Test("a database in memory grows past what was reserved for it at first")
+    func inMemoryGrows() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 1536 << 20)
+        var options = Database.Options()
+        options.pageCacheByteCount = 4 << 20
+        options.compaction.isAutomatic = false
+        for access in [Database.Options.Access.mapped, .buffered] {
+          options.access = access
+          let database = try Database.inMemory(options: options)
+          let content = Data(repeating: 7, count: 900_000)
+          for number in 0..<120 {
+            try database.write { try $0.save(.fresh("r\(number)", in: .default, ["b": .bytes(content)])) }
+          }
+          try #require(try database.statistics().fileByteCount > 100 << 20)
+          for number in stride(from: 0, to: 120, by: 7) {
+            try #require(try database.record(Record.ID("r\(number)"))?["b"] == .bytes(content))
+          }
+          try database.compact()
+          try #require(try database.check(.deep).isClean)
+          try database.close()
         }
       }
     }
