@@ -160,6 +160,7 @@ package enum FuzzForging {
     options.freeAtOnce()
     options.lockTimeout = .zero
     options.userID = "u"
+    options.prefersIndexes = true
     options.checkpoint.minimumLogByteCount = 16 << 10
     return options
   }

@@ -16,6 +16,8 @@ package struct FuzzTrial {
     /// The owner with which a record is deleted, by zone and name.
     var owners: [Int: [Int: Int]] = [:]
     var metadata: [Int: UInt8] = [:]
+    /// The kinds of indexes that the type "Even" has.
+    var indexes: Set<IndexKind> = []
 
     mutating func save(_ name: Int, in zone: Int, _ value: [UInt8], owner: Int?) {
       guard zones[zone] != nil else { return }
@@ -200,6 +202,8 @@ package struct FuzzTrial {
       var record = try Record(type: name & 1 == 0 ? "Even" : "Odd", id: id)
       record["v"] = Data(value)
       let owner: Int? = code & 15 == 14 ? input.number(below: FuzzTrial.nameCount) : nil
+      CrashIndex.set(&record, Int64(name))
+      record["n"] = Int64(length)
       record["o"] = owner.map { Record.Reference(ids[zone][$0], action: .deleteSelf) }
       try expect(next.zones[zone] == nil ? .zoneNotFound : nil, "save") { () throws(DatabaseError) in
         try transaction.save(record, policy: .allKeys)
@@ -237,6 +241,18 @@ package struct FuzzTrial {
           if name & 4 != 0 { throw Intended() }
         }
       } catch is Intended { next = before }
+    case 15 where name & 1 == 1:
+      let kind = IndexKind.allCases[name / 2 % 3]
+      if name & 8 == 0 {
+        let type = Schema.RecordType(name: "Even", indexes: [.init(key: CrashIndex.key(of: kind), kind: kind)])
+        try transaction.declare(Schema(types: [type]))
+        next.indexes.insert(kind)
+      } else if name & 16 == 0 {
+        _ = try transaction.buildIndexes(recordCount: 1 + zone)
+      } else {
+        let isThere = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Even")
+        try require(isThere == (next.indexes.remove(kind) != nil), "dropping the index (\(kind.rawValue)): \(isThere)")
+      }
     default:
       let found = try? transaction.record(id)
       try compare(found, next.zones[zone]?[name], "inside, \(id)")
@@ -273,7 +289,10 @@ package struct FuzzTrial {
     try require(snapshot.sequence == sequence, "commit \(snapshot.sequence), expected \(sequence)")
     let found = try snapshot.zones().map(\.id)
     try require(found == state.zones.keys.map { zones[$0] }.sorted(), "zones \(found)")
+    let indexes = try snapshot.schema()["Even"]?.indexes ?? []
+    try require(Set(indexes.map(\.kind)) == state.indexes, "indexes \(indexes), expected \(state.indexes)")
     for (zone, values) in state.zones {
+      try compareQueries(snapshot, zone, values)
       let records = try snapshot.records(in: zones[zone])
       let ids = self.ids[zone]
       let names = values.keys.sorted { ids[$0] < ids[$1] }
@@ -293,6 +312,21 @@ package struct FuzzTrial {
     for key in 0..<4 {
       let value = try snapshot.metadata(forKey: "m\(key)").map { [UInt8]($0) }
       try require(value == state.metadata[key].map { [$0] }, "metadata \(key)")
+    }
+  }
+
+  /// Asks for the fields that may have indexes.
+  private func compareQueries(_ snapshot: borrowing Snapshot, _ zone: Int, _ values: [Int: [UInt8]]) throws {
+    let asked = compareCount % FuzzTrial.nameCount
+    for kind in IndexKind.allCases {
+      let number = kind == .value ? values[asked]?.count ?? 0 : asked
+      let found = try snapshot.records(Query("Even", where: CrashIndex.predicate(kind, Int64(number)), in: zones[zone]))
+      let expected = values.filter { name, value in
+        name & 1 == 0 && CrashIndex.finds(kind, Int64(number), Int64(kind == .value ? value.count : name))
+      }
+      try require(
+        found.map(\.id.name).sorted() == expected.keys.map { "r\($0)" }.sorted(),
+        "a query (\(kind.rawValue)) for \(number) finds \(found.map(\.id.name)), expected \(expected.keys.sorted())")
     }
   }
 

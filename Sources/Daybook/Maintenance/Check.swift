@@ -185,7 +185,7 @@ private struct RecordChecker {
 
   mutating func run(_ report: inout Database.CheckReport) throws(DatabaseError) {
     do {
-      indexes.replace(try view.indexes())
+      indexes.replace(try view.facts().indexes)
       let cells = try zones(&report)
       for cell in cells where cell.trees.treeCount < ZoneTree.count { treeCounts[cell.key] = cell.trees.treeCount }
       report.zoneCount = cells.filter { !$0.trees.isDeleted }.count

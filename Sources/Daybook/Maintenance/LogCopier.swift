@@ -333,13 +333,13 @@ struct LogCopier {
     return true
   }
 
-  private func indexes(_ transaction: StoreTransaction) throws(StoreError) -> [IndexDefinition] {
-    do { return try store.records.definedIndexes(transaction) } catch { throw StoreError(error) }
+  private func indexes(_ transaction: StoreTransaction) throws(StoreError) -> DefinedIndexes {
+    do { return try store.records.declaredFacts(transaction).indexes } catch { throw StoreError(error) }
   }
 
   private func isIndex(_ number: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     let known = try indexes(transaction)
-    return number.count == 2 && known.contains { $0.number == number.uint16(at: 0) }
+    return number.count == 2 && known.contains(number.uint16(at: 0))
   }
 
   /// In a salvage an index begins again, because sequences are others there and there may be records that should be gone.
@@ -349,7 +349,7 @@ struct LogCopier {
       return true
     }
     guard var definition = IndexDefinition(bytes), definition.kind != nil else { return false }
-    for known in try indexes(transaction) where known.isSame(as: definition) || known.number == definition.number {
+    for known in try indexes(transaction).byNumber where known.isSame(as: definition) || known.number == definition.number {
       // That it was dropped is lost.
       payload.truncate(to: 0)
       payload.append(uint16: known.number)

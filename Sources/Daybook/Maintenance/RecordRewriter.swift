@@ -168,9 +168,15 @@ struct RecordRewriter: Rewriter {
         }
         try writer.append(payload.view, kind: .declareFields)
       }
-      let indexes: [IndexDefinition]
-      do { indexes = try IndexDefinition.all(in: pin.root(Roots.schema), pin.reader) } catch { throw StoreError(error) }
-      for index in indexes {
+      let indexes: DefinedIndexes
+      if let facts = source.facts(of: pin) as? DeclaredFacts {
+        indexes = facts.indexes
+      } else {
+        do { indexes = try source.records.decodedIndexes(in: pin.root(Roots.schema), pin.reader) } catch {
+          throw StoreError(error)
+        }
+      }
+      for index in indexes.byNumber {
         payload.truncate(to: 0)
         index.append(to: payload)
         try writer.append(payload.view, kind: .defineIndex)

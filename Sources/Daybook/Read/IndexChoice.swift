@@ -104,7 +104,8 @@ extension ReadView {
     guard let type = query.recordType else { return ([], nil) }
     var result: [IndexPlanner] = []
     var ofWords: [IndexDefinition] = []
-    for index in try indexes() where index.isComplete && !index.hasGaps && UTF8Order.equal(index.typeName, type) {
+    let known = try facts().indexes
+    for index in known.all[known.range(of: Array(type.utf8))] where index.isComplete && !index.hasGaps {
       guard let kind = index.kind else { continue }
       if kind == .text {
         ofWords.append(index)

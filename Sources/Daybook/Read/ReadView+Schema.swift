@@ -35,9 +35,7 @@ extension ReadView {
   }
 
   /// The indexes that there are, by their numbers.
-  func indexes() throws(DatabaseError) -> [IndexDefinition] {
-    try asDatabaseError { () throws(PageFault) in try IndexDefinition.all(in: root(.schema), reader) }
-  }
+  func indexes() throws(DatabaseError) -> [IndexDefinition] { try facts().indexes.byNumber }
 
   /// The one place that says which fields may be asked for and indexed.
   /// - Throws: `invalidArguments` for encrypted values, and for types of the system where they are kept from queries.

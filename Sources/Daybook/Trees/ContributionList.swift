@@ -62,10 +62,10 @@ final class ContributionList {
     return first..<entries.count
   }
 
-  /// Adds what a version contributes to one index.
-  func collect(_ version: RecordVersion, for definition: IndexDefinition) -> Range<Int> {
+  /// Adds what a version contributes to some indexes of its type, in the order of their keys.
+  func collect(_ version: RecordVersion, for definitions: [IndexDefinition]) -> Range<Int> {
     let first = begin(.indexes)
-    IndexTree.contribute(version, of: [definition], to: self)
+    IndexTree.contribute(version, of: definitions[...], to: self)
     arrange(from: first)
     return first..<entries.count
   }

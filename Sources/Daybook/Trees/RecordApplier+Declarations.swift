@@ -22,7 +22,7 @@ extension RecordApplier {
 
   @inline(never)
   private func alignShapes(to root: TreeRoot, _ changes: StoreTransaction) throws(LogFault) {
-    try alignRequirements(changes)
+    try alignFeatures(changes)
     let target = Int(clamping: root.count)
     if shapes.pieceCount > target, !isMutant("keep-shapes-of-savepoint") { shapes.cut(toPieceCount: target) }
     if shapes.pieceCount < target {

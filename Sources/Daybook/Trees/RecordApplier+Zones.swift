@@ -108,6 +108,6 @@ extension RecordApplier {
     setZoneSequenceKey(zone.lastSequence)
     try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])
     try changes.remove(zoneKey, from: &changes.roots[Roots.catalog])
-    reset()
+    forgetOpenZone()
   }
 }

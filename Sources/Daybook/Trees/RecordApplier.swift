@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// Turns record operations into tree changes, for live commits, replay and check: nothing else changes the trees of records.
 ///
@@ -28,19 +29,27 @@ final class RecordApplier: Applier, @unchecked Sendable {
   /// What the version contributes that is being applied, and what the one before did.
   let coming: ContributionList
   let former: ContributionList
-  /// Those that the tree of the present transaction has; aligned with it when the shapes are.
+  /// The indexes that the tree of the present transaction has, and those that entries are made of: others only within a replay
+  /// (`DeferredIndexes.swift`). Aligned with the tree when the shapes are.
+  let declared = IndexList()
   let indexes = IndexList()
-  /// Of the tree of the schema that they were read from; nil when they may be others there.
-  @safe @exclusivity(unchecked) var indexesRoot: TreeRoot?
+  /// Within a replay: something waits for its end; and numbers of indexes that were dropped, which may have entries.
+  @safe @exclusivity(unchecked) var hasDeferred = false
+  @safe @exclusivity(unchecked) var dropped: Set<UInt16> = []
+  /// What the file requires.
+  @safe @exclusivity(unchecked) var features = RequiredFeatures(reading: 0, writing: 0)
+  /// Declared indexes and features as a value; nil when they have changed since it was made.
+  @safe @exclusivity(unchecked) var facts: DeclaredFacts?
+  /// For tests: how often definitions were read from a tree, and how many versions builds have read.
+  let decodingCount = Atomic<Int>(0)
+  @safe @exclusivity(unchecked) var builtCount = 0
   /// A body that the last build of an index could not read.
   @safe @exclusivity(unchecked) var unreadable: Place?
   let formerSearch = FormerSearch()
   /// What bodies name by numbers.
   let shapes: ShapeDictionary
-  /// The dictionary, and the list of indexes, have what the trees of the present transaction have.
+  /// The dictionary, and the lists of indexes, have what the trees of the present transaction have.
   @safe @exclusivity(unchecked) var areShapesAligned = false
-  /// The settings that `alignRequirements` has looked at.
-  @safe @exclusivity(unchecked) var alignedSettings: UInt64 = 0
   /// Nothing of it is known after an open, and need not be.
   @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
   /// The name of a packed body, and a body that was spelled out.
@@ -128,12 +137,18 @@ final class RecordApplier: Applier, @unchecked Sendable {
   }
 
   func reset() {
-    openZone = nil
-    isOpenZoneChanged = false
+    forgetOpenZone()
+    forgetDeferred()
     image.reset()
     gathered.removeAll()
     formerSearch.reset()
     areShapesAligned = false
+  }
+
+  /// The zone that was open has gone.
+  func forgetOpenZone() {
+    openZone = nil
+    isOpenZoneChanged = false
   }
 
   /// Moves the zone to `sequence` in the order of last changes.

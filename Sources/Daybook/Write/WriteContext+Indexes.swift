@@ -3,7 +3,15 @@ import DaybookEngine
 /// Defining, building and dropping indexes.
 extension WriteContext {
   private func indexes(on key: String, ofType type: String) throws(DatabaseError) -> [IndexDefinition] {
-    try view.indexes().filter { UTF8Order.equal($0.keyName, key) && UTF8Order.equal($0.typeName, type) }
+    let (key, type) = (Array(key.utf8), Array(type.utf8))
+    let known = try declared().defined
+    return known.all[known.range(of: type)].filter { $0.key == key }
+  }
+
+  /// The indexes as this transaction has them.
+  private func declared() throws(DatabaseError) -> IndexList {
+    do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
+    return applier.declared
   }
 
   /// Defines an index, if there is none. Without records of the type it is complete.
@@ -14,18 +22,18 @@ extension WriteContext {
     if let fault = NameRules.faultOfKey(key) { throw fault.adding { $0.recordType = type } }
     if try indexes(on: key, ofType: type).contains(where: { $0.kind == kind }) { return false }
     try view.requireQueryable(key, ofType: type)
-    let known = IndexList(try view.indexes())
+    let known = try declared()
     let name = Array(type.utf8)
-    let count = name.withView { known.range(of: $0).count }
-    guard known.all.count < IndexList.limit else {
+    let count = known.defined.range(of: name).count
+    guard known.defined.count < DefinedIndexes.limit else {
       throw DatabaseError(
         .limitExceeded, "The database has too many indexes.",
-        facts: .init(recordType: type, key: key, size: known.all.count, limit: IndexList.limit))
+        facts: .init(recordType: type, key: key, size: known.defined.count, limit: DefinedIndexes.limit))
     }
-    guard count < IndexList.limitPerType, let number = known.freeNumber else {
+    guard count < DefinedIndexes.limitPerType, let number = known.nextNumber() else {
       throw DatabaseError(
         .limitExceeded, "A record type has too many indexes.",
-        facts: .init(recordType: type, key: key, size: count, limit: IndexList.limitPerType))
+        facts: .init(recordType: type, key: key, size: count, limit: DefinedIndexes.limitPerType))
     }
     var isEmpty = true
     for zone in try view.zones() where isEmpty {
@@ -76,7 +84,7 @@ extension WriteContext {
   func buildIndex(number: UInt16, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
     var done = 0
     while true {
-      guard let definition = try view.indexes().first(where: { $0.number == number }) else { return (done, true) }
+      guard let definition = try declared()[number] else { return (done, true) }
       if definition.isComplete { return (done, true) }
       guard let next = try nextPart(of: definition, limit: limit - done) else {
         try appendBuild(number, 0, 0, zoneKey: [])

@@ -13,6 +13,10 @@ package protocol Applier: AnyObject, Sendable {
   ) throws(LogFault)
   /// Puts everything that `apply` and `replay` have kept back into the trees.
   func flush(_ changes: StoreTransaction) throws(LogFault)
+  /// The last operation was replayed: puts in what has waited for the end besides, then everything as `flush` does.
+  func finishReplay(_ changes: StoreTransaction) throws(LogFault)
+  /// What it knows of the transaction's trees, after `flush`: the store keeps it with the version that they become.
+  func facts(_ changes: StoreTransaction) -> (any RootFacts)?
   /// Puts a part of what `apply` has kept back into the trees; true when there is more. Between parts, pages may be written.
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool
   /// Puts roots that `apply` keeps open into the trees and drops them, because pages of this transaction are about to move into
@@ -29,6 +33,8 @@ package protocol Applier: AnyObject, Sendable {
 }
 
 extension Applier {
+  package func finishReplay(_ changes: StoreTransaction) throws(LogFault) { try flush(changes) }
+  package func facts(_ changes: StoreTransaction) -> (any RootFacts)? { nil }
   package func declarationCount(in roots: RootSet) -> Int { 0 }
   package func forEachDeclaration(in roots: RootSet, _ body: (_ kind: UInt8, _ payload: ByteView) -> Void) {}
 }

@@ -22,6 +22,10 @@ extension Store {
     package var operationByteCount: Int { state.record.liveByteCount }
   }
 
+  /// What the applier knows of a pinned version's trees; nil where it has not looked at them. The caller owns it, also when the pin is
+  /// released.
+  package func facts(of pin: Pin) -> (any RootFacts)? { versions.facts.facts(of: pin.version) }
+
   /// What a snapshot holds between two reads. Its version can only be read after `resume`, because it may have been revoked,
   /// and its memory reused.
   package struct SnapshotPin: Sendable {

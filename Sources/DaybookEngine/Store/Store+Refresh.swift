@@ -156,12 +156,13 @@ extension Store {
       try reader.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }
-      try applier.flush(transaction)
+      try applier.finishReplay(transaction)
     } catch {
       transaction.rollBackAll()
       throw StoreError(error)
     }
     keepFeatures(of: transaction)
+    facts = applier.facts(transaction)
     let balance = editor.pageBalance
     if plan.passesCheckpoint { hasPassedCheckpoint = true }
     let known = head.sequence

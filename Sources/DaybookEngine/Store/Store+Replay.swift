@@ -77,13 +77,14 @@ extension Store {
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
       }
-      try applier.flush(transaction)
+      try applier.finishReplay(transaction)
     } catch {
       applier.reset()
       transaction.rollBackAll()
       throw StoreError(error)
     }
     keepFeatures(of: transaction)
+    facts = applier.facts(transaction)
     let balance = editor.pageBalance
     withTurnForBackground { hold in versions.retire(editor.finishEdit(), newest: 2, hold) }
     head = StateRecord(
@@ -97,6 +98,7 @@ extension StoreTransaction {
   func prepareReplay(_ plan: RecoveryPlan) {
     roots = RootSet(plan.checkpoint?.roots ?? [])
     liveByteCount = plan.checkpoint?.liveByteCount ?? 0
+    facts = nil
     editor.version = 2
     readsOnlyFile(through: plan.readableEnd)
     startReplay()

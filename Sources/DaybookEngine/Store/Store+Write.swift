@@ -80,6 +80,7 @@ extension Store {
   /// Makes the result of a transaction the newest version and releases the turn.
   /// - Parameter header: the header of its commit frame, or of the last one in a batch.
   func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
+    facts = applier.facts(transaction)
     let hold = transaction.end()
     let balance = editor.pageBalance
     replaceHead(

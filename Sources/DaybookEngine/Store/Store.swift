@@ -36,6 +36,8 @@ import Synchronization
 
   /// The newest version, which the next transaction begins on.
   @safe @exclusivity(unchecked) var head: StateRecord
+  /// What the applier knows of its trees; nil before it has looked at them.
+  @safe @exclusivity(unchecked) var facts: (any RootFacts)?
   /// Where replay would start after a crash now.
   @safe @exclusivity(unchecked) var freeze: LogPosition
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)

@@ -12,6 +12,10 @@
   private let limits: Limits
   package let editor: TreeEditor
   @safe @exclusivity(unchecked) package var roots = RootSet()
+  /// What the applier knew of the trees where the transaction, or the savepoint it was rolled back to, began; nil when it has not looked.
+  @safe @exclusivity(unchecked) package internal(set) var facts: (any RootFacts)?
+  /// Whether the operations are those of commits that are in the log: only the trees at the end count.
+  @safe @exclusivity(unchecked) package private(set) var isReplaying = false
   /// Bytes of the operations that the trees name. The applier keeps count: it knows what an operation replaces.
   @safe @exclusivity(unchecked) package var liveByteCount = 0
   /// The sequence that the commit will have.
@@ -108,6 +112,8 @@
     applier.reset()
     waitingCount = 0
     roots = store.head.roots
+    if facts !== store.facts { facts = store.facts }
+    isReplaying = false
     liveByteCount = store.head.liveByteCount
     sequence = store.log.tail.sequence + 1
     isImage = false
@@ -374,6 +380,7 @@
   package struct Savepoint {
     let editor: TreeEditor.Savepoint
     let roots: RootSet
+    let facts: (any RootFacts)?
     let liveByteCount: Int
     let ordinal: UInt32
     let partCount: Int
@@ -383,8 +390,8 @@
   package func savepoint() throws(StoreError) -> Savepoint {
     try flush()
     return Savepoint(
-      editor: editor.beginEdit(), roots: roots, liveByteCount: liveByteCount, ordinal: ordinal, partCount: parts.count,
-      bufferCount: buffer.count)
+      editor: editor.beginEdit(), roots: roots, facts: applier.facts(self), liveByteCount: liveByteCount, ordinal: ordinal,
+      partCount: parts.count, bufferCount: buffer.count)
   }
 
   /// Keeps everything since a savepoint as a part of what is around it, and frees the memory that only a rollback to it
@@ -397,6 +404,7 @@
   /// Undoes everything since a savepoint. Parts that were written stay in the log, followed by an operation that takes them
   /// back.
   package func rollBack(to savepoint: Savepoint) throws(StoreError) {
+    facts = isMutant("keep-facts-of-rollback") ? applier.facts(self) : savepoint.facts
     applier.reset()
     waitingCount = 0
     editor.rollBack(to: savepoint.editor)
@@ -458,6 +466,7 @@
 
   /// Everything that is replayed is in the file already, and the applier may read what the trees name.
   func readsOnlyFile(through end: UInt64) {
+    isReplaying = true
     editor.end = end
     frameStart = end
   }

@@ -17,6 +17,10 @@ final class Versions: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var pending: [StateReference] = []
   /// The address and version of every state that is not freed.
   @safe @exclusivity(unchecked) private(set) var live: [UInt: UInt64] = [:]
+  /// What the layer above knows of their trees.
+  let facts = FactsOfVersions()
+  /// More are kept only for versions that are read, or that are not durable yet.
+  private static let mostFacts = 16
   /// The newest published state, and its sequence for readers that have not pinned it.
   let newestWord = Atomic<UInt>(0)
   let publishedSequence = Atomic<UInt64>(0)
@@ -55,10 +59,13 @@ final class Versions: @unchecked Sendable {
     var record = record
     record.owner = unsafe UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque())
     let state = StateReference(record)
+    // Before anyone can pin it.
+    let factsCount = facts.add(store.facts, from: record.version)
     monitor.lock()
     live[state.word] = record.version
     pending.append(state)
     monitor.unlock()
+    if factsCount > Versions.mostFacts { _ = freeStates() }
   }
 
   /// Publishes the newest pending state whose frame is durable (or any, if `regardless`). Returns the sequence that became
@@ -214,6 +221,7 @@ final class Versions: @unchecked Sendable {
       }
     }
     pinned.sort()
+    if let oldest = live.values.min() { facts.forget(before: oldest) }
     return (pinned, newest.record.version)
   }
 

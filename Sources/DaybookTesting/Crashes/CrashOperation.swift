@@ -1,3 +1,5 @@
+import Daybook
+
 /// One step of the application in a crash test. A run is a list of steps, decided before it starts, so that a failing run can
 /// be shrunk by leaving out steps.
 package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
@@ -30,8 +32,8 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
   case backup
   /// Compacts the file.
   case compact
-  /// One step in the life of an index: defines it, builds a part of it, or drops it.
-  case index
+  /// One step in the life of indexes of some kinds: defines them, builds a part of them, or drops them.
+  case index([IndexKind])
 
   package var description: String {
     switch self {
@@ -53,7 +55,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case .powerLoss: "power loss"
     case .backup: "backup"
     case .compact: "compact"
-    case .index: "next step of an index"
+    case .index(let kinds): "next step of indexes (\(kinds.map(\.rawValue).joined(separator: ", ")))"
     case .dieSoon(let calls): "die at call \(calls) from here"
     }
   }
@@ -71,9 +73,14 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     ("close", .close),
     ("backup", .backup),
     ("compact", .compact),
-    ("index", .index),
+    ("index", .index(IndexKind.allCases)),
     ("kill", .kill),
   ]
+
+  static func randomKinds(_ generator: inout SeededGenerator) -> [IndexKind] {
+    Int.random(in: 0..<3, using: &generator) == 0
+      ? IndexKind.allCases : [IndexKind.allCases.randomElement(using: &generator) ?? .value]
+  }
 
   static func random(_ generator: inout SeededGenerator) -> CrashOperation {
     func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
@@ -82,7 +89,7 @@ package enum CrashOperation: Sendable, Hashable, CustomStringConvertible {
     case 0..<9: return .saveAsset(zone: zone, record: number(0..<6), content: number(0..<3))
     case 9..<12: return .collect
     case 12..<20: return .saveOwned(zone: zone, record: number(0..<6), owner: number(0..<6))
-    case 20..<23: return .index
+    case 20..<23: return .index(randomKinds(&generator))
     case 23..<44:
       return .save(zone: zone, record: number(0..<6), byteCount: number(0..<8) == 0 ? number(0..<3000) : number(0..<90))
     case 44..<52:

@@ -197,15 +197,17 @@ import DaybookEngine
     case .backup: try backUp()
     case .compact:
       if try failing({ try $0.compact() }) { expectation.acknowledged = expectation.history.count - 1 }
-    case .index:
-      var isComplete: Bool?
-      guard try failing({ isComplete = try $0.indexes().first?.isComplete }) else { return }
-      switch isComplete {
-      case nil:
-        let type = Schema.RecordType(name: "Note", indexes: [.init(key: "n")])
-        try commit({ $0.isIndexed = true }, { try $0.declare(Schema(types: [type])) })
-      case false?: try commit({ _ in }, { _ = try $0.buildIndexes(recordCount: 2) })
-      case true?: try commit({ $0.isIndexed = false }, { _ = try $0.dropIndex(on: "n", ofType: "Note") })
+    case .index(let kinds):
+      var found: [IndexState] = []
+      guard try failing({ found = try $0.indexes().filter { kinds.contains($0.kind) } }) else { return }
+      if found.isEmpty {
+        try commit({ $0.indexes.formUnion(kinds) }, { try $0.declare(CrashIndex.schema(kinds)) })
+      } else if found.contains(where: { !$0.isComplete }) {
+        try commit({ _ in }, { _ = try $0.buildIndexes(recordCount: 2) })
+      } else {
+        try commit({ $0.indexes.subtract(kinds) }) { transaction in
+          for kind in kinds { _ = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Note") }
+        }
       }
     case .kill:
       move(to: disk.killed())
@@ -246,6 +248,7 @@ import DaybookEngine
   static func record(_ name: String, _ zone: Zone.ID, _ entry: CrashState.Entry) throws -> Record {
     var record = try Record(type: "Note", id: Record.ID(name, in: zone))
     record["n"] = entry.number
+    CrashIndex.set(&record, entry.number)
     record["b"] = CrashState.content(of: entry)
     record["a"] = entry.asset.map { Asset(data: CrashState.assetContent($0)) }
     record["o"] = try entry.owner.map { Record.Reference(try Record.ID($0, in: zone), action: .deleteSelf) }

@@ -23,8 +23,8 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   }
 
   var zones: [String: ZoneState] = [:]
-  /// There is an index of the numbers, complete or not.
-  var isIndexed = false
+  /// The kinds of indexes that there are, complete or not, each of a field of its own.
+  var indexes: Set<IndexKind> = []
   /// The number of the newest change, as metadata: it proves that a transaction is there as a whole.
   var step: Int64 = 0
   /// Deletions up to this commit are forgotten. Not compared directly: it shows in the tokens that are refused.
@@ -33,20 +33,20 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   package init() {}
 
   package static func == (left: CrashState, right: CrashState) -> Bool {
-    left.zones == right.zones && left.step == right.step && left.isIndexed == right.isIndexed
+    left.zones == right.zones && left.step == right.step && left.indexes == right.indexes
   }
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(zones)
     hasher.combine(step)
-    hasher.combine(isIndexed)
+    hasher.combine(indexes)
   }
 
   package var description: String {
     let zones = self.zones.sorted { $0.key < $1.key }.map { (name, zone) in
       "\(name): \(zone.records.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.number)" }) -\(zone.deleted.sorted())"
     }
-    return "step \(step) \(zones)\(isIndexed ? ", indexed" : "")"
+    return "step \(step) \(zones)\(indexes.isEmpty ? "" : ", indexes \(indexes.map(\.rawValue).sorted())")"
   }
 
   // MARK: changing
@@ -122,7 +122,11 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     _ snapshot: borrowing Snapshot, withAssets: Bool = true, _ look: (Record) throws -> Void = { _ in }
   ) throws -> (sequence: Int, state: CrashState) {
     var state = CrashState()
-    state.isIndexed = try snapshot.schema()["Note"]?.indexes.isEmpty == false
+    let indexes = try snapshot.schema()["Note"]?.indexes ?? []
+    state.indexes = Set(indexes.map(\.kind))
+    guard indexes.allSatisfy({ $0.key == CrashIndex.key(of: $0.kind) }) else {
+      throw CrashDeviation("there are indexes \(indexes)")
+    }
     for zone in try snapshot.zones() where zone.id != .default {
       var found = ZoneState()
       for record in try snapshot.records(in: zone.id) {
@@ -145,10 +149,15 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
         let sources = try snapshot.referencing(Record.ID(name, in: zone.id)).map(\.id.name).sorted()
         guard sources == expected else { throw CrashDeviation("\(sources) point at \(name), expected \(expected)") }
       }
-      if state.isIndexed, let number = found.records.first?.value.number {
-        let expected = found.records.filter { $0.value.number == number }.keys.sorted()
-        let names = try snapshot.records(Query("Note", where: .field("n") == number, in: zone.id)).map(\.id.name).sorted()
-        guard names == expected else { throw CrashDeviation("an index finds \(names) by \(number), expected \(expected)") }
+      if let number = found.records.first?.value.number {
+        for kind in state.indexes {
+          let expected = found.records.filter { CrashIndex.finds(kind, number, $0.value.number) }.keys.sorted()
+          let query = Query("Note", where: CrashIndex.predicate(kind, number), in: zone.id)
+          let names = try snapshot.records(query).map(\.id.name).sorted()
+          guard names == expected else {
+            throw CrashDeviation("an index (\(kind.rawValue)) finds \(names) by \(number), expected \(expected)")
+          }
+        }
       }
       found.deleted = Set(changes.deleted.map(\.id.name))
       guard found.deleted.isDisjoint(with: found.records.keys) else {

@@ -140,6 +140,7 @@ struct CrashVerifier {
         try transaction.save(Zone(zone))
         var record = try Record(type: "Note", id: Record.ID("a", in: zone))
         record["n"] = entry.number
+        CrashIndex.set(&record, entry.number)
         record["b"] = CrashState.content(of: entry)
         try transaction.save(record, policy: .changedKeys)
       }

@@ -183,6 +183,18 @@ final class ProcessActor: @unchecked Sendable {
         for zone in state.zones.keys { state.zones[zone]?.deleted = [] }
         try transaction.forgetDeletions(through: UInt64(history.attempts[Int(state.step)].sequence))
       }
+    case .index(let kinds):
+      try write(open) { state, number, transaction in
+        if state.indexes.isDisjoint(with: kinds) {
+          state.indexes.formUnion(kinds)
+          try transaction.declare(CrashIndex.schema(kinds))
+        } else if number % 3 == 0 {
+          state.indexes.subtract(kinds)
+          for kind in kinds { _ = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Note") }
+        } else {
+          _ = try transaction.buildIndexes(recordCount: 3)
+        }
+      }
     default: preconditionFailure("scripts hold no other commits")
     }
   }

@@ -85,6 +85,7 @@ package struct ProcessSettings: Sendable {
     options.closeCheckpointByteCount = member.closeCheckpointByteCount
     options.reserveByteCount = member.reserveByteCount
     options.inlineAssetByteCount = 0
+    options.prefersIndexes = true
     return options
   }
 }

@@ -52,7 +52,8 @@ extension ProcessAction {
     case 35..<40: return .commit(.delete(zone: zone, record: number(0..<5)))
     case 40: return .commit(.deleteZone(zone))
     case 41: return .commit(.forgetDeletions)
-    case 42..<45: return .savepoints(zone: zone, count: number(2..<8))
+    case 42: return .commit(.index(CrashOperation.randomKinds(&generator)))
+    case 43..<45: return .savepoints(zone: zone, count: number(2..<8))
     case 45..<47: return .abort(zone: zone, count: number(1..<9))
     case 47..<52: return .checkpoint
     case 52..<54: return .note

@@ -232,7 +232,7 @@ enum FixtureRecords {
       var definition = try #require(
         try IndexDefinition.all(in: changes.roots[Roots.schema], changes.reader).first { $0.keyName == "rating" })
       definition.hasGaps = true
-      try definition.put(ByteBuffer(capacity: 16), changes)
+      try transaction.context.applier.declare(definition, changes)
     }
   }
 

@@ -1,0 +1,41 @@
+/// What a layer above has found in the trees of a version and keeps beside their roots, so that it is decoded once. It never changes:
+/// other trees have others.
+package protocol RootFacts: AnyObject, Sendable {}
+
+/// Which versions of a store have which facts.
+///
+///     version   3      4      5      6      7
+///     facts     └ A ────┘      └ B ───┘      └ C ─        each from the version on that made them
+///
+/// Versions lie in raw memory, and who has pinned one has no reference that counts: what is read below a pin might be counted only after
+/// the pin is released (`StateReference.store`). So facts are handed out by a lock, which makes of them a reference of the reader's own,
+/// and outlive its pin. Only queries ask; a get has no use for them.
+final class FactsOfVersions: Sendable {
+  private typealias Entry = (first: UInt64, facts: (any RootFacts)?)
+  private let entries = Locked<[Entry]>([])
+
+  /// Those of a version that is pinned.
+  func facts(of version: UInt64) -> (any RootFacts)? {
+    entries.withLock { entries in entries.last { $0.first <= version }?.facts }
+  }
+
+  /// From this version on they are these. Returns how many are kept.
+  func add(_ facts: (any RootFacts)?, from version: UInt64) -> Int {
+    entries.withLock { entries in
+      if entries.isEmpty || entries[entries.count - 1].facts !== facts { entries.append((version, facts)) }
+      return entries.count
+    }
+  }
+
+  /// Versions before this one are gone.
+  func forget(before version: UInt64) {
+    // Released outside the lock.
+    var gone: ArraySlice<Entry> = []
+    entries.withLock { entries in
+      guard let last = entries.lastIndex(where: { $0.first <= version }), last > 0 else { return }
+      gone = entries[..<last]
+      entries.removeSubrange(..<last)
+    }
+    gone.removeAll()
+  }
+}
