@@ -68,10 +68,10 @@
     // MARK: values
 
     /// The keys that have a value, in order.
-    public final func allKeys() -> [FieldKey] { content.keys(isEncrypted: false) }
+    public final func allKeys() -> [FieldKey] { state.withLock { $0.keys(isEncrypted: false) } }
 
     /// The keys that were set or removed since the record was fetched or last saved.
-    public final func changedKeys() -> [FieldKey] { content.changedKeys(isEncrypted: false) }
+    public final func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys(isEncrypted: false) } }
 
     /// The words of all texts.
     public final func allTokens() -> [String] {
@@ -86,7 +86,9 @@
     }
 
     /// The value of a key; nil when it has none.
-    public final func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? { content.object(FieldSlot(key)) }
+    public final func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
+      state.withLock { $0.object(FieldSlot(key)) }
+    }
 
     /// Sets the value of a key, or removes it with nil.
     public final func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
@@ -114,7 +116,7 @@
 
     /// The record that this one belongs to.
     public final var parent: CKRecord.Reference? {
-      get { content.parent }
+      get { state.withLock { $0.parent } }
       set { state.withLock { $0.parentEdit = .some(newValue) } }
     }
 
@@ -129,7 +131,7 @@
 
     // MARK: what the database knows
 
-    private final var metadata: Record.Metadata? { (try? content.base.get())?.metadata }
+    private final var metadata: Record.Metadata? { state.withLock { try? $0.base.get().metadata } }
 
     private final func userRecordID(_ name: String?) -> CKRecord.ID? { name.map { CKRecord.ID(recordName: $0) } }
 
@@ -210,11 +212,13 @@
 
     init(record: CKRecord) { self.record = record }
 
-    func object(forKey key: String) -> (any CKRecordValueProtocol)? { record.content.object(FieldSlot(key, isEncrypted: true)) }
+    func object(forKey key: String) -> (any CKRecordValueProtocol)? {
+      record.state.withLock { $0.object(FieldSlot(key, isEncrypted: true)) }
+    }
     func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: String) {
       record.state.withLock { $0.put(FieldContent(object), FieldSlot(key, isEncrypted: true)) }
     }
-    func allKeys() -> [String] { record.content.keys(isEncrypted: true) }
-    func changedKeys() -> [String] { record.content.changedKeys(isEncrypted: true) }
+    func allKeys() -> [String] { record.state.withLock { $0.keys(isEncrypted: true) } }
+    func changedKeys() -> [String] { record.state.withLock { $0.changedKeys(isEncrypted: true) } }
   }
 #endif

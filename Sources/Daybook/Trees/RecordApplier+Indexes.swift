@@ -15,9 +15,10 @@ extension RecordApplier {
 
   /// A definition is new, or has changed: here and in the tree.
   func declare(_ definition: IndexDefinition, _ changes: StoreTransaction) throws(LogFault) {
+    // First: where the tree is half changed, the lists are read again.
+    facts = nil
     try definition.put(key, changes)
     declared.insert(definition)
-    facts = nil
   }
 
   func buildIndex(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
@@ -42,7 +43,8 @@ extension RecordApplier {
       definition.sequence = end.0
       definition.ordinal = end.1
     }
-    if defersBuilds(changes) {
+    let isDeferred = defersBuilds(changes)
+    if isDeferred {
       hasDeferred = true
     } else {
       if !zoneKey.isEmpty {
@@ -53,9 +55,10 @@ extension RecordApplier {
         // Who builds it is told, and rolls back.
         if !gaps.isEmpty { definition.hasGaps = true }
       }
-      indexes.insert(definition)
     }
     try declare(definition, changes)
+    // After it: if the tree refuses it, the list stays what it was.
+    if !isDeferred { indexes.insert(definition) }
   }
 
   /// So many versions are looked up before their bodies are read.

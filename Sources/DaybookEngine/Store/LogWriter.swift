@@ -212,6 +212,7 @@ final class LogWriter: @unchecked Sendable {
       return false
     }
     try sync(backgroundFile)
+    zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
     return true
   }
 
@@ -226,8 +227,9 @@ final class LogWriter: @unchecked Sendable {
     do {
       guard try file.tryLock(.readers, .exclusive) else { return false }
     } catch { return false }
-    defer { file.unlock(.readers) }
     do {
+      // Readers wait for this, not for the sync: one that comes then finds the shorter file.
+      defer { file.unlock(.readers) }
       try file.writeZeros(Int(place.offset)..<Int(kept))
       if try file.byteCount() > Int(kept) { try file.truncate(to: Int(kept)) }
     } catch {
@@ -242,7 +244,6 @@ final class LogWriter: @unchecked Sendable {
   /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
   /// Called with `syncMonitor`, while no sync is under way, after `erase`.
   func moveBack(to place: LogTail, _: borrowing Turn.Hold) {
-    zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
     tail = place
     let last = place.number - 1
     durableThrough.store(min(durableThrough.load(ordering: .acquiring), last), ordering: .releasing)

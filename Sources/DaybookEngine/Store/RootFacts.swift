@@ -19,23 +19,33 @@ final class FactsOfVersions: Sendable {
     entries.withLock { entries in entries.last { $0.first <= version }?.facts }
   }
 
-  /// From this version on they are these. Returns how many are kept.
+  /// From this version on they are these. Returns how many are kept when they are new, else 0.
   func add(_ facts: (any RootFacts)?, from version: UInt64) -> Int {
     entries.withLock { entries in
-      if entries.isEmpty || entries[entries.count - 1].facts !== facts { entries.append((version, facts)) }
+      if let last = entries.last, last.facts === facts { return 0 }
+      entries.append((version, facts))
       return entries.count
     }
   }
 
-  /// Versions before this one are gone.
-  func forget(before version: UInt64) {
+  /// Forgets those of which no version lives. The last stay: a version that is about to live may have them.
+  /// - Parameter versions: all that live, asked for where there is something to forget.
+  func keep(of versions: () -> some Collection<UInt64>) {
     // Released outside the lock.
-    var gone: ArraySlice<Entry> = []
+    var gone: [Entry] = []
     entries.withLock { entries in
-      guard let last = entries.lastIndex(where: { $0.first <= version }), last > 0 else { return }
-      gone = entries[..<last]
-      entries.removeSubrange(..<last)
+      guard entries.count > 1 else { return }
+      let versions = versions()
+      var kept: [Entry] = []
+      for (entry, next) in zip(entries, entries.dropFirst()) {
+        if versions.contains(where: { $0 >= entry.first && $0 < next.first }) { kept.append(entry) } else { gone.append(entry) }
+      }
+      kept.append(entries[entries.count - 1])
+      entries = kept
     }
     gone.removeAll()
   }
+
+  /// How many are kept.
+  var count: Int { entries.withLock { $0.count } }
 }

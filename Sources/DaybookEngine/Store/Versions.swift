@@ -221,7 +221,7 @@ final class Versions: @unchecked Sendable {
       }
     }
     pinned.sort()
-    if let oldest = live.values.min() { facts.forget(before: oldest) }
+    facts.keep { live.values }
     return (pinned, newest.record.version)
   }
 

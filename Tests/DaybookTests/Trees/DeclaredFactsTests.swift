@@ -24,6 +24,65 @@ struct DeclaredFactsTests {
     try reader.schema().types.flatMap { type in type.indexes.map { "\(type.name).\($0.key)" } }
   }
 
+  @Test("whatever read fails while an index is built, the next build finds every record, also those saved in between")
+  func failedBuild() throws {
+    let made = SimulatedDisk(seed: 8, maximumFileByteCount: 4 << 20)
+    var database = try Database.open(on: made)
+    for start in stride(from: 0, to: 300, by: 50) {
+      try database.write { transaction in
+        for number in start..<start + 50 {
+          try transaction.save(.fresh("r\(number)", ["n": .int(Int64(number % 7)), "b": .bytes(Data(count: 200))]))
+        }
+      }
+    }
+    // Definitions fill pages of the schema.
+    let long = String(repeating: "x", count: 150)
+    for number in 0..<40 { try database.setIndex(.queryable, on: long, ofType: "T\(number)") }
+    try database.close()
+    var failureCount = 0
+    for call in stride(from: 1, to: 3000, by: 2) {
+      let disk = made.killed()
+      database = try Database.open(on: disk) {
+        $0.access = .buffered
+        $0.pageCacheByteCount = 16 << 10
+      }
+      disk.startTrace()
+      disk.inject(SimulatedFault([.read], call: call))
+      let error = failure { try database.setIndex(.queryable, on: "n", ofType: "Note") }
+      let hasStruck = disk.trace.count { $0.operation == .read } >= call
+      disk.removeFaults()
+      if !hasStruck { break }
+      failureCount += 1
+      #expect(error?.code == .ioFailed, "read \(call)")
+      try database.put("r9", ["n": 2])
+      try database.put("r10", ["n": 3])
+      try database.setIndex(.queryable, on: "n", ofType: "Note")
+      for value in 0..<7 as Range<Int64> {
+        let query = Query("Note", where: .field("n") == value)
+        let expected = try database.records(in: .default).filter { $0["n"] == value }.map(\.id.name).sorted()
+        #expect(try database.explain(query).index == "n")
+        #expect(try database.records(query).map(\.id.name).sorted() == expected, "read \(call), \(value)")
+      }
+      try database.expectClean()
+      try database.close()
+    }
+    #expect(failureCount > 5)
+  }
+
+  @Test("indexes that come and go while an old snapshot lives leave nothing")
+  func beneathSnapshot() throws {
+    let database = try Database.open(on: SimulatedDisk(seed: 9))
+    try database.put("r", ["n": 1])
+    let snapshot = try database.snapshot()
+    for _ in 0..<60 {
+      try database.setIndex(.queryable, on: "n", ofType: "Note")
+      try database.setIndex([], on: "n", ofType: "Note")
+    }
+    #expect(try database.reading { (view) throws(DatabaseError) in view.store.versions.facts.count } <= 24)
+    #expect(try snapshot.records(in: .default).count == 1)
+    try database.close()
+  }
+
   @Test("queries, saves, snapshots and transactions decode no definition; an open decodes them once")
   func decodedOnce() throws {
     let disk = SimulatedDisk(seed: 1)
