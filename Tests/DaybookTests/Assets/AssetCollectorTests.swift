@@ -267,7 +267,7 @@ struct AssetCollectorTests {
     }
     try database.put("a", asset: Asset(data: AssetBench.content(1)))
     try await database.write { try $0.delete(Record.ID("a")) }
-    for number in 0..<2000 where try !database.files().isEmpty {
+    for number in 0..<20_000 where try !database.files().isEmpty {
       try database.put("other", ["n": .int(Int64(number))])
       try await Task.sleep(for: .milliseconds(2))
     }

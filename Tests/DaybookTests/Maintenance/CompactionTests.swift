@@ -375,7 +375,7 @@ struct CompactionTests {
         try transaction.save(record)
       }
     }
-    let end = Date(timeIntervalSinceNow: 30)
+    let end = Date(timeIntervalSinceNow: 300)
     while try database.statistics().fileByteCount > 64 << 20, Date() < end { Thread.sleep(forTimeInterval: 0.02) }
     #expect(try database.statistics().fileByteCount < 64 << 20)
     #expect(try database.record(id)?["bytes"] == Data(repeating: 99, count: 900_000))

@@ -69,7 +69,7 @@ struct EncryptedValueTests {
     let clock = ContinuousClock()
     let time = clock.measure { for number in 0..<10 { record.encryptedValues["e\(number)"] = number } }
     // It was 17 seconds for one of them.
-    #expect(time < .seconds(10), "\(time)")
+    #expect(time < .seconds(60), "\(time)")
     #expect(record.keys.count == 8000 && record.encryptedValues.keys == (0..<10).map { "e\($0)" })
     #expect(record["k7999"] == 7999 && record.encryptedValues["e9"] == 9)
   }
