@@ -169,6 +169,6 @@ private final class HookedFolder: DiskFolder {
     try disk.call(.protect, path)
     try base.setAttributes(attributes)
   }
-  func removeUnfinishedFolders(ownedBy owners: FileOwners) { base.removeUnfinishedFolders(ownedBy: owners) }
+  func removeUnfinishedNames(ownedBy owners: FileOwners) { base.removeUnfinishedNames(ownedBy: owners) }
   func sync(holding name: String) throws(DiskFailure) { try called(.syncDirectory, name).sync(holding: name) }
 }

@@ -175,7 +175,7 @@ extension Database {
     }
     for id in inventory.deadHolders { try store.removeDeadHolder(id, of: inventory) }
     for id in overdue.keys.sorted() { try store.removeDeadHolder(id, of: inventory, isOverdue: true) }
-    store.removeUnfinishedFolders(of: inventory)
+    store.removeUnfinishedNames(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
     if note.seconds != former.seconds, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }

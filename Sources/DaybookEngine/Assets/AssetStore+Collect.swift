@@ -47,7 +47,7 @@ extension AssetStore {
     for entry in try AssetStore.entriesIfAny(root) {
       if entry.isDirectory {
         // Being made at this moment, or a leftover.
-        if UnfinishedFolder.isName(entry.name) { continue }
+        if UnfinishedName.matches(entry.name) { continue }
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if AssetStore.isTemporaryName(entry.name) {
         holders.take(entry.name, at: entry.name, into: &result)
@@ -199,10 +199,10 @@ extension AssetStore {
   }
 
   /// Removes folders that were never given their names, in the directory and beside it.
-  package func removeUnfinishedFolders(of inventory: Inventory) {
+  package func removeUnfinishedNames(of inventory: Inventory) {
     guard let root = inventory.root else { return }
-    root.removeUnfinishedFolders(ownedBy: inventory.owners)
-    (try? disk.folder(holding: directory))?.removeUnfinishedFolders(ownedBy: inventory.owners)
+    root.removeUnfinishedNames(ownedBy: inventory.owners)
+    (try? disk.folder(holding: directory))?.removeUnfinishedNames(ownedBy: inventory.owners)
   }
 
   /// - Parameter isOverdue: also one of which nothing is known.

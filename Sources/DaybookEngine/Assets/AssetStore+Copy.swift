@@ -183,7 +183,7 @@ extension AssetStore {
   package static func removeUnfinished(
     _ name: String, in holder: any DiskFolder, ownedBy owners: FileOwners
   ) throws(DiskFailure) {
-    holder.removeUnfinishedFolders(ownedBy: owners.orOfRoot)
+    holder.removeUnfinishedNames(ownedBy: owners.orOfRoot)
     guard let root = try holder.folderIfAny(name) else { return }
     let isLeftover =
       switch try FolderMark.read(in: root) {
@@ -217,7 +217,7 @@ extension AssetStore {
     var folders: [(name: String, identity: FileIdentity?, files: [String])] = []
     let fileOwners = owners.orOfRoot
     let contentOwners = fileOwners.orOfSecondNames
-    root.removeUnfinishedFolders(ownedBy: fileOwners)
+    root.removeUnfinishedNames(ownedBy: fileOwners)
     for entry in try root.entries() {
       guard entry.isDirectory else {
         guard isOwnFile(entry.name) else { throw stranger(root.place(entry.name)) }

@@ -67,7 +67,7 @@ package protocol DiskFolder: AnyObject, Sendable {
   func attributes() throws(DiskFailure) -> FileAttributes
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
   /// Removes what `makeFolder` of a process that died has left here, if it belongs to one of `owners`.
-  func removeUnfinishedFolders(ownedBy owners: FileOwners)
+  func removeUnfinishedNames(ownedBy owners: FileOwners)
   /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be
   /// synced by itself; then its whole volume is synced, through the file with the name.
   /// - Parameter name: one of its names, for failures.

@@ -78,7 +78,7 @@ package final class PathFolder: DiskFolder {
   }
 
   /// Folders have their names at once: no other process makes any here.
-  package func removeUnfinishedFolders(ownedBy owners: FileOwners) {}
+  package func removeUnfinishedNames(ownedBy owners: FileOwners) {}
 
   package func sync(holding name: String) throws(DiskFailure) { try disk.syncDirectory(holding: place(name)) }
 

@@ -108,7 +108,7 @@ package final class SystemFolder: DiskFolder {
   /// that we make, so what was found is never given any.
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
     let isAtOnce = attributes == nil
-    let first = isAtOnce ? name : UnfinishedFolder.newName()
+    let first = isAtOnce ? name : UnfinishedName.next()
     try perform(.makeDirectory, name) { () throws(SystemError) in
       try SystemCall.makeDirectory(in: descriptor, first, rights: 0o700)
     }
@@ -131,9 +131,9 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
-  package func removeUnfinishedFolders(ownedBy owners: FileOwners) {
+  package func removeUnfinishedNames(ownedBy owners: FileOwners) {
     guard !isMutant("keep-unfinished-folders"), let entries = try? entries() else { return }
-    for entry in entries where entry.isDirectory && UnfinishedFolder.isName(entry.name) {
+    for entry in entries where entry.isDirectory && UnfinishedName.matches(entry.name) {
       // By its name: one of another user may be removed, not opened.
       guard let status = try? SystemCall.status(in: descriptor, entry.name), status.isDirectory,
         (try? check(status, place(entry.name), owners)) != nil

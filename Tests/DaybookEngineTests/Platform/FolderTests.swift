@@ -327,7 +327,7 @@ struct FolderTests {
           }
           let status = inChild {
             if geteuid() == 0, setgid(65_534) != 0 || setuid(65_534) != 0 { return 1 }
-            folder.removeUnfinishedFolders(ownedBy: .ofUser(andOf: FileAttributes(mode: 0o660, owner: writer)))
+            folder.removeUnfinishedNames(ownedBy: .ofUser(andOf: FileAttributes(mode: 0o660, owner: writer)))
             return 0
           }
           #expect(status == 0)
