@@ -69,7 +69,7 @@ extension Database {
   ///     words have an index each.
   ///   - progress: called with the records done and all records of the type, for each index; false stops with `operationCancelled`.
   /// - Throws: `invalidArguments` for names that are not valid, for encrypted values and for unknown kinds; `limitExceeded` beyond 32
-  ///   indexes of a type; `corrupted` where a record cannot be read.
+  ///   indexes of a type or 1,024 of the database; `corrupted` where a record cannot be read.
   public func setIndex(
     _ kinds: IndexKinds, on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {

@@ -68,8 +68,8 @@ public final class Database: Sendable {
     return try open(at: url.path, options: options)
   }
 
-  /// A database that lives in memory and is gone with the last reference. Everything else is the same. It may grow to 64 GB, or
-  /// to 256 MB where the process has only a few gigabytes of address space.
+  /// A database that lives in memory and is gone with the last reference. Everything else is the same. It grows while there is
+  /// memory. What exceeds its first 8 to 64 GB (64 MB where the process has little address space) is read through a page cache.
   public static func inMemory(options: Options = .init()) throws(DatabaseError) -> Database {
     if options.isReadOnly {
       throw DatabaseError(.invalidArguments, "A new database in memory cannot be read-only.")

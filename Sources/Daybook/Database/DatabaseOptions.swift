@@ -25,8 +25,8 @@ extension Database {
       /// In place, from a mapping of the file: nothing is faster. When the disk fails under it, or another program
       /// truncates the file, the system ends the process (SIGBUS).
       ///
-      /// Where the process has little address space, a file gets room for twice its length at the open, 256 MB at least: a
-      /// commit that would need more throws `diskFull`, and the next open makes new room.
+      /// Where the process has little address space, a file gets room for twice its length at the open, 256 MB at least, or
+      /// what is left. What that room does not hold is read as with ``buffered``.
       case mapped
       /// With `pread`, through a page cache of ``pageCacheByteCount`` bytes: a disk that fails makes the call throw
       /// `ioFailed`. For network volumes, removable media and small address spaces. A read costs about a microsecond more.

@@ -13,7 +13,7 @@ extension Database {
   ///     leftovers of a backup may have the names with `.unfinished`; links, files of somebody else and whole databases are
   ///     left alone, and the backup is refused.
   ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
-  ///     file system. That costs no space; but what rots in one rots in both. Else they are copied.
+  ///     file system. That costs no space; but damage to one is damage to both. Else they are copied.
   ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
   /// - Throws: `corrupted` when acknowledged commits are damaged, or the file was cut short; `ioFailed`, `diskFull`.
   public func backup(

@@ -4,8 +4,9 @@ extension Database {
   /// Rewrites the file without dead data: the present version of each record, tombstones and metadata stay.
   ///
   /// Reads and writes go on meanwhile, and snapshots keep reading the old file. Sequences, change tags, tokens and dates stay
-  /// as they are, and so do rights, owner and extended attributes of the file. Older versions are dropped, so ``history(of:)``
-  /// starts over. Needs free space for the live data. Happens in the background by default, see ``Options/Compaction``.
+  /// as they are, and so do rights, owner and extended attributes of the file. Older versions are dropped, so
+  /// ``history(of:before:limit:)`` starts over. Needs free space for the live data. Happens in the background by default, see
+  /// ``Options/Compaction``.
   /// - Parameter progress: called with the records done and all records; false stops with `operationCancelled`, and the
   ///   database is as it was.
   /// - Throws: `badDatabase` when several names lead to the file (hard links): the new one could take only one of them.

@@ -11,7 +11,7 @@ public struct Limits: Hashable, Codable, Sendable {
   /// Records that may point to one target with `deleteSelf`; nil leaves it to the dialect: 750 in ``Dialect/cloudKit``, no
   /// limit in ``Dialect/extended``.
   public var referencesPerTarget: Int?
-  /// Bytes of one asset. What a database stores may be less: ``Database/Options/inlineAssetByteCount``.
+  /// Bytes of one asset, in its record or in a file of its own (``Database/Options/inlineAssetByteCount``).
   public var assetByteCount = 50_000_000
   /// Changes on one page of a feed, and records on one of a query, when the caller does not say. Less than one counts as one.
   public var changesPerPage = 200

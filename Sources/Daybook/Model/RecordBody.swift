@@ -1,6 +1,6 @@
 import DaybookEngine
 
-/// One copy of a record's bytes: what a save operation carries in the log, and what a record that was read is made of.
+/// One copy of a record's bytes, spelled out: what a record in memory is made of. The log has most packed (`PackedBody`).
 ///
 ///     offset  size  field (numbers are little-endian)
 ///          0     1  version = 1

@@ -84,8 +84,8 @@ extension Query.Field {
     Query.Predicate(Query.Condition(self, .text(.pattern, pattern), options))
   }
 
-  /// The field's place lies around another one, at most this far: kilometres over the ground, as ``Location/distance(to:)``
-  /// has them.
+  /// The field's place lies around another one, at most so many kilometres away, as in CloudKit's predicates. The distance is
+  /// that of ``Location/distance(to:)``, which is in metres.
   public func near(_ place: Location, within kilometres: Double) -> Query.Predicate {
     Query.Predicate(Query.Condition(self, .distance(.lessOrEqual, from: place, kilometres: kilometres)))
   }

@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// A walk over entries of a zone's change journal in the order of the commits, from a place on: of all types, or of one.
 ///
-///     journal   ∅ t₃ t₉   Film f₁ f₇   Song s₂ s₄ s₅        groups: tombstones, then each type (`ChangeKey`)
+///     groups    ∅ t₃ t₉   Film f₁ f₇   Song s₂ s₄ s₅        tombstones, then each type (`ChangeKey`)
 ///     walk      f₁ s₂ t₃ s₄ s₅ f₇ t₉
 ///
 /// Each group is a range of the tree; the walk merges them. Entries of a group are read some at a time, and a heap has the

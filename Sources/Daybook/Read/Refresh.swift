@@ -5,7 +5,7 @@ extension Database {
   public enum RefreshTarget: Sendable {
     /// All commits that the writer has acknowledged; all commits, when no process is writing.
     case durable
-    /// The same today: what is not durable yet is not visible to its own process either.
+    /// The same today. (At `.relaxed` the writer's own process sees commits before they are durable; other processes do not.)
     case visible
   }
 

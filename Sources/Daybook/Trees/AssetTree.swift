@@ -8,7 +8,7 @@ import DaybookEngine
 ///
 /// The size is a part of the key, so that nobody need read a record to know it, and a forged body that names a content with another
 /// size changes no other body's entry. A content has a key exactly if a live record names it. One exception: a body that
-/// rotted away before it was replaced counts for ever. Then a file stays too long, and the check says so; none goes too early.
+/// became corrupt before it was replaced always counts. Then a file stays too long, and the check says so; none goes too early.
 enum AssetTree: ContributedTree {
   @inline(__always)
   static func mayContribute(_ body: ByteView) -> Bool { AssetNames.areIn(body) }

@@ -14,7 +14,7 @@ enum OperationKind: UInt8, CaseIterable {
   case saveZone = 3
   /// {u8 reason, f64 date, zone key}
   case deleteZone = 4
-  /// A `RecordBody`.
+  /// A `PackedBody`, or a `RecordBody` where it cannot be packed.
   case saveRecord = 5
   /// A `Tombstone`.
   case deleteRecord = 6

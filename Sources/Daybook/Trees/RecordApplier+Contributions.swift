@@ -43,7 +43,7 @@ extension RecordApplier {
       }
       return former.collect(RecordVersion(body, identity, entry))
     } catch {
-      // It rotted after a later version was committed. The trees know, too, if not as fast: one lost body, or an
+      // It became corrupt after a later version was committed. The trees know, too, if not as fast: one lost body, or an
       // entry that was forged to lead to another record's, should not keep a file from opening. Sums stay what they are.
       return try formerSearch.collect(name, of: gathered.run, zone, changes, to: former)
     }

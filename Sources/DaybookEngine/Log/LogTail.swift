@@ -1,9 +1,9 @@
 /// The end of a log as its writer knows it: where the next frame goes, and what the frames before it say. Belongs to the
 /// holder of the turn.
 ///
-/// It moves in three ways, all of them here. An open sets it to the end of a plan that was carried out, a refresh moves it
-/// behind frames of other processes, and each append moves it by one frame. When a transaction is taken back for want of space,
-/// the whole value is restored.
+/// It moves on in three ways: an open sets it to the end of a plan that was carried out, a refresh moves it over frames of
+/// other processes, and each append moves it by one frame. It moves back in one: `LogWriter.moveBack` restores the whole value
+/// when a transaction is taken back (`Store+TakeBack.swift`).
 struct LogTail {
   /// No writer prepares more zeros than this after its last frame.
   static let mostZeros: UInt64 = 4 << 20

@@ -205,7 +205,7 @@ extension Store {
     try body(copy.head.roots, TreeReader(source: copy.source, end: plan.readableEnd))
   }
 
-  /// Compares two trees key by key and value by value; `ignoringRoots` skips the page references of catalog values.
+  /// Compares two trees key by key and value by value. Of the roots in catalog values it compares the trees, not the places.
   package static func firstDifference(
     _ left: TreeRoot, _ leftReader: TreeReader, _ right: TreeRoot, _ rightReader: TreeReader
   ) throws(PageFault) -> String? {

@@ -26,8 +26,8 @@ extension Store {
   /// released.
   package func facts(of pin: Pin) -> (any RootFacts)? { versions.facts.facts(of: pin.version) }
 
-  /// What a snapshot holds between two reads. Its version can only be read after `resume`, because it may have been revoked,
-  /// and its memory reused.
+  /// What a snapshot keeps between two reads. Its version is read only within `beginRead(through:)` and `endRead(through:)`:
+  /// between reads it may be revoked, and its memory reused.
   package struct SnapshotPin: Sendable {
     let index: Int
     fileprivate let state: StateReference
