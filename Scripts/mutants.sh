@@ -164,6 +164,8 @@ replay-any-type                  ReplayTests            replay takes a version o
 feed-type-by-type                ManyTypes              a feed has the changes of one type after those of another
 skip-between-pages               CountTests             the page behind a cursor of a type begins one record too late
 accept-other-source              AssetSourceTests       another file is read in the place of an asset's
+cache-takes-all                  AddressSpaceTests      a page cache takes the addresses that allocations need
+name-before-owner                FolderTests            a file gets its name before its owner
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
 output-rights-not-kept           OutputTests            an export of a private database is for everybody
 output-follows-any-link          OutputTests|Hostile    an export goes where a link of another user leads (as root)

@@ -45,9 +45,9 @@ extension AssetStore {
     result.notOurs = try notOurs(root)
     var holders = HolderLook(self, root)
     for entry in try AssetStore.entriesIfAny(root) {
+      // Being made at this moment, or a leftover.
+      if UnfinishedName.matches(entry.name) { continue }
       if entry.isDirectory {
-        // Being made at this moment, or a leftover.
-        if UnfinishedName.matches(entry.name) { continue }
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if AssetStore.isTemporaryName(entry.name) {
         holders.take(entry.name, at: entry.name, into: &result)
@@ -198,7 +198,7 @@ extension AssetStore {
     }
   }
 
-  /// Removes folders that were never given their names, in the directory and beside it.
+  /// Removes what was never given its name, in the directory and beside it.
   package func removeUnfinishedNames(of inventory: Inventory) {
     guard let root = inventory.root else { return }
     root.removeUnfinishedNames(ownedBy: inventory.owners)

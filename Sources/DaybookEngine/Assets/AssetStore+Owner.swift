@@ -99,7 +99,7 @@ extension AssetStore {
   }
 
   static func isEmpty(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
-    try root.entries().allSatisfy { $0.isDirectory ? UnfinishedName.matches($0.name) : FolderMark.isOwnName($0.name) }
+    try root.entries().allSatisfy { UnfinishedName.matches($0.name) || !$0.isDirectory && FolderMark.isOwnName($0.name) }
   }
 
   // MARK: another file takes the database's place

@@ -21,7 +21,7 @@ package protocol DiskFolder: AnyObject, Sendable {
 
   /// Opens a regular file, or makes one in mode `.createNew`.
   func open(_ name: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile
-  /// Makes a file that gets its attributes before its first byte and never has wider rights; nil: only its owner may use it.
+  /// Makes a file that gets its attributes before its name and never has wider rights; nil: only its owner may use it.
   /// `.exists` when the name is taken.
   /// - Parameter byteCount: the most that it will hold, if known; a disk in memory reserves no more.
   func create(_ name: String, byteCount: Int?, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFile
@@ -66,7 +66,7 @@ package protocol DiskFolder: AnyObject, Sendable {
   /// Its own attributes.
   func attributes() throws(DiskFailure) -> FileAttributes
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure)
-  /// Removes what `makeFolder` of a process that died has left here, if it belongs to one of `owners`.
+  /// Removes what `create` and `makeFolder` of a process that died have left here, if it belongs to one of `owners`.
   func removeUnfinishedNames(ownedBy owners: FileOwners)
   /// Makes creations, renames and removals in it survive power loss. A directory that may be entered but not opened cannot be
   /// synced by itself; then its whole volume is synced, through the file with the name.

@@ -22,13 +22,19 @@ package enum RawMemory {
     unsafe SystemCall.mapZeroedInLargePages(byteCount: byteCount)
   }
 
-  /// The same, but halves the request until the system grants it, down to `least`.
+  /// The same, but halves the request until the system grants it, and in a process with little address space leaves what
+  /// allocations need; the last request, before it would be less than `least`, need leave nothing.
   package static func reserveZeroed(
     upTo most: Int, least: Int
   ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {
     var byteCount = most
     while byteCount >= least {
-      if let base = unsafe reserveZeroed(byteCount: byteCount) { return unsafe (base, byteCount) }
+      if AddressSpace.isAmple || isMutant("cache-takes-all") || byteCount / 2 < least
+        || AddressSpace.leavesEnough(after: byteCount),
+        let base = unsafe reserveZeroed(byteCount: byteCount)
+      {
+        return unsafe (base, byteCount)
+      }
       byteCount /= 2
     }
     return nil

@@ -64,19 +64,34 @@ package final class SystemFolder: DiskFolder {
     _ name: String, byteCount: Int?, like attributes: FileAttributes?
   ) throws(DiskFailure) -> any DiskFile {
     if attributes != nil, isMutant("mode-not-kept") { return try make(name, rights: 0o644) }
-    let file = try make(name, rights: 0o600)
-    guard let attributes else { return file }
-    do { try file.setAttributes(attributes.ofCopy) } catch {
+    guard let attributes else { return try make(name, rights: 0o600) }
+    // As a folder is made: what is found under the name belongs to its owner, also if its maker was killed right then. Else one
+    // that root was making for a user would be root's, and keep the user from making it.
+    let first = isMutant("name-before-owner") ? name : UnfinishedName.next()
+    let file = try make(first, rights: 0o600, for: name)
+    do throws(DiskFailure) {
+      try file.setAttributes(attributes.ofCopy)
+      if first == name { return file }
+      try perform(.create, name) { () throws(SystemError) in
+        try SystemCall.renameWithoutReplacing(in: descriptor, first, to: descriptor, name)
+      }
+      // Another user has exchanged one of the two names.
+      guard try identity(of: name) == file.identity else {
+        throw DiskFailure(.create, path: place(name), code: ErrorNumber.tooManyLinks)
+      }
+      return file
+    } catch {
       file.close()
-      try? remove(name)
+      try? remove(first)
       throw error
     }
-    return file
   }
 
-  private func make(_ name: String, rights: UInt32) throws(DiskFailure) -> any DiskFile {
-    try perform(.create, name) { () throws(SystemError) in
-      try SystemFile.take(SystemCall.open(in: descriptor, name, .createNew, rights: rights), place(name))
+  /// - Parameter lastName: the name that it will have, for messages.
+  private func make(_ name: String, rights: UInt32, for lastName: String? = nil) throws(DiskFailure) -> any DiskFile {
+    let lastName = lastName ?? name
+    return try perform(.create, lastName) { () throws(SystemError) in
+      try SystemFile.take(SystemCall.open(in: descriptor, name, .createNew, rights: rights), place(lastName))
     }
   }
 
@@ -133,12 +148,16 @@ package final class SystemFolder: DiskFolder {
 
   package func removeUnfinishedNames(ownedBy owners: FileOwners) {
     guard !isMutant("keep-unfinished-folders"), let entries = try? entries() else { return }
-    for entry in entries where entry.isDirectory && UnfinishedName.matches(entry.name) {
+    for entry in entries where UnfinishedName.matches(entry.name) {
       // By its name: one of another user may be removed, not opened.
-      guard let status = try? SystemCall.status(in: descriptor, entry.name), status.isDirectory,
+      guard let status = try? SystemCall.status(in: descriptor, entry.name),
         (try? check(status, place(entry.name), owners)) != nil
       else { continue }
-      try? removeFolder(entry.name)
+      if status.isDirectory {
+        try? removeFolder(entry.name)
+      } else if status.isRegular, status.byteCount == 0, status.linkCount == 1 {
+        try? remove(entry.name)
+      }
     }
   }
 

@@ -1,7 +1,8 @@
-/// The names under which folders are made before they get their own: `SystemFolder.makeFolder`.
+/// The names under which folders, and files with given rights, are made before they get their own: `SystemFolder.makeFolder`,
+/// `SystemFolder.create`.
 ///
-/// Such a folder is empty as long as it has such a name. Whoever finds one may remove it at any time: if its maker still lives,
-/// its rename fails, and it begins again.
+/// What has such a name is empty. Whoever finds one may remove it at any time: if its maker still lives, its rename fails, and it
+/// begins again, or says that the name is gone.
 package enum UnfinishedName {
   private static let prefix = "daybook-making-"
 

@@ -250,6 +250,36 @@ struct FolderTests {
     #expect(contains(.ofWriters(of: FileAttributes(mode: 0o666, owner: 1)), 4712))
   }
 
+  @Test("a file that is made for an owner is his from the moment on that its name is there")
+  func ownedBeforeNamed() throws {
+    try withFolder(.system) { disk, folder in
+      let user: UInt32 = geteuid() == 0 ? 65_534 : geteuid()
+      let attributes = FileAttributes(mode: 0o640, owner: user, group: geteuid() == 0 ? user : getegid())
+      let (path, isOver, seen) = (folder.place("a"), Locked(false), Locked((count: 0, wrong: 0)))
+      let watcher = Thread {
+        while !isOver.withLock({ $0 }) {
+          var status = stat()
+          guard unsafe lstat(path, &status) == 0 else { continue }
+          let isRight = status.st_uid == user && status.st_mode & 0o777 == 0o640
+          seen.withLock { $0 = ($0.count + 1, $0.wrong + (isRight ? 0 : 1)) }
+        }
+        isOver.withLock { $0 = false }
+      }
+      watcher.start()
+      var round = 0
+      while round < 300 || seen.withLock({ $0.count < 50 }) {
+        round += 1
+        try folder.create("a", byteCount: nil, like: attributes).close()
+        #expect(failure { try folder.create("a", byteCount: nil, like: attributes).close() }?.kind == .exists)
+        try folder.remove("a")
+      }
+      isOver.withLock { $0 = true }
+      while isOver.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+      #expect(seen.withLock { $0.wrong } == 0)
+      #expect(try folder.entries().isEmpty)
+    }
+  }
+
   #if !os(iOS)
     @Test("what is made was never wider than it is meant to be, whatever the mask")
     func modes() async {
@@ -308,7 +338,7 @@ struct FolderTests {
   #endif
 
   #if !os(iOS)
-    @Test("an unfinished folder that another writer has left goes, also when only he may look into it")
+    @Test("an unfinished folder or file that another writer has left goes, also when only he may look into it")
     func unfinishedOfAnother() async {
       await #expect(processExitsWith: .success) {
         let tests = FolderTests()
@@ -317,10 +347,13 @@ struct FolderTests {
           let full = "daybook-making-1123456789abcdef"
           let foreign = "daybook-making-2123456789abcdef"
           for name in [own, full, foreign] { _ = try folder.makeFolder(name, like: nil) }
+          let (file, content) = ("daybook-making-3123456789abcdef", "daybook-making-4123456789abcdef")
+          for name in [file, content] { try folder.create(name, byteCount: nil, like: nil).close() }
+          try tests.write("text", to: folder.open(content, .readWrite))
           _ = try folder.folder(full).create("a", byteCount: nil, like: nil)
           let (writer, stranger): (UInt32, UInt32) = geteuid() == 0 ? (65_532, 65_533) : (geteuid(), geteuid())
           if geteuid() == 0 {
-            for (name, user) in [(own, writer), (full, writer), (foreign, stranger)] {
+            for (name, user) in [(own, writer), (full, writer), (foreign, stranger), (file, writer), (content, writer)] {
               #expect(unsafe chown(folder.place(name), user, user) == 0)
             }
             #expect(unsafe chmod(folder.path, 0o777) == 0)
@@ -331,7 +364,7 @@ struct FolderTests {
             return 0
           }
           #expect(status == 0)
-          #expect(try folder.entries().map(\.name) == (geteuid() == 0 ? [full, foreign] : [full]))
+          #expect(try folder.entries().map(\.name) == (geteuid() == 0 ? [full, foreign, content] : [full, content]))
         }
       }
     }

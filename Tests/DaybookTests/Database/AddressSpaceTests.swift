@@ -72,6 +72,28 @@ import Testing
       }
     }
 
+    @Test("a page cache that is larger than what is left takes less, and leaves memory for everything else")
+    func largeCache() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 1536 << 20)
+        try Self.withDirectory { directory in
+          var options = Database.Options()
+          options.access = .buffered
+          options.pageCacheByteCount = 1400 << 20
+          options.checkpoint.memoryByteCount = 64 << 20
+          let databases = try (0..<3).map { try Database.open(at: "\(directory)/\($0).daybook", options: options) }
+          let rest = unsafe SystemCall.reserveAddresses(byteCount: 192 << 20)
+          let hasRest = unsafe rest != nil
+          try #require(hasRest)
+          if let rest = unsafe rest { unsafe SystemCall.unmap(rest, byteCount: 192 << 20) }
+          for database in databases {
+            try database.write { try $0.save(.fresh("a", in: .default, ["b": .bytes(Data(count: 20_000))])) }
+            try database.close()
+          }
+        }
+      }
+    }
+
     @Test("files that are mapped all the same take by their length, and leave room for others")
     func mappedFiles() async {
       await #expect(processExitsWith: .success) {
