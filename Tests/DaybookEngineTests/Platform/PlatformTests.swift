@@ -171,6 +171,27 @@ struct DiskTests {
     }
   }
 
+  @Test("what is narrowed to another file loses each right that this one does not give, and a list that cannot be read")
+  func narrowedToAnother() throws {
+    let name = AccessList.posixName
+    func posix(_ rights: UInt8) -> [UInt8] { [2, 0, 0, 0] + [2, 0, rights, 0, 0x67, 0x12, 0, 0] }
+    func file(_ list: [UInt8]?, mode: UInt32 = 0o640, group: UInt32 = 1) -> FileAttributes {
+      FileAttributes(mode: mode, owner: 1, group: group, extended: list.map { [name: $0] } ?? [:])
+    }
+    #expect(file(posix(4)).narrowed(to: file(posix(6))) == nil)
+    #expect(file(posix(6)).narrowed(to: file(posix(4))) == file(posix(4)))
+    #expect(file(posix(4)).narrowed(to: file(nil)) == file(nil))
+    // Of another version, cut off, or of an application of the future: only an equal one gives no more.
+    for unreadable in [[3, 0, 0, 0] + posix(4).dropFirst(4), Array(posix(4).dropLast()), [2], []] {
+      #expect(file(unreadable).narrowed(to: file(unreadable)) == nil)
+      #expect(file(unreadable).narrowed(to: file(posix(6))) == file(posix(6)))
+      #expect(file(posix(4)).narrowed(to: file(unreadable)) == file(unreadable))
+      #expect(file(unreadable).narrowed(to: file(nil)) == file(nil))
+    }
+    // Members of another group are others there, and bits that are no rights stay.
+    #expect(file(nil, mode: 0o2664).narrowed(to: file(nil, mode: 0o664, group: 2)) == file(nil, mode: 0o2644))
+  }
+
   @Test("bytes come back, and reads stop at the end of the file", arguments: Kind.allCases)
   func roundTrip(kind: Kind) throws {
     try withDisk(kind) { disk, directory in
