@@ -164,13 +164,14 @@ final class BodyFilter {
       return false
     case .distance(let comparison, let metres):
       guard value.kind == .location, let place = value.place, let center = step.place else { return false }
-      let distance = place.distance(to: center)
-      return !distance.isNaN && comparison.accepts(ValueOrder.order(distance, metres))
+      return ValueOrder.accepts(place.distance(to: center), comparison, metres)
     }
   }
 
   private func compare(_ value: ValueView, _ comparison: Query.Comparison, _ constant: ValueView) -> Bool {
-    ValueOrder.areOrdered(value.kind, constant.kind) && comparison.accepts(ViewOrder.compare(value, constant))
+    // Other kinds have the number 0 here.
+    ValueOrder.areOrdered(value.kind, constant.kind) && !value.double.isNaN && !constant.double.isNaN
+      && comparison.accepts(ViewOrder.compare(value, constant))
   }
 }
 

@@ -90,8 +90,7 @@ struct PredicateMeaning {
       }
     case .distance(let comparison, let place, let kilometres):
       guard case .location(let other) = value else { return false }
-      let distance = other.distance(to: place)
-      return !distance.isNaN && comparison.accepts(ValueOrder.order(distance, kilometres * 1000))
+      return ValueOrder.accepts(other.distance(to: place), comparison, kilometres * 1000)
     case .isAbsent: return false
     }
   }
@@ -109,7 +108,8 @@ struct PredicateMeaning {
   }
 
   private func compare(_ value: Record.Value, _ comparison: Query.Comparison, _ constant: Record.Value) -> Bool {
-    ValueOrder.areOrdered(value.kind, constant.kind) && comparison.accepts(ValueOrder.compare(value, constant))
+    ValueOrder.areOrdered(value.kind, constant.kind) && !ValueOrder.isUnordered(value) && !ValueOrder.isUnordered(constant)
+      && comparison.accepts(ValueOrder.compare(value, constant))
   }
 }
 

@@ -8,8 +8,9 @@ extension Query {
   ///
   /// A field that is absent passes no condition but ``Query/Field/isAbsent``, so `!=` asks for a value that is another, while
   /// `!` in front of a condition also accepts records without the field. A value of another kind is neither smaller nor larger,
-  /// and never equal; integers and doubles are one kind. Text is compared by its bytes, in ``Dialect/cloudKit`` regardless of
-  /// case where it is tested for equality. Encrypted values are absent here.
+  /// and never equal; integers and doubles are one kind. So is NaN with every value: ``matches(_:now:dialect:)`` takes it as a
+  /// constant, a query refuses it. Text is compared by its bytes, in ``Dialect/cloudKit`` regardless of case where it is tested for
+  /// equality. Encrypted values are absent here.
   ///
   /// It prints itself as the text that ``init(format:_:)`` reads.
   public struct Predicate: Hashable, Sendable {

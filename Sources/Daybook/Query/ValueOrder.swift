@@ -6,6 +6,9 @@
 
 /// How values follow one another and which are equal, said of values in memory: what every other way of finding it is
 /// held to.
+///
+/// No record has a NaN, but a constant of a predicate may be one before a database refuses it. The order of sorts is total, so there
+/// NaN is after all other numbers; in a condition it is ordered with nothing and equal to nothing.
 enum ValueOrder {
   /// The places of the kinds: numbers, dates, texts, bytes, places, references, lists. Assets have none.
   @inline(__always)
@@ -59,7 +62,7 @@ enum ValueOrder {
     case (.reference(let a), .reference(let b)): return a.id == b.id
     case (.asset, _), (.assets, _): return false
     default:
-      guard let a = value.elements, let b = constant.elements else { return value == constant }
+      guard let a = value.elements, let b = constant.elements else { return value == constant && !isUnordered(value) }
       return isSameList(value.kind, constant.kind) && a.count == b.count
         && zip(a, b).allSatisfy { equal($0, $1, options) }
     }
@@ -77,10 +80,36 @@ enum ValueOrder {
     return rank <= 3
   }
 
-  static func order<T: Comparable>(_ first: T, _ second: T) -> Int { first < second ? -1 : first > second ? 1 : 0 }
+  /// Whether a value is a NaN or has one: then no comparison with it passes but "not equal".
+  static func isUnordered(_ value: Record.Value) -> Bool {
+    switch value {
+    case .double(let number): number.isNaN
+    case .date(let date): date.timeIntervalSinceReferenceDate.isNaN
+    case .location(let place): isUnordered(place)
+    default: false
+    }
+  }
+
+  static func isUnordered(_ place: Location) -> Bool { parts(place).contains { $0.isNaN } }
+
+  /// Whether a distance passes. A place that has no distance is nowhere, and passes as little as an absent one.
+  static func accepts(_ distance: Double, _ comparison: Query.Comparison, _ limit: Double) -> Bool {
+    if distance.isNaN { return false }
+    return limit.isNaN ? comparison == .notEqual : comparison.accepts(order(distance, limit))
+  }
+
+  static func order<T: BinaryInteger>(_ first: T, _ second: T) -> Int { first < second ? -1 : first > second ? 1 : 0 }
+
+  static func order(_ first: Double, _ second: Double) -> Int {
+    if first < second { return -1 }
+    if first > second { return 1 }
+    if first == second { return 0 }
+    return order(first.isNaN ? 1 : 0, second.isNaN ? 1 : 0)
+  }
 
   /// By the exact value: 2^53 + 1 comes after the double 2^53.
   static func order(_ first: Int64, _ second: Double) -> Int {
+    if second.isNaN { return -1 }
     // Beyond all integers, infinities among them. 2^63 is a double, and no integer.
     if second >= 9_223_372_036_854_775_808 { return -1 }
     if second < -9_223_372_036_854_775_808 { return 1 }
@@ -92,14 +121,18 @@ enum ValueOrder {
 
   /// By latitude, longitude, and then the other parts, of which an absent one comes first.
   static func order(_ first: Location, _ second: Location) -> Int {
-    func parts(_ place: Location) -> [Double] {
-      let optionals = [
-        place.altitude, place.horizontalAccuracy, place.verticalAccuracy, place.course, place.speed,
-        place.timestamp?.timeIntervalSinceReferenceDate,
-      ]
-      return [place.latitude, place.longitude] + optionals.flatMap { [$0 == nil ? 0.0 : 1.0, $0 ?? 0] }
+    for (a, b) in zip(parts(first), parts(second)) {
+      let order = order(a, b)
+      if order != 0 { return order }
     }
-    for (a, b) in zip(parts(first), parts(second)) where a != b { return a < b ? -1 : 1 }
     return 0
+  }
+
+  private static func parts(_ place: Location) -> [Double] {
+    let optionals = [
+      place.altitude, place.horizontalAccuracy, place.verticalAccuracy, place.course, place.speed,
+      place.timestamp?.timeIntervalSinceReferenceDate,
+    ]
+    return [place.latitude, place.longitude] + optionals.flatMap { [$0 == nil ? 0.0 : 1.0, $0 ?? 0] }
   }
 }

@@ -42,14 +42,16 @@ enum ViewOrder {
   static func equal(_ value: ValueView, _ constant: ValueView, _ options: Query.TextOptions) -> Bool {
     switch (value.kind, constant.kind) {
     case (.int, .int): return value.int == constant.int
-    case (.int, .double), (.double, .int), (.double, .double): return compareNumbers(value, constant) == 0
-    case (.date, .date): return value.double == constant.double
+    case (.int, .double), (.double, .int): return compareNumbers(value, constant) == 0
+    // Not so for NaN.
+    case (.double, .double), (.date, .date): return value.double == constant.double
     case (.string, .string):
       return options.isEmpty
         ? UTF8Order.equal(value.bytes, constant.bytes) : isSame(value.bytes, constant.bytes, options)
     case (.bytes, .bytes): return UTF8Order.equal(value.bytes, constant.bytes)
     // One place has one encoding.
-    case (.location, .location): return UTF8Order.equal(value.bytes, constant.bytes)
+    case (.location, .location):
+      return UTF8Order.equal(value.bytes, constant.bytes) && !(constant.place.map(ValueOrder.isUnordered) ?? false)
     case (.reference, .reference):
       return UTF8Order.equal(value.bytes, constant.bytes) && UTF8Order.equal(value.zoneKey, constant.zoneKey)
     case (.ints, .ints), (.ints, .doubles), (.doubles, .ints), (.doubles, .doubles), (.strings, .strings), (.dates, .dates),

@@ -279,6 +279,31 @@ struct ObserveTests {
     #expect(try await iterators[42].next()?.count == 1)
   }
 
+  @Test("an observer whose predicate has a NaN, or an asset, gets the error of a read, and the program goes on")
+  func notANumber() async throws {
+    let database = try Database.scratch()
+    try now { try database.put("n", ["n": 5]) }
+    let numbers: [Record.Value] = (0..<9).map { .int($0) } + [.double(.nan)]
+    let asset = Record.Value.asset(Asset(data: Data()))
+    let predicates: [Query.Predicate] = [
+      .field("n").isIn(numbers), .field("n") > Double.nan, .init(.init(.init("n"), .compare(.equal, .value(asset)))),
+    ]
+    for predicate in predicates {
+      let query = Query("Note", where: predicate)
+      var observed = database.observe(query).makeAsyncIterator()
+      var counts = database.observeCount(query).makeAsyncIterator()
+      var differences = database.observeDifferences(query).makeAsyncIterator()
+      try now { try database.put("n", ["n": 6]) }
+      let errors = [
+        await #expect(throws: DatabaseError.self) { _ = try await observed.next() },
+        await #expect(throws: DatabaseError.self) { _ = try await counts.next() },
+        await #expect(throws: DatabaseError.self) { _ = try await differences.next() },
+      ]
+      #expect(errors.allSatisfy { $0?.code == .invalidArguments }, "\(errors)")
+    }
+    #expect(database.observations.groupCount == 0)
+  }
+
   @Test("a query that no database takes fails the stream, and so does a zone that is deleted")
   func failures() async throws {
     let database = try Database.scratch()

@@ -89,6 +89,140 @@ struct PredicateModelTests {
     #expect(order(.max, .infinity) == -1 && order(.min, -.infinity) == 1)
   }
 
+  /// Numbers and dates at the ends of what there is.
+  private static let extremes: [Record.Value] =
+    [Int64.min, .min + 1, -1, 0, 1, 1 << 53, (1 << 53) + 1, .max - 1, .max].map { .int($0) }
+    + [
+      -Double.infinity, -.greatestFiniteMagnitude, -0x1p63, -0x1.fffffffffffffp62, -0.5, 0, .leastNonzeroMagnitude, 0x1p53,
+      0x1.fffffffffffffp62, 0x1p63, .greatestFiniteMagnitude, .infinity,
+    ].map { .double($0) }
+    + [-Double.infinity, -.greatestFiniteMagnitude, 0, 0.5, 0x1p53, .infinity].map {
+      .date(Date(timeIntervalSinceReferenceDate: $0))
+    }
+
+  /// Every condition on a field with constants of some kinds.
+  private static func conditions(on field: Query.Field, _ constant: Record.Value) -> [Query.Predicate] {
+    Query.Comparison.allCases.map { .init(.init(field, .compare($0, .value(constant)))) }
+      + [
+        .init(.init(field, .between(.value(constant), .value(constant)))),
+        .init(.init(field, .between(.value(constant), .value(.double(.infinity))))),
+        .init(.init(field, .isIn([constant]))), .init(.init(field, .isIn(extremes + [constant, .double(.nan)]))),
+        .init(.init(field, .isIn((0..<9).map { .int($0) } + [constant, .double(.nan)]))),
+        .init(.init(field, .contains(constant))),
+      ]
+  }
+
+  /// A record as it is stored.
+  private func stored(_ value: Record.Value) throws -> Record {
+    try Record(
+      type: "T", id: Record.ID("n"), metadata: .init(changeTag: "t", creationDate: Date(), modificationDate: Date()),
+      values: ["k": value])
+  }
+
+  private static let notNumbers: [Record.Value] = [
+    .double(.nan), .double(-.nan), .date(Date(timeIntervalSinceReferenceDate: .nan)), .doubles([1, .nan]),
+    .dates([
+      Date(timeIntervalSinceReferenceDate: .nan)
+    ]),
+    .location(Location(latitude: .nan, longitude: 0)),
+  ]
+
+  @Test("no comparison with NaN ends the program or is true but !=, in every way of finding out")
+  func notANumber() throws {
+    let field = Query.Field("k")
+    for value in Self.extremes + [.doubles([1, 2]), .dates([]), .location(Location(latitude: 1, longitude: 0))] {
+      let record = try stored(value)
+      for constant in Self.notNumbers {
+        let comparisons = Query.Comparison.allCases.map { Query.Predicate(.init(field, .compare($0, .value(constant)))) }
+        #expect(comparisons.map { $0.matches(record) } == Query.Comparison.allCases.map { $0 == .notEqual })
+        for predicate in Self.conditions(on: field, constant) {
+          for one in [predicate, !predicate] {
+            #expect(one.matchesEncoded(record, now: Date(), dialect: .extended) == one.matches(record), "\(value) \(one)")
+          }
+        }
+        let contains = Query.Predicate(.init(field, .contains(constant)))
+        #expect(!contains.matches(record) && !Query.Predicate(.init(field, .isIn([constant]))).matches(record))
+      }
+    }
+    // A database whose clock has none says so of no record.
+    var options = Database.Options()
+    options.now = { Date(timeIntervalSinceReferenceDate: .nan) }
+    options.prefersIndexes = true
+    let database = try Database.open(at: "/clock", on: SimulatedDisk(), options: options)
+    var record = try Record(type: "T", id: Record.ID("n"))
+    record["k"] = Date()
+    try database.save(record)
+    for isIndexed in [false, true] {
+      if isIndexed { try database.setIndex(.queryable, on: "k", ofType: "T") }
+      for comparison in Query.Comparison.allCases {
+        let found = try database.count(Query("T", where: .init(.init(field, .compare(comparison, .now)))))
+        #expect(found == (comparison == .notEqual ? 1 : 0), "\(comparison)")
+      }
+    }
+  }
+
+  @Test("an average over nothing, of which a place's distance is asked, too, finds nothing")
+  func notADistance() throws {
+    let record = try stored(.location(Location(latitude: 1, longitude: 2)))
+    for comparison in Query.Comparison.allCases {
+      let test = Query.Condition.Test.distance(comparison, from: Location(latitude: 1, longitude: 2), kilometres: .nan)
+      let predicate = Query.Predicate(.init(.init("k"), test))
+      #expect(predicate.matches(record) == (comparison == .notEqual))
+      #expect(predicate.matchesEncoded(record, now: Date(), dialect: .extended) == (comparison == .notEqual))
+    }
+  }
+
+  @Test("the largest integers, infinities and the last dates are compared alike by evaluator, scan and index, each with each")
+  func extremes() throws {
+    var options = Database.Options()
+    options.prefersIndexes = true
+    let database = try Database.open(at: "/extremes", on: SimulatedDisk(), options: options)
+    var records: [Record] = []
+    try database.write { transaction in
+      for (index, value) in Self.extremes.enumerated() {
+        var record = try Record(type: "T", id: Record.ID("n\(index)"))
+        record["k"] = value
+        records.append(try transaction.save(record))
+      }
+    }
+    func compareAll(_ isIndexed: Bool) throws {
+      for constant in Self.extremes {
+        for predicate in Self.conditions(on: .init("k"), constant) {
+          let expected = records.filter { predicate.matches($0) }.map(\.id.name)
+          if predicate.fault != nil {
+            #expect(throws: DatabaseError.self) { try database.count(Query("T", where: predicate)) }
+          } else {
+            let found = try database.records(Query("T", where: predicate)).map(\.id.name)
+            #expect(found == expected, "\(predicate), index: \(isIndexed)")
+            #expect(try database.count(Query("T", where: predicate)) == expected.count, "\(predicate)")
+          }
+          for record in records {
+            #expect(
+              predicate.matchesEncoded(record, now: Date(), dialect: .extended) == expected.contains(record.id.name),
+              "\(predicate) on \(record.id.name)")
+          }
+        }
+      }
+    }
+    try compareAll(false)
+    try database.setIndex(.queryable, on: "k", ofType: "T")
+    try compareAll(true)
+    // By the exact numbers, said without a comparison.
+    let ascending: [Record.Value] = [
+      .double(-.infinity), .int(.min), .int(.min + 1), .double(-0x1.fffffffffffffp62), .int(-1), .double(-0.5), .int(0),
+      .int(1),
+      .double(0x1p53), .int((1 << 53) + 1), .double(0x1.fffffffffffffp62), .int(.max - 1), .int(.max), .double(0x1p63),
+      .double(.infinity),
+    ]
+    for (place, value) in ascending.enumerated() {
+      let below = Query.Predicate(.init(.init("k"), .compare(.less, .value(value))))
+      for (other, smaller) in ascending.enumerated() {
+        let record = try stored(smaller)
+        #expect(below.matches(record) == (other < place), "\(smaller) < \(value)")
+      }
+    }
+  }
+
   @Test("case and accents are those of the frozen tables")
   func folding() {
     func folded(_ text: String, _ options: Query.TextOptions) -> String {
