@@ -55,13 +55,13 @@ public struct IndexState: Hashable, Sendable, Codable {
 }
 
 extension Database {
-  /// So many records are built into an index in one transaction.
+  /// So many records at most are built into an index in one transaction.
   private static let builtAtOnce = 1 << 16
 
   /// Gives a field indexes, or takes them away: without kinds all of them are dropped with all their entries.
   ///
-  /// An index is made of the records that are there, and each save keeps it up. The records are taken in parts of 65,536, each in a
-  /// transaction of its own, between which others write. A build that is cut off, by a cancelled progress or a crash, goes on where it
+  /// An index is made of the records that are there, and each save keeps it up. The records are taken in parts of 65,536 at most, fewer where
+  /// texts or lists are long, each in a transaction of its own, between which others write. A build that is cut off, by a cancelled progress or a crash, goes on where it
   /// was with the next call, or with ``buildIndexes(progress:)``; until it is complete queries do without. Where there is one that is
   /// complete, nothing is done; those of other kinds stay.
   /// - Parameters:

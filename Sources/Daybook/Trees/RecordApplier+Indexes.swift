@@ -5,6 +5,9 @@ import DaybookEngine
 /// Building an index is a row of operations, each for the records of a zone up to a place of the log's order. What one adds follows from
 /// the log: the type's entries of the change journal from the last place to this one, and the bodies that they lead to. A replay adds
 /// them at its end (`DeferredIndexes.swift`).
+///
+/// Where a part ends depends on memory, so the thread that builds adds the entries first, as long as there is room (`buildNext`), and then writes
+/// the operation, which finds them there.
 extension RecordApplier {
   func defineIndex(_ payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     guard let definition = IndexDefinition(payload) else { throw .operation }
@@ -28,7 +31,9 @@ extension RecordApplier {
     // Reading bodies may take the memory of the payload.
     let end = (payload.uint64(at: 2), payload.uint32(at: 10))
     let zoneKey = payload.dropFirst(14).array
-    unreadable = nil
+    let part = ahead.flatMap { $0.number == former.number && $0.zoneKey == zoneKey && $0.end == end ? $0 : nil }
+    ahead = nil
+    if part == nil { unreadable = nil }
     if zoneKey.isEmpty {
       definition.isComplete = true
       definition.zoneKey = []
@@ -47,7 +52,9 @@ extension RecordApplier {
     if isDeferred {
       hasDeferred = true
     } else {
-      if !zoneKey.isEmpty {
+      if let part {
+        definition.hasGaps = definition.hasGaps || part.hasGaps
+      } else if !zoneKey.isEmpty {
         try flush(changes)
         let spans = IndexSpan.missing(in: zoneKey, from: former, to: definition)
         var gaps: Set<UInt16> = []
@@ -61,22 +68,55 @@ extension RecordApplier {
     if !isDeferred { indexes.insert(definition) }
   }
 
+  /// Adds the entries of a zone's next versions to an index that is being built, up to a place of the log's order or until the
+  /// transaction has made many pages; of one version at least. The operation that says how far they go has to follow.
+  func buildNext(
+    _ former: IndexDefinition, in zoneKey: [UInt8], through end: IndexSpan.Place, _ changes: StoreTransaction
+  ) throws(LogFault) -> IndexPart {
+    precondition(!defersBuilds(changes), "a replay builds at its end")
+    var definition = former
+    definition.zoneKey = zoneKey
+    (definition.sequence, definition.ordinal) = end
+    ahead = nil
+    unreadable = nil
+    try flush(changes)
+    let spans = IndexSpan.missing(in: zoneKey, from: former, to: definition)
+    var gaps: Set<UInt16> = []
+    var room = BuildRoom(changes)
+    let stop = try build(spans, ofType: definition.type, in: zoneKey, &gaps, changes, &room)
+    let part = IndexPart(
+      number: former.number, zoneKey: zoneKey, end: stop ?? end, count: room.count, isFull: room.isFull(changes),
+      hasGaps: !gaps.isEmpty)
+    ahead = part
+    return part
+  }
+
   /// So many versions are looked up before their bodies are read.
   private static let placesAtOnce = 1 << 16
+
+  /// Adds the entries of a zone's versions of a type, whatever memory they take.
+  func build(
+    _ spans: [IndexSpan], ofType type: [UInt8], in zoneKey: [UInt8], _ gaps: inout Set<UInt16>, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    var room = BuildRoom()
+    _ = try build(spans, ofType: type, in: zoneKey, &gaps, changes, &room)
+  }
 
   /// Adds the entries of a zone's versions of a type, in runs of sorted keys. Each version is read once, for all of its indexes.
   /// - Parameters:
   ///   - spans: which versions, in the order of the keys of their indexes.
   ///   - gaps: gets the numbers of indexes that lack a version, because it cannot be read.
-  func build(
-    _ spans: [IndexSpan], ofType type: [UInt8], in zoneKey: [UInt8], _ gaps: inout Set<UInt16>, _ changes: StoreTransaction
-  ) throws(LogFault) {
+  /// - Returns: the last version that has its entries, where there was no room for those after it.
+  private func build(
+    _ spans: [IndexSpan], ofType type: [UInt8], in zoneKey: [UInt8], _ gaps: inout Set<UInt16>, _ changes: StoreTransaction,
+    _ room: inout BuildRoom
+  ) throws(LogFault) -> IndexSpan.Place? {
     guard let first = spans.map(\.after).min(by: { $0 < $1 }), let last = spans.map(\.through).max(by: { $0 < $1 })
-    else { return }
-    try zoneKey.withView { (zoneKey) throws(LogFault) in
+    else { return nil }
+    return try zoneKey.withView { (zoneKey) throws(LogFault) -> IndexSpan.Place? in
       try open(zoneKey, changes)
       guard var zone = openZone else { throw .inconsistent }
-      if zone.isDeleted || zone.changeJournal.count == 0 { return }
+      if zone.isDeleted || zone.changeJournal.count == 0 { return nil }
       let all = spans.map(\.definition)
       let run = gathered.contributions
       run.removeAll(keepingCapacity: true)
@@ -84,12 +124,14 @@ extension RecordApplier {
       var remaining = changes.logEnd
       var start = first
       var hasPut = false
-      while true {
+      var stop: IndexSpan.Place?
+      while stop == nil {
         let places = try places(ofType: type, in: zone, from: start, through: last, &remaining, changes)
         for entry in places {
           let place = (entry.sequence, entry.ordinal)
           let asked = spans.count == 1 ? all : spans.filter { $0.contains(place) }.map(\.definition)
           if asked.isEmpty { continue }
+          room.count += 1
           coming.removeAll()
           guard let found = try collect(of: entry, zoneKey, for: asked, changes) else {
             gaps.formUnion(asked.map(\.number))
@@ -100,8 +142,16 @@ extension RecordApplier {
               kind: GatheredRecords.coming, key: coming.key(index), rest: coming.value(index), place: .none, sequence: 0,
               ordinal: 0)
           }
-          // Lists of many elements may have more entries than there is room for.
-          if run.byteCount >= changes.replayByteCount { try put(run, in: &zone, &hasPut, changes) }
+          // Long texts and lists of many elements have more entries than there is room for.
+          if run.byteCount >= min(room.runByteCount, changes.replayByteCount) {
+            let before = changes.createdByteCount
+            try put(run, in: &zone, &hasPut, changes)
+            room.hasMade(changes.createdByteCount - before)
+            if room.isFull(changes), place < last {
+              stop = place
+              break
+            }
+          }
         }
         guard places.count == RecordApplier.placesAtOnce, let entry = places.last else { break }
         start = (entry.sequence, entry.ordinal)
@@ -109,6 +159,7 @@ extension RecordApplier {
       try put(run, in: &zone, &hasPut, changes)
       run.removeAll()
       if hasPut { setOpenZone(zone) }
+      return stop
     }
   }
 
@@ -235,5 +286,48 @@ extension RecordApplier {
     let hasFound = keys.count > 0
     keys.removeAll(keepingCapacity: true)
     return hasFound
+  }
+}
+
+/// What a build has added to an index in one zone.
+struct IndexPart {
+  let number: UInt16
+  let zoneKey: [UInt8]
+  let end: IndexSpan.Place
+  /// How many versions.
+  let count: Int
+  /// The transaction should end here.
+  let isFull: Bool
+  let hasGaps: Bool
+}
+
+/// How much of a transaction's memory for pages a build takes.
+///
+/// An entry may cost a page, where an index is large and its keys are anywhere in it, or as much as its bytes, where they follow one
+/// another. So the first run is one that fits in either case, and the next are larger as far as the one before left room.
+struct BuildRoom {
+  /// Of the transaction's limit; a quarter of it ends a part. Nil where there is none.
+  private let limit: Int?
+  /// The keys of a run are sorted when it has so many bytes.
+  private(set) var runByteCount: Int
+  /// Versions so far.
+  var count = 0
+
+  init() {
+    limit = nil
+    runByteCount = .max
+  }
+
+  init(_ changes: StoreTransaction) {
+    limit = changes.pageByteLimit
+    runByteCount = isMutant("build-without-room") ? .max : max(1, changes.pageByteLimit / 512)
+  }
+
+  func isFull(_ changes: StoreTransaction) -> Bool { limit.map { changes.createdByteCount >= $0 / 4 } ?? false }
+
+  /// A run has made so many bytes of pages.
+  mutating func hasMade(_ byteCount: Int) {
+    guard let limit, byteCount <= limit / 16, runByteCount < limit else { return }
+    runByteCount *= 2
   }
 }

@@ -43,6 +43,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
   /// For tests: how often definitions were read from a tree, and how many versions builds have read.
   let decodingCount = Atomic<Int>(0)
   @safe @exclusivity(unchecked) var builtCount = 0
+  /// Entries that are in the trees, and their operation is to come.
+  @safe @exclusivity(unchecked) var ahead: IndexPart?
   /// A body that the last build of an index could not read.
   @safe @exclusivity(unchecked) var unreadable: Place?
   let formerSearch = FormerSearch()
@@ -139,6 +141,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   func reset() {
     forgetOpenZone()
     forgetDeferred()
+    ahead = nil
     image.reset()
     gathered.removeAll()
     formerSearch.reset()

@@ -79,7 +79,8 @@ extension WriteContext {
     return true
   }
 
-  /// Adds the entries of the next records to an index that is being built; all of them, if they are few enough.
+  /// Adds the entries of the next records to an index that is being built; all of them, if they are few enough, and if their entries
+  /// fit into a quarter of the memory that the transaction may take.
   /// - Returns: how many records, and whether the index is complete now.
   func buildIndex(number: UInt16, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
     var done = 0
@@ -90,9 +91,16 @@ extension WriteContext {
         try appendBuild(number, 0, 0, zoneKey: [])
         return (done, true)
       }
-      try appendBuild(number, next.sequence, next.ordinal, zoneKey: next.zoneKey)
-      done += next.count
-      if done >= limit { return (done, false) }
+      try start()
+      let part: IndexPart
+      do throws(StoreError) {
+        part = try changes.ahead { () throws(LogFault) in
+          try applier.buildNext(definition, in: next.zoneKey, through: (next.sequence, next.ordinal), changes)
+        }
+      } catch { throw failure(error) }
+      try appendBuild(number, part.end.sequence, part.end.ordinal, zoneKey: next.zoneKey)
+      done += part.count
+      if done >= limit || part.isFull { return (done, false) }
     }
   }
 
@@ -113,7 +121,6 @@ extension WriteContext {
     let zoneKey: [UInt8]
     let sequence: UInt64
     let ordinal: UInt32
-    let count: Int
   }
 
   /// The first zone that has records to build, and as many of them as there may be; nil when none has.
@@ -142,7 +149,7 @@ extension WriteContext {
           }
         }
       }
-      if let last { return Part(zoneKey: key, sequence: last.0, ordinal: last.1, count: count) }
+      if let last { return Part(zoneKey: key, sequence: last.0, ordinal: last.1) }
     }
     return nil
   }

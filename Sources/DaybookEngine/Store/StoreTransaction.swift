@@ -258,6 +258,20 @@
     return Place(offset: offset, byteCount: UInt32(buffer.count - start))
   }
 
+  /// Pages that it has made so far, and how many it may make.
+  package var createdByteCount: Int { editor.createdByteCount }
+  package var pageByteLimit: Int { limits.pageByteCount }
+
+  /// Changes trees before the operation that says so is complete: a fault leaves them half changed, as one of an operation does.
+  package func ahead<R>(_ body: () throws(LogFault) -> R) throws(StoreError) -> R {
+    try flush()
+    do { return try body() } catch {
+      let failed = StoreError(error)
+      failure = failed
+      throw failed
+    }
+  }
+
   private func checkMemory() throws(StoreError) {
     // Only its own pages: the checkpoint takes care of what snapshots and earlier commits hold.
     if editor.createdByteCount > limits.pageByteCount, !isImage, !isGathering, !isCopy {

@@ -207,6 +207,68 @@ struct IndexTests {
     try database.expectClean()
   }
 
+  @Test("an index of words over long texts is built in parts that fit into memory, resumed after a cancel and a kill")
+  func longTexts() throws {
+    // What 66,000 notes of 600 words are to 512 MB, these are to one.
+    var options = Database.Options.simulated(seed: 1)
+    options.checkpoint.memoryByteCount = 1 << 20
+    options.durability = .relaxed
+    var disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(at: "test.daybook", options: options, disk: disk)
+    let count = 1200
+    func words(_ note: Int) -> [String] { (0..<60).map { "w\(($0 * 7919 + note * 104_729) % 5003)" } }
+    for first in stride(from: 0, to: count, by: 50) {
+      try database.write { transaction in
+        for number in first..<first + 50 {
+          var note = try Record.fresh("n\(number)")
+          note["text"] = words(number).joined(separator: " ")
+          try transaction.save(note)
+        }
+      }
+    }
+    var parts: [Int] = []
+    let stopped = failure {
+      try database.setIndex(.searchable, on: "text", ofType: "Note") { done, _ in
+        parts.append(done)
+        return parts.count < 3
+      }
+    }
+    #expect(stopped?.code == .operationCancelled)
+    try #require(parts.count == 3)
+    #expect(parts[2] > parts[1] && parts[1] > 0)
+    try database.sync()
+    disk = disk.afterKill()
+    database = try Database.open(at: "test.daybook", options: options, disk: disk)
+    #expect(try database.indexes().map(\.isComplete) == [false])
+    let before = parts[2]
+    parts = []
+    try database.buildIndexes { done, _ in
+      parts.append(done)
+      // The turn of another writer.
+      return (try? database.put("other\(parts.count)", ["text": .string("between parts")])) != nil
+    }
+    #expect(parts.count > 3 && parts.last == count)
+    // What was built before the kill was not built again.
+    #expect(before > 0 && parts[parts.count - 2] <= count - before, "\(before) \(parts)")
+    #expect(try database.indexes().map(\.isComplete) == [true])
+    for number in [0, 1, 600, count - 1] {
+      let word = words(number)[7]
+      let query = Query("Note", where: .field("text").tokens(word))
+      #expect(try database.explain(query).access == .index)
+      let expected = (0..<count).filter { words($0).contains(word) }
+      #expect(try database.count(query) == expected.count && expected.contains(number))
+    }
+    #expect(try database.count(Query("Note", where: .field("text").tokens("parts"))) == parts.count)
+    try database.expectClean()
+    // A replay makes the same entries.
+    try database.sync()
+    let again = try Database.open(at: "test.daybook", options: options, disk: disk.afterKill())
+    #expect(try again.indexes() == database.indexes())
+    try again.expectClean()
+    try again.close()
+    try database.close()
+  }
+
   @Test("an index is not built without a record that cannot be read: the call says so, and queries do without")
   func unreadable() throws {
     let disk = SimulatedDisk(seed: 1)
