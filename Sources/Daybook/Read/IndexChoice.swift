@@ -27,6 +27,12 @@ struct IndexChoice {
   static let largestCount: UInt64 = 1 << 18
   /// A record that is found by an index costs as much as so many of a scan, about.
   static let lookupCost: UInt64 = 4
+
+  /// How many descents of indexes a plan may cost that saves looking at some records: each is as much as a lookup. In a few records
+  /// neither counts.
+  static func descentLimit(recordCount: UInt64, zoneCount: Int) -> UInt64 {
+    max(64, recordCount / lookupCost + UInt64(zoneCount))
+  }
 }
 
 extension IndexChoice {
@@ -37,9 +43,10 @@ extension IndexChoice {
 }
 
 extension ReadView {
-  /// The index that serves a query best; nil where looking at all records is not more work.
+  /// The index that serves a query best; nil where looking at all records is not more work, or finding out would be.
   func choice(
-    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner], _ words: WordPlanner?
+    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner], _ words: WordPlanner?,
+    _ stop: QueryStop?
   ) throws(DatabaseError) -> IndexChoice? {
     guard let type = query.recordType, !filter.acceptsNone, !planners.isEmpty || words != nil else { return nil }
     var total: UInt64 = 0
@@ -48,42 +55,53 @@ extension ReadView {
       trees.append(try existingZone(zone))
       total += try count(ofType: type, in: trees[trees.count - 1])
     }
+    let isPreferred = database.options.prefersIndexes
+    let descents = isPreferred ? .max : IndexChoice.descentLimit(recordCount: total, zoneCount: zones.count)
+    let most = isPreferred ? .max : min(IndexChoice.largestCount + 1, total / IndexChoice.lookupCost)
     var best: IndexChoice?
     for planner in planners {
+      try checkStop(stop)
       guard let ranges = planner.ranges(for: query.predicate) else { continue }
-      let count = try count(of: ranges, trees)
-      if best.map({ count < $0.count }) ?? true { best = IndexChoice([planner.definition], ranges, .candidates, count: count) }
+      if let count = try count(of: ranges, trees, below: best?.count ?? most, descents: descents, stop) {
+        best = IndexChoice([planner.definition], ranges, .candidates, count: count)
+      }
     }
     for search in words?.searches(for: query.predicate) ?? [] {
-      let count = try count(of: search.ranges, trees)
-      if best.map({ count < $0.count }) ?? true {
+      if let count = try count(of: search.ranges, trees, below: best?.count ?? most, descents: descents, stop) {
         best = IndexChoice(search.definitions, search.ranges, .candidates, count: count)
       }
     }
-    let isPreferred = database.options.prefersIndexes
-    if let found = best, !isPreferred,
-      found.count > IndexChoice.largestCount || found.count >= total / IndexChoice.lookupCost
-    {
-      best = nil
-    }
     let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
-    if let order = try orderedChoice(query, planners, trees, instead: others) {
+    if let order = try orderedChoice(query, planners, trees, instead: others, descents: descents, stop) {
       return order
     }
     return best
   }
 
-  func count(of ranges: [IndexRange], _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
+  /// How many entries ranges have; nil where there are as many as `limit`, and where counting them takes more descents than may be.
+  func count(
+    of ranges: [IndexRange], _ zones: [ZoneTrees], below limit: UInt64 = .max, descents: UInt64, _ stop: QueryStop?
+  ) throws(DatabaseError) -> UInt64? {
+    let zones = zones.filter { $0.indexes.count > 0 }
+    let (asked, isTooMany) = UInt64(ranges.count).multipliedReportingOverflow(by: UInt64(zones.count))
+    if isTooMany || asked > descents { return nil }
     var count: UInt64 = 0
+    var steps = 0
     for zone in zones {
-      for range in ranges { count += try asDatabaseError { () throws(PageFault) in try range.count(in: zone.indexes, reader) } }
+      for range in ranges {
+        count += try asDatabaseError { () throws(PageFault) in try range.count(in: zone.indexes, reader) }
+        if count >= limit { return nil }
+        steps += 1
+        if steps % 256 == 0 { try checkStop(stop) }
+      }
     }
-    return count
+    return count < limit ? count : nil
   }
 
   /// Walking an index in its order, where that is likely to look at fewer records than something else.
   private func orderedChoice(
-    _ query: Query, _ planners: [IndexPlanner], _ zones: [ZoneTrees], instead others: UInt64
+    _ query: Query, _ planners: [IndexPlanner], _ zones: [ZoneTrees], instead others: UInt64, descents: UInt64,
+    _ stop: QueryStop?
   ) throws(DatabaseError) -> IndexChoice? {
     guard let limit = query.limit, zones.count == 1, query.sort.count == 1, query.sort[0].field.system == nil,
       query.sort[0].place == nil,
@@ -92,7 +110,7 @@ extension ReadView {
       })
     else { return nil }
     let ranges = planner.ranges(for: query.predicate) ?? IndexRange.union([planner.something, planner.nothing])
-    let count = try count(of: ranges, zones)
+    guard let count = try count(of: ranges, zones, descents: descents, stop) else { return nil }
     // What other conditions leave is not known.
     let visited = min(
       count, planner.isAll(of: query.predicate) ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)

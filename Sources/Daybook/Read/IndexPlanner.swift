@@ -219,16 +219,18 @@ extension IndexRange {
     return result
   }
 
+  /// What two lists of ranges share, each of which ascends and has no two ranges that meet.
   static func intersection(_ first: [IndexRange], _ second: [IndexRange]) -> [IndexRange] {
     var result: [IndexRange] = []
-    for a in first {
-      for b in second {
-        let lower = a.lower.lexicographicallyPrecedes(b.lower) ? b.lower : a.lower
-        let upper = a.upper.lexicographicallyPrecedes(b.upper) ? a.upper : b.upper
-        let both = IndexRange(lower: lower, upper: upper)
-        if !both.isEmpty { result.append(both) }
-      }
+    var (i, j) = (0, 0)
+    while i < first.count, j < second.count {
+      let (a, b) = (first[i], second[j])
+      let lower = a.lower.lexicographicallyPrecedes(b.lower) ? b.lower : a.lower
+      let endsFirst = a.upper.lexicographicallyPrecedes(b.upper)
+      let both = IndexRange(lower: lower, upper: endsFirst ? a.upper : b.upper)
+      if !both.isEmpty { result.append(both) }
+      if endsFirst { i += 1 } else { j += 1 }
     }
-    return union(result)
+    return result
   }
 }

@@ -21,8 +21,8 @@ struct QueryPreparation {
 
 /// Queries, answered by looking at every record of the type, or at those that an index leaves. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
 extension ReadView {
-  /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`.
-  func prepare(_ query: Query) throws(DatabaseError) -> QueryPreparation {
+  /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`, `operationCancelled`.
+  func prepare(_ query: Query, _ stop: QueryStop? = nil) throws(DatabaseError) -> QueryPreparation {
     try query.check()
     try database.requireListable(query.recordType)
     if let type = query.recordType {
@@ -43,7 +43,7 @@ extension ReadView {
     let now = database.options.now()
     let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
     let (planners, words) = try planners(query, now: now)
-    let choice = try choice(query, zones, filter, planners, words)
+    let choice = try choice(query, zones, filter, planners, words, stop)
     return QueryPreparation(query: query, zones: zones, filter: filter, planners: planners, choice: choice)
   }
 
@@ -61,7 +61,7 @@ extension ReadView {
 
   /// All records of the result.
   func records(_ query: Query, desiredKeys: [String]?, _ stop: QueryStop?) throws(DatabaseError) -> [Record] {
-    let plan = try prepare(query)
+    let plan = try prepare(query, stop)
     var records: [Record] = []
     if plan.filter.acceptsNone { return records }
     let limit = query.limit ?? .max
@@ -94,7 +94,7 @@ extension ReadView {
   func page(
     _ query: Query, after cursor: Query.Cursor?, desiredKeys: [String]?, _ stop: QueryStop?
   ) throws(DatabaseError) -> Query.Page {
-    let plan = try prepare(query)
+    let plan = try prepare(query, stop)
     if let cursor { try require(cursor, query) }
     var page = Query.Page(records: [], next: nil)
     if plan.filter.acceptsNone { return page }
@@ -135,12 +135,12 @@ extension ReadView {
 
   /// How many records the result has. Where an index says so, none is read.
   func count(_ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Int {
-    var plan = try prepare(query)
+    var plan = try prepare(query, stop)
     if plan.choice?.use == .order {
       // The order shows in no number.
       var query = query
       query.sort = []
-      plan = try prepare(query)
+      plan = try prepare(query, stop)
     }
     let limit = query.limit ?? .max
     if plan.filter.acceptsNone { return 0 }
@@ -149,7 +149,7 @@ extension ReadView {
       for zone in plan.zones { count += try self.count(ofType: type, in: try existingZone(zone)) }
       return min(limit, Int(clamping: count))
     }
-    if let count = try countByIndex(plan) { return min(limit, count) }
+    if let count = try countByIndex(plan, stop) { return min(limit, count) }
     var scan = QueryScan(self, plan, stop: stop)
     var count = 0
     while count < limit, let found = try scan.next() {

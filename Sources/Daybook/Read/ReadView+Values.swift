@@ -13,7 +13,7 @@ extension ReadView {
     query.limit = 1
     var best: Record.Value?
     // One zone at a time, so that an index may be walked in its order.
-    for zone in try prepare(query).zones {
+    for zone in try prepare(query, stop).zones {
       query.zone = zone
       guard let record = try records(query, desiredKeys: [field.name], stop).first,
         let value = PredicateMeaning.value(of: field, in: record), !value.kind.isAsset
@@ -32,7 +32,7 @@ extension ReadView {
     var query = query
     query.sort = []
     query.limit = nil
-    let plan = try prepare(query)
+    let plan = try prepare(query, stop)
     try field.check()
     if field.system == nil, let type = query.recordType { try requireQueryable(field.name, ofType: type) }
     var counts: [Record.Value: Int] = [:]
@@ -71,9 +71,10 @@ extension ReadView {
       }),
       let ranges = plan.filter.acceptsAll ? [planner.something] : planner.exactRanges(for: plan.query.predicate)
     else { return false }
+    let zones = try zoneTrees(of: plan)
+    if UInt64(ranges.count) > (try descentLimit(plan, zones)) / UInt64(max(1, zones.count)) { return false }
     var steps = 0
-    for zone in plan.zones {
-      let trees = try existingZone(zone)
+    for trees in zones {
       var values = IndexValues(reader, trees.indexes, kinds: planner.kinds)
       for range in ranges {
         try values.forEach(in: range, orThrow: { failure($0) }) { (value, count) throws(DatabaseError) in
@@ -87,14 +88,27 @@ extension ReadView {
     return true
   }
 
-  /// How many records pass, where an index says so without reading one; nil where none does.
-  func countByIndex(_ plan: QueryPreparation) throws(DatabaseError) -> Int? {
+  /// How many records pass, where an index says so without reading one, and sooner than the records would; nil where none does.
+  func countByIndex(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> Int? {
     for planner in plan.planners {
       guard let ranges = planner.exactRanges(for: plan.query.predicate) else { continue }
-      var count: UInt64 = 0
-      for zone in plan.zones { count += try self.count(of: ranges, [try existingZone(zone)]) }
+      let zones = try zoneTrees(of: plan)
+      guard let count = try count(of: ranges, zones, descents: try descentLimit(plan, zones), stop) else { continue }
       return Int(clamping: count)
     }
     return nil
+  }
+
+  private func zoneTrees(of plan: QueryPreparation) throws(DatabaseError) -> [ZoneTrees] {
+    var result: [ZoneTrees] = []
+    for zone in plan.zones { result.append(try existingZone(zone)) }
+    return result
+  }
+
+  private func descentLimit(_ plan: QueryPreparation, _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
+    guard let type = plan.query.recordType, !database.options.prefersIndexes else { return .max }
+    var total: UInt64 = 0
+    for zone in zones { total += try count(ofType: type, in: zone) }
+    return IndexChoice.descentLimit(recordCount: total, zoneCount: zones.count)
   }
 }

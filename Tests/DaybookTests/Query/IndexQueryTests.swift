@@ -220,4 +220,80 @@ struct IndexQueryTests {
     #expect(try database.explain(query).access == .scan)
     #expect(try database.explain(Query("Movie", where: Query.Predicate(format: "t BEGINSWITH 't7'"))).access == .index)
   }
+
+  @Test("two long lists of values of one field are no more work with an index than without one", .timeLimit(.minutes(1)))
+  func longLists() throws {
+    let database = try Database.scratch()
+    try database.write { transaction in
+      for number in 0..<1000 {
+        var record = try Record.fresh("n\(number)")
+        record["x"] = number
+        try transaction.save(record)
+      }
+    }
+    let query = Query("Note", where: .field("x").isIn(Array(0..<8000)) && .field("x").isIn(Array(990..<9000)))
+    let few = Query("Note", where: .field("x").isIn(Array(0..<20)) && .field("x").isIn(Array(10..<2000)))
+    let expected = try database.records(query).map(\.id)
+    #expect(expected.count == 10)
+    try database.setIndex(.queryable, on: "x", ofType: "Note")
+    var clock = ContinuousClock().now
+    // Pairs of them would be 64 million.
+    #expect(try database.records(query).map(\.id) == expected)
+    #expect(try database.count(query) == 10)
+    #expect(try database.distinctValues(of: "x", for: query).count == 10)
+    #expect(ContinuousClock().now - clock < .seconds(5))
+    #expect(try database.explain(few).access == .index && database.count(few) == 10)
+    // In many zones: counting in each would take longer than looking at their few records.
+    let zones = try (0..<60).map { try database.zone("Z\($0)") }
+    try database.write { transaction in
+      for zone in zones {
+        var record = try Record(type: "Note", id: Record.ID("n", in: zone))
+        record["x"] = 3
+        try transaction.save(record)
+      }
+    }
+    clock = ContinuousClock().now
+    let everywhere = Query("Note", where: .field("x").isIn(Array(0..<400)))
+    #expect(try database.count(everywhere) == 460 && database.explain(everywhere).access == .scan)
+  }
+
+  @Test("ranges that two conditions leave are what each pair of them shares", arguments: 0..<4 as Range<UInt64>)
+  func intersections(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    func ranges() -> [IndexRange] {
+      IndexRange.union(
+        (0..<Int.random(in: 0..<9, using: &random)).map { _ in
+          let lower = UInt8.random(in: 0..<60, using: &random)
+          return IndexRange(lower: [0, lower], upper: [0, lower + UInt8.random(in: 0..<9, using: &random)])
+        })
+    }
+    for _ in 0..<500 {
+      let (a, b) = (ranges(), ranges())
+      let both = IndexRange.intersection(a, b)
+      func has(_ list: [IndexRange], _ value: UInt8) -> Bool {
+        list.contains { !([0, value].lexicographicallyPrecedes($0.lower)) && [0, value].lexicographicallyPrecedes($0.upper) }
+      }
+      for value in 0..<70 as Range<UInt8> { #expect(has(both, value) == (has(a, value) && has(b, value))) }
+      for (one, next) in zip(both, both.dropFirst()) { #expect(one.upper.lexicographicallyPrecedes(next.lower)) }
+    }
+  }
+
+  @Test("a task that is cancelled while a query is planned ends")
+  func cancelledPlan() throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    try database.write { transaction in
+      for number in 0..<2000 {
+        var record = try Record.fresh("n\(number)")
+        record["x"] = number
+        try transaction.save(record)
+      }
+    }
+    try database.write { try $0.declare(Schema(types: [.init(name: "Note", indexes: [.init(key: "x")])])) }
+    try database.buildIndexes()
+    let query = Query("Note", where: .field("x").isIn((0..<1000).map { $0 * 2 }))
+    let stop = QueryStop()
+    stop.set()
+    let error = failure { try database.reading { (view) throws(DatabaseError) in _ = try view.prepare(query, stop) } }
+    #expect(error?.code == .operationCancelled)
+  }
 }
