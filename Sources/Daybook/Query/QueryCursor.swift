@@ -11,7 +11,8 @@ extension Query {
     /// In the order of the query.
     public var records: [Record]
     /// Where the next page begins; nil after the last record. In a query without an order the page there may be empty: the
-    /// scan ends with the last record of a page.
+    /// scan ends with the last record of a page. An empty page with the cursor that it was asked with says that the commit of that place
+    /// is not seen here yet (see ``Query/Cursor``).
     public var next: Cursor?
   }
 
@@ -22,6 +23,11 @@ extension Query {
   /// comes where its new state belongs, so in a query without an order, where that is the end, it may come again. Pages that are
   /// read from one ``Snapshot`` have every record once.
   ///
+  /// In a query without an order it is a place in the history of the database. A copy with another history, or one that lost the commit
+  /// in a crash, refuses it with `changeTokenForked`. An older snapshot, and a database that reads beside a writer or shares the file with
+  /// other writers, may not have seen that commit yet: then the page is empty and has the same cursor. ``Database/refresh()`` before the
+  /// next page, and a newer snapshot, go on; a loop that only asks again does not end.
+  ///
   ///     offset  size  field (numbers are little-endian)
   ///          0     2  "DQ"
   ///          2     1  version = 1
@@ -29,12 +35,12 @@ extension Query {
   ///          4    16  UUID of the database
   ///         20     8  checksum of the query
   ///         28     2  byte count of the zone's key, then the key
-  ///                   of a place: 8 sequence, 4 ordinal
+  ///                   of a place: 8 lineage of the commit, 8 sequence, 4 ordinal
   ///                   of a record: 1 byte count of its name, the name, and what it was sorted by (`SortKey`)
   ///                4  FNV-1a of everything before
   public struct Cursor: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-      case journal(sequence: UInt64, ordinal: UInt32)
+      case journal(lineage: UInt64, sequence: UInt64, ordinal: UInt32)
       case record(name: [UInt8], sortKey: [UInt8])
     }
 
@@ -65,7 +71,8 @@ extension Query {
       buffer.append(uint16: UInt16(zoneKey.count))
       buffer.append(zoneKey)
       switch place {
-      case .journal(let sequence, let ordinal):
+      case .journal(let lineage, let sequence, let ordinal):
+        buffer.append(uint64: lineage)
         buffer.append(uint64: sequence)
         buffer.append(uint32: ordinal)
       case .record(let name, let sortKey):
@@ -106,8 +113,11 @@ extension Query {
       let place: Place
       switch kind {
       case 0:
-        guard let sequence = reader.uint64(), let ordinal = reader.uint32(), reader.isAtEnd else { return nil }
-        place = .journal(sequence: sequence, ordinal: ordinal)
+        guard let lineage = reader.uint64(), let sequence = reader.uint64(), let ordinal = reader.uint32(), reader.isAtEnd
+        else {
+          return nil
+        }
+        place = .journal(lineage: lineage, sequence: sequence, ordinal: ordinal)
       case 1:
         guard let count = reader.uint8(), let name = reader.take(Int(count)), let sortKey = reader.take(reader.remaining) else {
           return nil

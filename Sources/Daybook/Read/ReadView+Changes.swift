@@ -76,11 +76,15 @@ extension ReadView {
   private func isNotSeenYet(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError)
     -> Bool
   {
-    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID, parts.sequence > sequence else {
-      return false
-    }
-    if let known = known(), parts.sequence > known { return false }
-    return try !hasEnded(parts.lineage)
+    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID else { return false }
+    return try isNotSeenYet(parts.sequence, of: parts.lineage, known: known())
+  }
+
+  /// The same of a commit of some lineage.
+  func isNotSeenYet(_ commit: UInt64, of lineage: UInt64, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Bool {
+    if commit <= sequence { return false }
+    if let known = known(), commit > known { return false }
+    return try !hasEnded(lineage)
   }
 
   /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.

@@ -95,8 +95,14 @@ extension ReadView {
     _ query: Query, after cursor: Query.Cursor?, desiredKeys: [String]?, _ stop: QueryStop?
   ) throws(DatabaseError) -> Query.Page {
     let plan = try prepare(query, stop)
-    if let cursor { try require(cursor, query) }
     var page = Query.Page(records: [], next: nil)
+    if let cursor {
+      try require(cursor, query)
+      if try isNotSeenYet(cursor) {
+        page.next = cursor
+        return page
+      }
+    }
     if plan.filter.acceptsNone { return page }
     let limit = query.limit ?? changesPerPage
     if plan.isInOrderOfSaves {
@@ -108,7 +114,7 @@ extension ReadView {
       if page.records.count == limit, let next = try scan.place() {
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[next.zone].key,
-          place: .journal(sequence: next.sequence, ordinal: next.ordinal))
+          place: .journal(lineage: try lineage(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal))
       }
       return page
     }
@@ -318,9 +324,23 @@ extension ReadView {
     }
   }
 
+  /// Whether a cursor's place is ahead of what this view shows.
+  /// - Throws: `changeTokenForked` when it is in another history.
+  private func isNotSeenYet(_ cursor: Query.Cursor) throws(DatabaseError) -> Bool {
+    guard case .journal(let lineage, let sequence, _) = cursor.place, !isMutant("accept-forked-cursor") else { return false }
+    if try isNotSeenYet(sequence, of: lineage, known: lastKnownCommit) { return true }
+    let here = try self.lineage(of: sequence)
+    if sequence > self.sequence || here != lineage {
+      throw DatabaseError(
+        .changeTokenForked, "The cursor belongs to a copy of this database with another history.",
+        facts: .init(sequence: sequence))
+    }
+    return false
+  }
+
   /// Where a scan begins; nil when the cursor's zone was the last one and is gone.
   private func start(of cursor: Query.Cursor?, _ plan: QueryPreparation) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
-    guard let cursor, case .journal(let sequence, let ordinal) = cursor.place else { return (0, 0, 0) }
+    guard let cursor, case .journal(_, let sequence, let ordinal) = cursor.place else { return (0, 0, 0) }
     guard let place = SortedPlace.position(of: cursor.zoneKey, in: plan.zones) else { return nil }
     return place.isThere ? (place.index, sequence, ordinal) : (place.index, 0, 0)
   }

@@ -23,7 +23,8 @@ extension RecordReader where Self: ~Copyable {
   ///   - query: what to look for.
   ///   - cursor: ``Query/Page/next`` of the page before; nil begins at the first.
   ///   - desiredKeys: the only fields that the records have; nil for all, empty for metadata only.
-  /// - Throws: as ``records(_:desiredKeys:)-(Query,_)``; `invalidArguments` also for a cursor of another query or database.
+  /// - Throws: as ``records(_:desiredKeys:)-(Query,_)``; `invalidArguments` also for a cursor of another query or database,
+  ///   `changeTokenForked` for one of a copy with a history of its own.
   /// - Complexity: that of the records from the cursor to the end of the page; with an order that of all records of the type.
   public func query(
     _ query: Query, after cursor: Query.Cursor? = nil, desiredKeys: [String]? = nil

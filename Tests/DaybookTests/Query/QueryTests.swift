@@ -225,6 +225,71 @@ struct QueryTests {
     }
   }
 
+  @Test("a cursor is refused after a backup was restored, and does not pass over what was saved there")
+  func cursorOfAnotherHistory() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    for number in 0..<10 { try database.put("a\(number)") }
+    let query = Query("Note", limit: 5)
+    let early = try #require(try database.query(query).next)
+    try database.backup(to: "copy.daybook", disk: disk)
+    for number in 0..<20 { try database.put("b\(number)") }
+    var long = query
+    long.limit = 25
+    let late = try #require(try database.query(long).next)
+    #expect(try database.query(long, after: late).records.count == 5)
+    try database.close()
+    let copy = try Database.open(at: "copy.daybook", options: .simulated(seed: 3), disk: disk)
+    // Before and after the copy has a commit of that number.
+    #expect(failure { try copy.query(long, after: late) }?.code == .changeTokenForked)
+    for number in 0..<30 { try copy.put("c\(number)") }
+    #expect(failure { try copy.query(long, after: late) }?.code == .changeTokenForked)
+    #expect(failure { try copy.query(long, after: Query.Cursor(data: late.data)) }?.code == .changeTokenForked)
+    // What both have in common goes on.
+    #expect(try copy.query(query, after: early).records.map(\.id.name) == (5..<10).map { "a\($0)" })
+    try copy.close()
+  }
+
+  @Test("a cursor that is ahead of a database gives an empty page with itself, and goes on after a refresh")
+  func cursorAhead() throws {
+    let disk = SimulatedDisk(seed: 1)
+    func open(_ seed: UInt64) throws -> Database {
+      var options = Database.Options.simulated(seed: seed)
+      options.lock = .perTransaction
+      return try Database.open(at: "test.daybook", options: options, disk: disk)
+    }
+    let (a, b) = (try open(1), try open(2))
+    for number in 0..<10 { try a.put("n\(number)") }
+    try b.refresh()
+    let old = try b.snapshot()
+    for number in 10..<30 { try a.put("n\(number)") }
+    let query = Query("Note", limit: 12)
+    let page = try a.query(query)
+    #expect(page.records.count == 12)
+    for _ in 0..<2 {
+      let waiting = try b.query(query, after: page.next)
+      #expect(waiting.records.isEmpty && waiting.next == page.next)
+    }
+    try b.refresh()
+    #expect(try b.query(query, after: page.next).records.map(\.id.name) == (12..<24).map { "n\($0)" })
+    let waiting = try old.query(query, after: page.next)
+    #expect(waiting.records.isEmpty && waiting.next == page.next)
+    // In a transaction with its own records, too.
+    try a.write { transaction in
+      for number in 30..<40 { try transaction.save(.fresh("n\(number)")) }
+      var cursor: Query.Cursor?
+      var names: [String] = []
+      repeat {
+        let page = try transaction.query(query, after: cursor)
+        names += page.records.map(\.id.name)
+        cursor = page.next
+      } while cursor != nil
+      #expect(names == (0..<40).map { "n\($0)" })
+    }
+    try a.close()
+    try b.close()
+  }
+
   @Test("a cursor belongs to its query and its database, and strange bytes are none")
   func cursorRefusals() throws {
     let database = try Database.scratch()
