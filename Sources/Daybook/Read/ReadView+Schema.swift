@@ -29,6 +29,9 @@ extension ReadView {
       guard let kind = index.kind, let position = schema.types.firstIndex(where: { $0.name == index.typeName }) else {
         continue
       }
+      // Some files have one from when that was not refused. No database takes it, and it finds nothing.
+      let fields = schema.types[position].fields
+      if fields.contains(where: { $0.isEncrypted && UTF8Order.equal($0.key, index.keyName) }) { continue }
       schema.types[position].indexes.append(.init(key: index.keyName, kind: kind))
     }
     return schema

@@ -8,6 +8,11 @@ extension WriteContext {
     return known.all[known.range(of: type)].filter { $0.key == key }
   }
 
+  /// Whether a field has an index, complete or not.
+  func hasIndex(on key: String, ofType type: String) throws(DatabaseError) -> Bool {
+    try !indexes(on: key, ofType: type).isEmpty
+  }
+
   /// The indexes as this transaction has them.
   private func declared() throws(DatabaseError) -> IndexList {
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }

@@ -161,6 +161,10 @@ extension WriteContext {
     if all.intersects(.plain), all.intersects(.encrypted) {
       throw DatabaseError(.invalidArguments, "A key is either encrypted or plain, never both.", facts: facts)
     }
+    // A field that was made before this was refused stays as it is.
+    if kinds.intersects(.encrypted), !(known?.intersects(.encrypted) ?? false), try hasIndex(on: key, ofType: type) {
+      throw DatabaseError(.invalidArguments, "Encrypted values cannot be queried, sorted or indexed.", facts: facts)
+    }
     if database.options.dialect == .cloudKit, all.rawValue.nonzeroBitCount > 1 {
       throw DatabaseError(.invalidArguments, "A field keeps the kind that it was first saved with.", facts: facts)
     }

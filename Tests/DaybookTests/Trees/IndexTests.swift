@@ -512,6 +512,49 @@ struct IndexTests {
     #expect(!String(decoding: plain, as: UTF8.self).contains("indexes"))
   }
 
+  @Test("a schema that a database has learned is one that another takes: a key with an index does not become encrypted")
+  func encryptedLater() throws {
+    let database = try Database.scratch()
+    try database.put("n", ["x": 1])
+    try database.createIndex(on: "secret", ofType: "Note")
+    try database.createIndex(on: "x", ofType: "Note")
+    func save() throws {
+      var record = try Record.fresh("s")
+      record.encryptedValues["secret"] = "x"
+      try database.save(record)
+    }
+    let error = failure { try save() }
+    #expect(error?.code == .invalidArguments && error?.facts.key == "secret")
+    func take() throws -> Schema {
+      let other = try Database.scratch(seed: 7)
+      let schema = try database.schema()
+      try other.write { try $0.declare(schema) }
+      #expect(try other.schema() == schema)
+      return schema
+    }
+    #expect(try take()["Note"]?.indexes == [.init(key: "secret"), .init(key: "x")])
+    try database.dropIndex(on: "secret", ofType: "Note")
+    try save()
+    #expect(failure { try database.createIndex(on: "secret", ofType: "Note") }?.code == .invalidArguments)
+    // A file from when the order of these made a difference.
+    try database.write { transaction in
+      let context = transaction.context
+      try context.start()
+      let operation = context.changes.beginOperation()
+      IndexDefinition(
+        number: 9, kind: .value, type: Array("Note".utf8), key: Array("secret".utf8), isComplete: true,
+        sinceSequence: context.changes.sequence, sinceOrdinal: context.changes.ordinal
+      ).append(to: context.changes.payload)
+      try context.end(operation, .defineIndex)
+    }
+    #expect(try database.indexes().map(\.key) == ["secret", "x"])
+    #expect(try take()["Note"]?.indexes == [.init(key: "x")])
+    var again = try #require(try database.record(Record.ID("s")))
+    again.encryptedValues["secret"] = "y"
+    again["more"] = 1
+    try database.save(again)
+  }
+
   @Test("what cannot be indexed is refused: encrypted values, names that are none, a thirty-third of a type")
   func refused() throws {
     let database = try Database.scratch()
