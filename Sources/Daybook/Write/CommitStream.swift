@@ -43,7 +43,8 @@ final class CommitStream: CommitWatcher {
     case .untold(let sequence, let origin, _):
       if excluded == nil || origin != excluded { miss(sequence...sequence) }
     case .others(let others):
-      if others.last > others.known { miss(others.known + 1...others.last) }
+      // Another file under the name may be an older one. Its commits are not those that were reported, whatever their numbers.
+      if others.last > others.known || others.isReopened { miss(min(others.known + 1, others.last)...others.last) }
     }
   }
 
@@ -58,7 +59,8 @@ final class CommitStream: CommitWatcher {
       if state.isFinished { return nil }
       if !state.waiting.isEmpty { return state.waiting.removeFirst() }
       if state.missed != nil {
-        state.missed!.to = sequences.upperBound
+        // Numbers go back where an older file has taken the name.
+        state.missed = (min(state.missed!.from, sequences.lowerBound), sequences.upperBound)
       } else if state.notices.count >= CommitStream.noticeLimit || state.recordCount >= CommitStream.recordLimit {
         state.missed = (sequences.lowerBound, sequences.upperBound)
       } else {

@@ -77,6 +77,25 @@ struct OthersNoticeTests {
     #expect(notices.last?.commit != nil)
   }
 
+  @Test("a stream tells that an older file was put under the name, so nobody keeps records that are gone")
+  func restoredUnder() async throws {
+    let disk = SimulatedDisk(seed: 8)
+    let database = try now { try open(disk, seed: 1) }
+    let stream = database.commits()
+    try now {
+      for number in 0..<5 { try database.put("r\(number)") }
+      try database.backup(to: "old.daybook", disk: disk)
+      for number in 5..<10 { try database.put("r\(number)") }
+      try disk.rename("old.daybook", to: "test.daybook")
+      try database.refresh()
+      #expect(try database.recordCount(in: .default) == 5)
+      try database.put("new")
+      try database.close()
+    }
+    let notices = await collect(stream)
+    #expect(notices.map(\.sequence) == Array(1...10) + [5, 6] && notices[10] == .missed(from: 5, to: 5), "\(notices)")
+  }
+
   @Test("refreshing beside the same database's own writes tells of none of them", arguments: [true, false])
   func refreshBesideOwnWrites(takesTurns: Bool) async throws {
     let disk = SimulatedDisk(seed: 4)
