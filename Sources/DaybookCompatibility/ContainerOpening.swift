@@ -30,23 +30,33 @@
       }
     }
 
-    /// The container, opened by the first who asks; the others wait for that.
+    /// The container, opened by the first who asks.
+    ///
+    /// Nobody waits here for a lock: an opening waits until another thread has closed the container, and that waits for
+    /// transactions, whose closures may ask, too. Those are refused by the container itself.
     func container() throws(DatabaseError) -> Container {
       try checkProcess()
-      return try container_.withLock { (known) throws(DatabaseError) in
-        if let known { return known }
-        let directory = setting.directory
-        do {
-          try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        } catch {
-          throw DatabaseError(
-            .ioFailed, "The folder of the containers cannot be made.", facts: .init(path: directory.path), cause: error)
-        }
-        let new = try Container.open(identifier, in: directory, options: setting.options)
+      if let known = container_.withLock({ $0 }), !known.isClosed { return known }
+      let directory = setting.directory
+      do {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      } catch {
+        throw DatabaseError(
+          .ioFailed, "The folder of the containers cannot be made.", facts: .init(path: directory.path), cause: error)
+      }
+      let new = try Container.open(identifier, in: directory, options: setting.options)
+      let faster = container_.withLock { (known) -> Container? in
+        if let known, !known.isClosed { return known }
         known = new
+        return nil
+      }
+      guard let faster else {
         post(new.accountStatusChanges())
         return new
       }
+      // One opening less of the same container; within a transaction that is another thread's business.
+      do { try new.close() } catch { DispatchQueue.global().async { try? new.close() } }
+      return faster
     }
 
     /// Another thread of the parent may have been opening it at the fork.
@@ -66,11 +76,9 @@
     /// Closes the container for tests and for programs that hand its files over; the next request opens it again.
     func close() throws(DatabaseError) {
       try checkProcess()
-      try container_.withLock { (known) throws(DatabaseError) in
-        let open = known
-        known = nil
-        try open?.close()
-      }
+      guard let open = container_.withLock({ $0 }) else { return }
+      try open.close()
+      container_.withLock { known in if known === open { known = nil } }
     }
   }
 

@@ -105,6 +105,9 @@ public final class Container: Sendable {
     if isFirst { try ContainerRegistry.shared.close(shared) }
   }
 
+  /// Whether this opening was closed, or is about to be.
+  package var isClosed: Bool { hasClosed.withLock { $0 } }
+
   // MARK: the account
 
   /// Whether there is an account to write with.
