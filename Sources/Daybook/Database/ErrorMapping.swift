@@ -29,7 +29,7 @@ extension DatabaseError {
       }
       self.init(
         .corrupted, "A page of the file is damaged.",
-        facts: .init(path: path, offset: Int(clamping: fault.offset), found: fault.reason.rawValue), cause: error)
+        facts: .init(path: path, offset: fault.offset.map { Int(clamping: $0) }, found: fault.reason.rawValue), cause: error)
     case .log(.page(let fault)):
       self.init(.page(fault), path: path)
     case .log(.unknownTrees(let count)):

@@ -180,7 +180,7 @@ import DaybookEngine
     do throws(PageFault) {
       return try NameKey.withView(of: name) { (key) throws(PageFault) -> RecordEntry? in
         guard let value = try reader.value(key, in: zone.byName) else { return nil }
-        guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
+        guard let entry = RecordEntry(value) else { throw reader.fault(in: zone.byName) }
         return entry
       }
     } catch { throw failure(error) }
@@ -268,7 +268,7 @@ import DaybookEngine
     while try next(&cursor) {
       cursor.key(into: key)
       cursor.touchAhead(isPacked: true)
-      guard let place = RecordEntry(cursor.value)?.place else { throw failure(PageFault(offset: 0, reason: .value)) }
+      guard let place = RecordEntry(cursor.value)?.place else { throw failure(reader.fault(in: zone.byName)) }
       guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
@@ -293,7 +293,7 @@ import DaybookEngine
     try asDatabaseError { () throws(PageFault) in
       try key.withKeyView { (key) throws(PageFault) -> Place? in
         guard let value = try reader.value(key, in: root(.metadata)) else { return nil }
-        return try Self.metadataPlace(value)
+        return try metadataPlace(value)
       }
     }
   }
@@ -309,14 +309,14 @@ import DaybookEngine
         cursor.key(into: key)
         let bytes = key.view.array
         guard bytes.starts(with: prefix) else { break }
-        places.append((bytes, try Self.metadataPlace(cursor.value)))
+        places.append((bytes, try metadataPlace(cursor.value)))
       }
       return places
     }
   }
 
-  private static func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
-    guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
+  private func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
+    guard value.count == Place.encodedByteCount else { throw reader.fault(in: root(.metadata)) }
     return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
   }
 

@@ -67,7 +67,7 @@ enum SchemaTree {
   ) throws(PageFault) -> KindBits? {
     setKey(key, type: type, field: field)
     guard let value = try reader.value(key.view, in: root) else { return nil }
-    guard value.count == 4 else { throw PageFault(offset: 0, reason: .value) }
+    guard value.count == 4 else { throw reader.fault(in: root) }
     return KindBits(rawValue: value.uint32(at: 0))
   }
 

@@ -135,7 +135,7 @@ extension Store {
   private func appendNote(of fault: PageFault, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
-    frame.append(uint64: fault.offset)
+    frame.append(uint64: fault.offset ?? 0)
     _ = try log.append(
       .note, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
     hasToldOfDamagedPage = true

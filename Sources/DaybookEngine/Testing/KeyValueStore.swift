@@ -89,7 +89,7 @@ package final class KeyValueStore: Sendable {
   }
 
   static func place(_ value: ByteView) throws(StoreError) -> Place {
-    guard value.count == Place.encodedByteCount else { throw .page(PageFault(offset: 0, reason: .value)) }
+    guard value.count == Place.encodedByteCount else { throw .page(PageFault(reason: .value)) }
     return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
   }
 

@@ -187,7 +187,7 @@ package struct Cursor {
   /// roots in the value.
   package var catalogValue: CatalogValue {
     get throws(PageFault) {
-      if !isInCatalog { throw PageFault(offset: root.reference, reason: .kind) }
+      if !isInCatalog { throw reader.fault(in: root, .kind) }
       return reader.catalogValue(value, on: leaf, reference)
     }
   }
@@ -303,5 +303,5 @@ package struct Cursor {
     return false
   }
 
-  private func outOfOrder() -> PageFault { PageFault(offset: root.reference, reason: .order) }
+  private func outOfOrder() -> PageFault { reader.fault(in: root, .order) }
 }
