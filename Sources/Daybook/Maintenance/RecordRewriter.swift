@@ -242,16 +242,12 @@ struct RecordRewriter: Rewriter {
       let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       while try next(&cursor) {
-        guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
-        ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
-        let entry: ChangeEntry?
-        do { entry = try pin.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) } } catch {
-          throw StoreError(error)
-        }
-        guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
+        guard let tombstone = TombstoneEntry(cursor.value) else { throw .page(pin.reader.fault(in: trees.tombstones)) }
+        let place: Place
+        do { place = try pin.reader.place(of: tombstone, in: trees, key) } catch { throw StoreError(error) }
         if !isMutant("compact-tombstones-away") {
           cursor.key(into: name)
-          try add(entry.place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
+          try add(place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
         }
       }
       try writeGroup(.deleteRecord, zoneKey)

@@ -250,11 +250,10 @@ extension WriteContext {
   ) throws(DatabaseError) -> Place? {
     let reader = view.reader
     return try view.asDatabaseError { () throws(PageFault) in
-      try name.withKeyView { (name) throws(PageFault) -> Place? in
-        let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
-        guard let value, value.count == 12 else { return nil }
-        ChangeKey.setTombstone(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
-        return try reader.value(database.writerState.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
+      try name.withKeyView { (name) throws(PageFault) in
+        try NameKey.withView(of: name) { (key) throws(PageFault) in
+          try reader.deletion(ofName: key, in: zone, database.writerState.scratch)?.place
+        }
       }
     }
   }
