@@ -126,8 +126,7 @@ struct RecordRewriter: Rewriter {
       }
       var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
       while try next(&cursor) {
-        guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
-        let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
+        guard let place = Place(cursor.value) else { throw .log(.inconsistent) }
         let bytes = try copyOperation(at: place)
         cursor.key(into: name)
         guard Operation.isOf(.setMetadata, bytes),

@@ -316,8 +316,8 @@ import DaybookEngine
   }
 
   private func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
-    guard value.count == Place.encodedByteCount else { throw reader.fault(in: root(.metadata)) }
-    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+    guard let place = Place(value) else { throw reader.fault(in: root(.metadata)) }
+    return place
   }
 
   func metadata(at place: Place, key: String) throws(DatabaseError) -> Data {

@@ -204,8 +204,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
         throw .operation
       }
       value.truncate(to: 0)
-      value.append(uint64: place.offset)
-      value.append(uint32: place.byteCount)
+      place.append(to: value)
       old.truncate(to: 0)
       try changes.put(metadata.key, value.view, in: &changes.roots[Roots.metadata], old: old)
       changes.liveByteCount &+= Int(place.byteCount) &- oldPlaceByteCount
@@ -234,7 +233,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   /// Of a metadata entry that was replaced or removed.
   private var oldPlaceByteCount: Int {
-    old.count == Place.encodedByteCount ? Int(old.view.uint32(at: 8)) : 0
+    Place(old.view).map { Int($0.byteCount) } ?? 0
   }
 
   /// The zone that is open names other bodies now.
