@@ -175,15 +175,13 @@ final class LogWriter: @unchecked Sendable {
   func appendNote(covering number: UInt64? = nil, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let number = number ?? tail.lastDataNumber
     guard number > tail.provenThrough, isDurable(number) else { return }
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer()
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
   }
 
   /// Appends a `closed` frame: everything before it is durable.
   func appendClosed(through target: any DiskFile, _ hold: borrowing Turn.Hold) throws(StoreError) -> FrameHeader {
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer()
     return try append(.closed, frame, sequence: tail.sequence, keepsReserve: false, through: target, hold)
   }
 

@@ -133,8 +133,7 @@ extension Store {
   private var damagedPage: PageFault? { source.firstFault.withLock { $0 } }
 
   private func appendNote(of fault: PageFault, _ hold: borrowing Turn.Hold) throws(StoreError) {
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer()
     frame.append(uint64: fault.offset ?? 0)
     _ = try log.append(
       .note, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
@@ -158,8 +157,7 @@ extension Store {
     _ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> Bool {
     let tail = log.tail
-    let frame = ByteBuffer(capacity: FrameHeader.byteCount + (limit + 2) * Page.byteCount)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer(payloadByteCount: (limit + 2) * Page.byteCount)
     // The first page starts at a multiple of 4096 in the file, so no page spans two pages of the system.
     let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
     frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
@@ -207,8 +205,7 @@ extension Store {
       // zones took 31 ms instead of 3 (`daybook-bench large-zones`).
       let place = log.tail.position
       if hasPages, place.commitOffset == version.position.commitOffset { contents.freeze = place }
-      let frame = ByteBuffer(capacity: 512)
-      frame.append(zeros: FrameHeader.byteCount)
+      let frame = FrameHeader.buffer(payloadByteCount: 416)
       contents.append(to: frame, header: header)
       let checkpoint = try log.append(.checkpoint, frame, sequence: place.sequence, through: backgroundFile, hold)
       if let damagedPage, !isMutant("forget-damaged-page") {

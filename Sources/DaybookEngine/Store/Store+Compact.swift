@@ -240,8 +240,7 @@ extension Store {
       } catch { throw StoreError(diskOrStore: error) }
       try checkOnlyName()
       try takeOnAttributes(target)
-      let frame = ByteBuffer(capacity: 256)
-      frame.append(zeros: FrameHeader.byteCount)
+      let frame = FrameHeader.buffer()
       frame.append(uint64: target.header.generation)
       // Opened before the log mentions the new file, because a lack of descriptors must not end the writer.
       let folder: any DiskFolder
