@@ -53,10 +53,7 @@ extension WriteContext {
       try policy == .replace
       ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
     if let role = database.options.role {
-      do throws(DatabaseError) { try requireSavable(saved, role) } catch {
-        changes.cancelOperation(operation)
-        throw error
-      }
+      try orCancel(operation) { () throws(DatabaseError) in try requireSavable(saved, role) }
     }
     let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
     var packing = try packing(of: saved.body, shape, in: zone)
@@ -88,21 +85,17 @@ extension WriteContext {
     in zone: ZoneTrees
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      do throws(DatabaseError) { try queueReferenceChecks(of: saved, over: server, in: zone) } catch {
-        changes.cancelOperation(operation)
-        throw error
-      }
+      try orCancel(operation) { () throws(DatabaseError) in try queueReferenceChecks(of: saved, over: server, in: zone) }
     }
     if let server, server.namesAssets { mayDropAssets = true }
     if saved.body.namesAssets {
       mayDropAssets = true
-      do throws(DatabaseError) {
-        try saved.body.withBytes { (bytes) throws(DatabaseError) in
-          try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
-        }
-      } catch {
-        changes.cancelOperation(operation)
-        throw error.adding(saved.id)
+      try orCancel(operation) { () throws(DatabaseError) in
+        do throws(DatabaseError) {
+          try saved.body.withBytes { (bytes) throws(DatabaseError) in
+            try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
+          }
+        } catch { throw error.adding(saved.id) }
       }
     }
     try endSave(operation, saved.body, packing)
@@ -115,34 +108,37 @@ extension WriteContext {
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
   ) throws(DatabaseError) -> (operation: Int, saved: Record) {
     let operation = changes.beginOperation()
-    do throws(DatabaseError) {
+    let merged = try orCancel(operation) { () throws(DatabaseError) -> Record in
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
         services: database.services,
         room: .init(byteCount: changes.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
         into: changes.payload)
-    } catch {
+      let merged: Record
+      do throws(BodyFault) {
+        let payload = changes.payload.view.dropFirst(operation + Operation.headerByteCount)
+        // What was copied from a stored body has been checked by its checksum only.
+        merged = Record(
+          body: server == nil && record.body.isChecked
+            ? try RecordBody(encoded: payload, services: database.services)
+            : try RecordBody(trusted: payload, services: database.services))
+      } catch { throw damaged(record, error) }
+      // The body is never shorter than what counts, so most records are measured by looking at it.
+      if changes.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
+        throw tooLarge(merged)
+      }
+      return merged
+    }
+    return (operation, merged)
+  }
+
+  /// Part of an operation that has been begun: when it throws, nothing of the operation is left.
+  @inline(__always)
+  private func orCancel<R>(_ operation: Int, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    do { return try body() } catch {
       changes.cancelOperation(operation)
       throw error
     }
-    let merged: Record
-    do throws(BodyFault) {
-      let payload = changes.payload.view.dropFirst(operation + Operation.headerByteCount)
-      // What was copied from a stored body has been checked by its checksum only.
-      merged = Record(
-        body: server == nil && record.body.isChecked
-          ? try RecordBody(encoded: payload, services: database.services)
-          : try RecordBody(trusted: payload, services: database.services))
-    } catch {
-      changes.cancelOperation(operation)
-      throw damaged(record, error)
-    }
-    // The body is never shorter than what counts, so most records are measured by looking at it.
-    if changes.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
-      changes.cancelOperation(operation)
-      throw tooLarge(merged)
-    }
-    return (operation, merged)
   }
 
   /// What the file has of a record is no record.
