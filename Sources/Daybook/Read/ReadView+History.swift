@@ -65,8 +65,6 @@ extension Place {
 extension RecordBody {
   /// Where the version before this one is; a length of zero when there is none.
   var previousPlace: Place {
-    withBytes {
-      Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8))
-    }
+    withBytes { Place($0, at: RecordBody.previousOffset) }
   }
 }
