@@ -103,7 +103,7 @@ import DaybookEngine
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
     let value: CatalogValue?
     do { value = try reader.catalogValue(key, in: root(Roots.catalog)) } catch { throw .page(error) }
-    guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
+    guard let value else { return Zone.ID.isDefault(key: key) ? ZoneTrees() : nil }
     guard let zone = ZoneTrees(value) else { throw ZoneTrees.fault(of: value) }
     return zone.isDeleted ? nil : zone
   }
@@ -154,7 +154,7 @@ import DaybookEngine
           break
         }
         guard let capabilities = ZoneTrees.capabilities(of: cell), let id = try? Zone.ID(key: key.view) else { continue }
-        let isDefault = UTF8Order.equal(key.view, Zone.ID.defaultKey)
+        let isDefault = Zone.ID.isDefault(key: key.view)
         zones.append(Zone(id, capabilities: isDefault ? [] : Zone.Capabilities(rawValue: Int(capabilities))))
         hasDefault = hasDefault || isDefault
       }

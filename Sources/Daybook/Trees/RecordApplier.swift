@@ -87,7 +87,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if let cell {
       guard let found = ZoneTrees(cell) else { throw ZoneTrees.fault(of: cell) }
       zone = found
-    } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
+    } else if Zone.ID.isDefault(key: zoneKey) {
       zone = newZone(zoneKey)
     }
     openKey.truncate(to: 0)
