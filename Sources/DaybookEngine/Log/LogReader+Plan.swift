@@ -55,11 +55,11 @@ extension LogReader {
     return try finish(&walk)
   }
 
-  /// The plan for what follows a place that was reached before.
+  /// The plan for what follows a position that was reached before.
   /// - Parameter provenThrough: the highest frame that is known to be durable.
-  func plan(continuing place: LogPosition, provenThrough: UInt64) throws(DiskFailure) -> RecoveryPlan {
+  func plan(continuing position: LogPosition, provenThrough: UInt64) throws(DiskFailure) -> RecoveryPlan {
     lookAgain()
-    var walk = LogWalk(self, from: place, provenThrough: provenThrough)
+    var walk = LogWalk(self, from: position, provenThrough: provenThrough)
     return try finish(&walk)
   }
 

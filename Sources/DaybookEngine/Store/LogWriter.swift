@@ -103,8 +103,8 @@ final class LogWriter: @unchecked Sendable {
   func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
 
   /// Other processes have appended, or this reader follows a writer.
-  func move(to place: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
-    tail.move(to: place, provenThrough: provenThrough)
+  func move(to position: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
+    tail.move(to: position, provenThrough: provenThrough)
   }
 
   /// A checkpoint is durable and its trees are in use: new frames name it.
@@ -200,12 +200,12 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: taking frames back
 
-  /// Writes zeros over everything behind a place and makes them durable, so that a crash brings nothing of it back.
+  /// Writes zeros over everything behind a former end and makes them durable, so that a crash brings nothing of it back.
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
-  func erase(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+  func erase(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
-    do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch {
+    do { try file.writeZeros(Int(earlier.offset)..<Int(tail.offset)) } catch {
       hasDamagedEnd = true
       return false
     }
@@ -218,17 +218,17 @@ final class LogWriter: @unchecked Sendable {
   /// the disk what it has not written yet.
   /// - Returns: false when the frames stay, whole or not, and nothing refers to them: then a reader may walk over them, or the disk
   ///   has failed.
-  func cut(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+  func cut(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
-    let kept = place.offset + UInt64(2 * reserveByteCount)
+    let kept = earlier.offset + UInt64(2 * reserveByteCount)
     do {
       guard try file.tryLock(.readers, .exclusive) else { return false }
     } catch { return false }
     do {
       // Readers wait for this, not for the sync: one that comes then finds the shorter file.
       defer { file.unlock(.readers) }
-      try file.writeZeros(Int(place.offset)..<Int(kept))
+      try file.writeZeros(Int(earlier.offset)..<Int(kept))
       if try file.byteCount() > Int(kept) { try file.truncate(to: Int(kept)) }
     } catch {
       hasDamagedEnd = true
@@ -241,20 +241,20 @@ final class LogWriter: @unchecked Sendable {
 
   /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
   /// Called with `syncMonitor`, while no sync is under way, after `erase`.
-  func moveBack(to place: LogTail, _: borrowing Turn.Hold) {
-    tail = place
-    let last = place.number - 1
+  func moveBack(to earlier: LogTail, _: borrowing Turn.Hold) {
+    tail = earlier
+    let last = earlier.number - 1
     durableThrough.store(min(durableThrough.load(ordering: .acquiring), last), ordering: .releasing)
     writtenNumber.store(min(writtenNumber.load(ordering: .acquiring), last), ordering: .releasing)
-    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
-    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
+    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
+    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
   }
 
-  /// Cuts off zeros behind a place, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
+  /// Cuts off zeros behind an offset, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
   /// for commits.
-  func cutZeros(after place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
+  func cutZeros(after offset: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
     waitForZeros(through: .max, hold)
-    let target = max(place, tail.offset + UInt64(2 * reserveByteCount))
+    let target = max(offset, tail.offset + UInt64(2 * reserveByteCount))
     guard try file.byteCount() > Int(target), try file.tryLock(.readers, .exclusive) else { return }
     defer { file.unlock(.readers) }
     try file.truncate(to: Int(target))

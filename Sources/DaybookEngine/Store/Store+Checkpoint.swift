@@ -203,11 +203,11 @@ extension Store {
     let checkpoint = try turn.holding(takePoliteTurn()) { (hold) throws(StoreError) in
       // If only these pages follow the version, replay begins behind them: an open that had to walk over the pages of 100,000
       // zones took 31 ms instead of 3 (`daybook-bench large-zones`).
-      let place = log.tail.position
-      if hasPages, place.commitOffset == version.position.commitOffset { contents.freeze = place }
+      let position = log.tail.position
+      if hasPages, position.commitOffset == version.position.commitOffset { contents.freeze = position }
       let frame = FrameHeader.buffer(payloadByteCount: 416)
       contents.append(to: frame, header: header)
-      let checkpoint = try log.append(.checkpoint, frame, sequence: place.sequence, through: backgroundFile, hold)
+      let checkpoint = try log.append(.checkpoint, frame, sequence: position.sequence, through: backgroundFile, hold)
       if let damagedPage, !isMutant("forget-damaged-page") {
         // If there is no room for the note, `close` and the next checkpoint try again.
         hasToldOfDamagedPage = false

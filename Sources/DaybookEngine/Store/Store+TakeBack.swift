@@ -11,17 +11,17 @@
 /// used again. So no sync is under way when that is taken back, and a thread that waits for such a number waits only for what
 /// is written (`syncThrough`).
 extension Store {
-  /// Takes back everything behind the place where a transaction began, and cuts off zeros that were added since. If the disk
+  /// Takes back everything behind the log's end as it was when a transaction began, and cuts off zeros that were added since. If the disk
   /// fails, the parts stay.
   /// - Parameter isFull: whether the disk has refused something.
-  func takeBack(to place: LogTail, zerosEnd: UInt64, isFull: Bool, _ hold: borrowing Turn.Hold) {
-    if log.tail.offset > place.offset {
-      let isGone = isFull ? try? log.erase(after: place, hold) : try? log.cut(after: place, hold)
+  func takeBack(to earlier: LogTail, zerosEnd: UInt64, isFull: Bool, _ hold: borrowing Turn.Hold) {
+    if log.tail.offset > earlier.offset {
+      let isGone = isFull ? try? log.erase(after: earlier, hold) : try? log.cut(after: earlier, hold)
       guard isGone == true else { return }
       syncMonitor.withLock {
         // The turn is held, so nothing more is written and this loop ends.
         while groupCommit.isSyncing { syncMonitor.wait(at: groupCommit.covered) }
-        log.moveBack(to: place, hold)
+        log.moveBack(to: earlier, hold)
       }
       // The transaction may have read what it wrote, so the cache may hold it.
       source.buffered?.evict()
