@@ -60,7 +60,7 @@ extension Store {
 
   /// Returns false when there is nothing to write.
   private func writeVersion() throws(StoreError) -> Bool {
-    guard let (slot, state) = slots.claim(versions.newestWord) else { return false }
+    guard let (slot, state) = slots.claim(versions.publishedWord) else { return false }
     let version = state.record
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
     guard version.position.offset > freeze.offset else { return false }
@@ -232,9 +232,9 @@ extension Store {
       turn.give(hold)
       throw error
     }
-    let shown = versions.publish(regardless: options.durability == .relaxed)
+    let published = versions.publish(regardless: options.durability == .relaxed)
     turn.give(hold)
-    if let shown { options.onPublish?(shown) }
+    if let published { options.onPublish?(published) }
   }
 
   private func exchange(_ pages: inout CheckpointPages, _ hold: borrowing Turn.Hold) throws(StoreError) {

@@ -41,7 +41,7 @@ extension Store {
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
-    guard let (slot, state) = versions.slots.claim(versions.newestWord) else {
+    guard let (slot, state) = versions.slots.claim(versions.publishedWord) else {
       throw .tooManySnapshots(limit: slots.limit)
     }
     // In this order: `close` sets its flag first and then looks for slots in use.
@@ -65,7 +65,7 @@ extension Store {
 
   /// A snapshot of the newest version; `endSnapshot` ends it.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
-    guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
+    guard let (index, state) = slots.snapshots.begin(versions.publishedWord) else {
       throw .tooManySnapshots(limit: slots.snapshots.limit)
     }
     return try begun(index, state)

@@ -11,8 +11,8 @@
 /// used again. So no sync is under way when that is taken back, and a thread that waits for such a number waits only for what
 /// is written (`syncThrough`).
 extension Store {
-  /// Takes back everything behind the log's end as it was when a transaction began, and cuts off zeros that were added since. If the disk
-  /// fails, the parts stay.
+  /// Takes back everything behind the end that the log had when a transaction began, and cuts off zeros that were added
+  /// since. If the disk fails, the parts stay.
   /// - Parameter isFull: whether the disk has refused something.
   func takeBack(to earlier: LogTail, zerosEnd: UInt64, isFull: Bool, _ hold: borrowing Turn.Hold) {
     if log.tail.offset > earlier.offset {

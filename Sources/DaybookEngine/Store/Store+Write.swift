@@ -91,8 +91,8 @@ extension Store {
     repeatDeclarationsIfDue(hold)
     commitCount.add(1, ordering: .releasing)
     keepFeatures(of: transaction)
-    var shown: UInt64?
-    if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
+    var published: UInt64?
+    if options.durability == .relaxed || isMutant("acknowledge-before-sync") { published = versions.publish(regardless: true) }
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
     if let maintenance {
       ask(maintenance, afterCommit: header, hold)
@@ -101,7 +101,7 @@ extension Store {
     }
     ticket.needsCheckpoint = needsCheckpointNow(hold)
     turn.give(hold)
-    if let shown { options.onPublish?(shown) }
+    if let published { options.onPublish?(published) }
     return ticket
   }
 

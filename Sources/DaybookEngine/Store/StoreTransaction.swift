@@ -75,7 +75,7 @@
 
   /// The version that it began on, durable or not: nobody takes it away before the transaction has ended.
   package var startPin: Store.Pin {
-    withTurn { hold in Store.Pin(slot: -1, state: store.versions.newest(hold), source: store.source) }
+    withTurn { hold in Store.Pin(slot: -1, state: store.versions.head(hold), source: store.source) }
   }
 
   /// The trees as this transaction has changed them so far.

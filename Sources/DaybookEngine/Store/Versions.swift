@@ -22,7 +22,7 @@ final class Versions: @unchecked Sendable {
   /// More are kept only for versions that are read, or that are not durable yet.
   private static let mostFacts = 16
   /// The newest published state, and its sequence for readers that have not pinned it.
-  let newestWord = Atomic<UInt>(0)
+  let publishedWord = Atomic<UInt>(0)
   let publishedSequence = Atomic<UInt64>(0)
   /// The entrance for readers, while the store of these versions is the current one.
   @safe @exclusivity(unchecked) private var entrance: Entrance?
@@ -82,7 +82,7 @@ final class Versions: @unchecked Sendable {
     }
     guard last >= 0 else { return nil }
     let state = pending[last]
-    newestWord.store(state.word, ordering: .sequentiallyConsistent)
+    publishedWord.store(state.word, ordering: .sequentiallyConsistent)
     entrance?.word.store(state.word, ordering: .sequentiallyConsistent)
     publishedSequence.store(state.record.sequence, ordering: .releasing)
     pending.removeSubrange(0...last)
@@ -96,15 +96,15 @@ final class Versions: @unchecked Sendable {
     monitor.lock()
     older?.entrance = nil
     self.entrance = entrance
-    entrance.word.store(newestWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
+    entrance.word.store(publishedWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
     monitor.unlock()
     older?.monitor.unlock()
   }
 
   /// The newest state, published or not: what the next transaction begins on. Only another one of the same turn's holder could
   /// take its place.
-  func newest(_: borrowing Turn.Hold) -> StateReference {
-    monitor.withLock { pending.last ?? StateReference(word: newestWord.load(ordering: .relaxed)) }
+  func head(_: borrowing Turn.Hold) -> StateReference {
+    monitor.withLock { pending.last ?? StateReference(word: publishedWord.load(ordering: .relaxed)) }
   }
 
   // MARK: looking without a pin
@@ -208,21 +208,21 @@ final class Versions: @unchecked Sendable {
     // Read the newest version first, then the slots, with no publication in between. A reader whose second look has found
     // another version still newest has filled its slot by now. In the other order, a reader could pin the newest version after
     // we passed its slot, and lose it at the next publication.
-    let newest = StateReference(word: newestWord.load(ordering: .sequentiallyConsistent))
+    let published = StateReference(word: publishedWord.load(ordering: .sequentiallyConsistent))
     let words = slots.pinnedWords()
     let waiting = Set(pending.map(\.word))
     var pinned: [UInt64] = []
     for (word, version) in live {
       if words.contains(word) {
         pinned.append(version)
-      } else if word != newest.word && !waiting.contains(word) {
+      } else if word != published.word && !waiting.contains(word) {
         StateReference(word: word).free()
         live[word] = nil
       }
     }
     pinned.sort()
     facts.keep { live.values }
-    return (pinned, newest.record.version)
+    return (pinned, published.record.version)
   }
 
   /// Revokes snapshots without reads, oldest first and no more than necessary, until so many bytes can be freed; false when
