@@ -46,7 +46,7 @@ extension WriteContext {
       number: number, kind: kind, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
       sinceOrdinal: changes.ordinal
     ).append(to: changes.payload)
-    try end(operation, .defineIndex)
+    try endOperation(operation, .defineIndex)
     return true
   }
 
@@ -61,7 +61,7 @@ extension WriteContext {
       try start()
       let operation = changes.beginOperation()
       changes.payload.append(uint16: definition.number)
-      try end(operation, .dropIndex)
+      try endOperation(operation, .dropIndex)
       isFound = true
     }
     return isFound
@@ -103,7 +103,7 @@ extension WriteContext {
     changes.payload.append(uint64: sequence)
     changes.payload.append(uint32: ordinal)
     changes.payload.append(zoneKey)
-    try end(operation, .buildIndex)
+    try endOperation(operation, .buildIndex)
     // Without its entries the index would hide the record, and not tell.
     guard let place = changes.store.records.unreadable, !isMutant("build-without-unreadable") else { return }
     throw view.failure(.operation(offset: place.offset))

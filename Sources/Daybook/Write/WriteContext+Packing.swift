@@ -59,7 +59,7 @@ extension WriteContext {
   private func append(_ declaration: ByteView) throws(DatabaseError) {
     let operation = changes.beginOperation()
     changes.payload.append(declaration)
-    try end(operation, .declare)
+    try endOperation(operation, .declare)
   }
 
   /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
@@ -107,7 +107,7 @@ extension WriteContext {
   @inline(__always)
   func endSave(_ operation: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
     guard case .packed(let packing) = packing else {
-      try end(operation, .saveRecord)
+      try endOperation(operation, .saveRecord)
       return
     }
     changes.cancelOperation(operation)
@@ -115,7 +115,7 @@ extension WriteContext {
     body.withBytes { bytes in
       if !packing.append(bytes, body.layout, to: changes.payload) { changes.payload.append(bytes) }
     }
-    try end(start, .saveRecord)
+    try endOperation(start, .saveRecord)
   }
 }
 

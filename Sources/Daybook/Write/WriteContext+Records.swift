@@ -59,7 +59,7 @@ extension WriteContext {
     var packing = try packing(of: saved.body, shape, in: zone)
     // What has been packed before has been declared before.
     if packing.isPacked || !packing.isUndeclared && database.writerState.shapes.contains(shape) {
-      try finish(operation, saved, packing, of: record, over: server, in: zone)
+      try completeSave(operation, saved, packing, of: record, over: server, in: zone)
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
       // after all, nothing has been learned from it.
@@ -71,7 +71,7 @@ extension WriteContext {
         (operation, saved) =
           try policy == .replace
           ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
-        try finish(operation, saved, packing, of: record, over: server, in: try view.existingZone(record.id.zone))
+        try completeSave(operation, saved, packing, of: record, over: server, in: try view.existingZone(record.id.zone))
       }
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
@@ -80,7 +80,7 @@ extension WriteContext {
 
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
   /// - Parameter record: what was asked to be saved; its assets may lie in another database.
-  private func finish(
+  private func completeSave(
     _ operation: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
     in zone: ZoneTrees
   ) throws(DatabaseError) {
@@ -235,7 +235,7 @@ extension WriteContext {
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
     let operation = changes.beginOperation()
     tombstone.append(to: changes.payload)
-    try end(operation, .deleteRecord)
+    try endOperation(operation, .deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try queueDeletionChecks(of: id) }
   }

@@ -97,7 +97,7 @@ extension WriteContext {
     try start()
     let operation = changes.beginOperation()
     changes.payload.append(declaration.view)
-    try end(operation, .declareFields)
+    try endOperation(operation, .declareFields)
     hasDeclared = true
   }
 

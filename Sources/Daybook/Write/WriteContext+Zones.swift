@@ -27,7 +27,7 @@ extension WriteContext {
     changes.payload.append(uint32: capabilities)
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(key)
-    try end(operation, .saveZone)
+    try endOperation(operation, .saveZone)
     recorder?.addSaved(zone.id, isNew: existing == nil)
   }
 
@@ -52,7 +52,7 @@ extension WriteContext {
     changes.payload.append(UInt8(number))
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(id.key)
-    try end(operation, .deleteZone)
+    try endOperation(operation, .deleteZone)
     for stored in subscriptions { try StoredSubscriptions.delete(stored.subscription.id, from: self) }
     if let deletion { recorder?.addDeleted(id, deletion) }
   }
@@ -78,10 +78,10 @@ extension WriteContext {
       changes.payload.append(uint16: UInt16(byteCount))
       changes.payload.append(utf8: key)
       changes.payload.append([UInt8](value))
-      try end(operation, .setMetadata)
+      try endOperation(operation, .setMetadata)
     } else {
       changes.payload.append(utf8: key)
-      try end(operation, .deleteMetadata)
+      try endOperation(operation, .deleteMetadata)
     }
   }
 
@@ -95,6 +95,6 @@ extension WriteContext {
     try start()
     let operation = changes.beginOperation()
     changes.payload.append(uint64: sequence)
-    try end(operation, .raiseHorizon)
+    try endOperation(operation, .raiseHorizon)
   }
 }

@@ -81,14 +81,14 @@ final class WriteContext {
     var operation = changes.beginOperation()
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     if let origin { changes.payload.append(utf8: origin.rawValue) }
-    try end(operation, .commitInfo)
+    try endOperation(operation, .commitInfo)
     preambleCount = changes.ordinal
     guard drawsLineage, !isMutant("forget-lineage") else { return }
     // Zero means "no commit yet".
     lineage = database.options.random() | 1
     operation = changes.beginOperation()
     changes.payload.append(uint64: lineage)
-    try end(operation, .lineage)
+    try endOperation(operation, .lineage)
     preambleCount = changes.ordinal
   }
 
@@ -97,7 +97,7 @@ final class WriteContext {
   var hasChanges: Bool { hasStarted && (changes.ordinal > preambleCount || changes.failure != nil) }
 
   @discardableResult
-  func end(_ operation: Int, _ kind: OperationKind) throws(DatabaseError) -> Place {
+  func endOperation(_ operation: Int, _ kind: OperationKind) throws(DatabaseError) -> Place {
     if kind.addsData { changes.declareAddition() }
     do { return try changes.endOperation(operation, kind: kind) } catch { throw failure(error) }
   }

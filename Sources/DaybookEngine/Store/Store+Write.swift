@@ -60,7 +60,7 @@ extension Store {
       throw error
     }
     whenWritten()
-    return finish(transaction, with: header)
+    return makeNewest(transaction, with: header)
   }
 
   /// Syncs the directory before the first commit of an open, because the process that renamed the file may have died before it
@@ -79,9 +79,9 @@ extension Store {
 
   /// Makes the result of a transaction the newest version and releases the turn.
   /// - Parameter header: the header of its commit frame, or of the last one in a batch.
-  func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
+  func makeNewest(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
     facts = applier.facts(transaction)
-    let hold = transaction.end()
+    let hold = transaction.takeTurn()
     let balance = editor.pageBalance
     replaceHead(
       by: StateRecord(
@@ -111,7 +111,7 @@ extension Store {
     transaction.rollBackAll()
     transaction.giveBackRoom()
     let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
-    turn.give(transaction.end())
+    turn.give(transaction.takeTurn())
     return ticket
   }
 

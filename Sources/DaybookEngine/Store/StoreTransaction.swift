@@ -90,7 +90,7 @@
   }
 
   /// Gives the turn to the caller, who ends the transaction.
-  func end() -> Turn.Hold {
+  func takeTurn() -> Turn.Hold {
     guard let hold = hold.take() else { preconditionFailure("a transaction ends once") }
     return hold
   }
