@@ -50,7 +50,7 @@ import Synchronization
 
   /// Takes a place and keeps the newest version; nil when all places are taken. A read through it has begun; `endReading` ends
   /// it.
-  func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: StateReference)? {
+  func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: VersionReference)? {
     guard let index = takeFree() ?? takeUnused() else { return nil }
     var word = newest.load(ordering: .sequentiallyConsistent)
     while true {
@@ -59,7 +59,7 @@ import Synchronization
       if again == word { break }
       word = again
     }
-    return (index, StateReference(word: word))
+    return (index, VersionReference(word: word))
   }
 
   private func takeFree() -> Int? {

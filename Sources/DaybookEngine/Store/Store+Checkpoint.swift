@@ -61,7 +61,7 @@ extension Store {
   /// Returns false when there is nothing to write.
   private func writeVersion() throws(StoreError) -> Bool {
     guard let (slot, state) = slots.claim(versions.publishedWord) else { return false }
-    let version = state.record
+    let version = state.fields
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
     guard version.position.offset > freeze.offset else { return false }
     do throws(StoreError) {
@@ -76,7 +76,7 @@ extension Store {
     return true
   }
 
-  private func write(_ pages: inout CheckpointPages, _ version: StateRecord) throws(StoreError) {
+  private func write(_ pages: inout CheckpointPages, _ version: Version) throws(StoreError) {
     // At `.relaxed`, a version is published before it is durable. The checkpoint frame must prove that everything before it is
     // durable, even when there are no pages whose sync would ensure that.
     if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
@@ -191,7 +191,7 @@ extension Store {
   }
 
   /// - Parameter hasPages: whether pages of this checkpoint were written; then everything was synced after the last one.
-  private func writeCheckpointFrame(_ version: StateRecord, hasPages: Bool) throws(StoreError) {
+  private func writeCheckpointFrame(_ version: Version, hasPages: Bool) throws(StoreError) {
     var contents = CheckpointContents(
       freeze: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
       roots: version.roots.array.map { root in
@@ -240,8 +240,8 @@ extension Store {
   private func exchange(_ pages: inout CheckpointPages, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let tail = log.tail
     var next = head
-    next.version += 1
-    editor.version = next.version
+    next.number += 1
+    editor.version = next.number
     editor.end = tail.offset
     let start = editor.beginEdit()
     do {

@@ -84,8 +84,8 @@ extension Store {
     let hold = transaction.takeTurn()
     let balance = editor.pageBalance
     replaceHead(
-      by: StateRecord(
-        version: head.version + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
+      by: Version(
+        number: head.number + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
         pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
     repeatDeclarationsIfDue(hold)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One open database file: a log, the trees that index it, and its readers and writers.
 ///
-///     readers ── claim a slot ──► newest StateRecord ──► roots ──► pages (memory or mapped file) ──► log bodies
+///     readers ── claim a slot ──► newest Version ──► roots ──► pages (memory or mapped file) ──► log bodies
 ///     writers ── the turn ──► StoreTransaction ──► frame appended ──► sync, shared ──► publish
 ///     maintenance thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
 ///
@@ -35,7 +35,7 @@ import Synchronization
   // The following properties change with the turn.
 
   /// The newest version, which the next transaction begins on.
-  @safe @exclusivity(unchecked) var head: StateRecord
+  @safe @exclusivity(unchecked) var head: Version
   /// What the applier knows of its trees; nil before it has looked at them.
   @safe @exclusivity(unchecked) var facts: (any RootFacts)?
   /// Where replay would start after a crash now.
@@ -119,8 +119,8 @@ import Synchronization
     syncMonitor = Monitor()
     versions = Versions(slots: slots, monitor: syncMonitor, editor: editor, log: log, options: options)
     freeze = plan.start
-    head = StateRecord(
-      version: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
+    head = Version(
+      number: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
       liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
     ForkedProcess.add(self)
   }
@@ -227,10 +227,10 @@ import Synchronization
   func releasePages() { turn.monitor.withLock { editor.pages.releaseAll() } }
 
   /// Makes the finished edit the newest version; readers see it when its frame is durable.
-  func replaceHead(by record: StateRecord, _ hold: borrowing Turn.Hold) {
-    versions.retire(editor.finishEdit(), newest: record.version, hold)
-    head = record
-    versions.enqueue(record, of: self, hold)
+  func replaceHead(by version: Version, _ hold: borrowing Turn.Hold) {
+    versions.retire(editor.finishEdit(), newest: version.number, hold)
+    head = version
+    versions.enqueue(version, of: self, hold)
   }
 }
 

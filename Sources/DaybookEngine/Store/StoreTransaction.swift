@@ -126,7 +126,7 @@
     hasMetFullDisk = false
     start = (store.log.tail, store.log.zerosEnd.load(ordering: .relaxed))
     startFrame()
-    editor.version = store.head.version + 1
+    editor.version = store.head.number + 1
     base = editor.beginEdit()
   }
 
