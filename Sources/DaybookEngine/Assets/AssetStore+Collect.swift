@@ -51,7 +51,7 @@ extension AssetStore {
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if AssetStore.isTemporaryName(entry.name) {
         holders.take(entry.name, at: entry.name, into: &result)
-      } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryNote(entry.name) {
+      } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryFirstSeen(entry.name) {
         result.leftovers.append(entry.name)
       } else if let id = AssetHolder.id(ofFile: entry.name) {
         switch holders.life(of: id) {
@@ -60,7 +60,7 @@ extension AssetStore {
         case .unknown: result.unknownHolders[id, default: []] += []
         case nil: result.strangers.append(entry.name)
         }
-      } else if entry.name == AssetStore.noteName
+      } else if entry.name == AssetStore.firstSeenName
         ? (try? root.checkRemovable(entry.name, ownedBy: result.owners)) == nil : entry.name != FolderMark.name
       {
         result.strangers.append(entry.name)
@@ -211,7 +211,7 @@ extension AssetStore {
     try AssetHolder.removeDead(id, in: root, ownedBy: inventory.owners, isOverdue: isOverdue)
   }
 
-  // MARK: the note
+  // MARK: when names were first seen
 
   /// When names were first seen without a reference: seconds, as the database's clock counts them.
   package struct FirstSeen: Sendable {
@@ -234,39 +234,39 @@ extension AssetStore {
 
   /// What another user has put there says nothing.
   package func readFirstSeen(of inventory: Inventory) -> FirstSeen {
-    var note = FirstSeen()
-    guard !inventory.strangers.contains(AssetStore.noteName),
-      let file = try? inventory.root?.open(AssetStore.noteName, .readContent)
-    else { return note }
+    var firstSeen = FirstSeen()
+    guard !inventory.strangers.contains(AssetStore.firstSeenName),
+      let file = try? inventory.root?.open(AssetStore.firstSeenName, .readContent)
+    else { return firstSeen }
     defer { file.close() }
     // A forged file costs no more memory than this; without the file, the grace time starts again.
-    guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return note }
+    guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return firstSeen }
     let buffer = ByteBuffer(capacity: max(1, byteCount))
     // Safe: the buffer was made for this many bytes.
-    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return note }
+    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return firstSeen }
     buffer.count = count
     for line in String(decoding: buffer.view.array, as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: " ")
       let numbers = parts.dropFirst().compactMap { Double($0) }.filter(\.isFinite)
       guard numbers.count == parts.count - 1 else { continue }
-      if parts.count == 2 { note.seconds[String(parts[0])] = numbers[0] }
-      if parts.count == 3, parts[0] == AssetStore.clocksKey { note.clocks = (numbers[0], numbers[1]) }
+      if parts.count == 2 { firstSeen.seconds[String(parts[0])] = numbers[0] }
+      if parts.count == 3, parts[0] == AssetStore.clocksKey { firstSeen.clocks = (numbers[0], numbers[1]) }
     }
-    return note
+    return firstSeen
   }
 
-  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is noted.
-  package func writeFirstSeen(_ note: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
+  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is written.
+  package func writeFirstSeen(_ firstSeen: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
-    let (name, temporary) = (AssetStore.noteName, AssetStore.temporaryNotePrefix + hexDigits(random()))
+    let (name, temporary) = (AssetStore.firstSeenName, AssetStore.temporaryFirstSeenPrefix + hexDigits(random()))
     if inventory.strangers.contains(name) { return }
-    if note.seconds.isEmpty {
+    if firstSeen.seconds.isEmpty {
       if try root.identity(of: name) != nil { try root.remove(name, ownedBy: inventory.owners) }
       return
     }
     let buffer = ByteBuffer(capacity: 4096)
-    if let clocks = note.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
-    for (name, seconds) in note.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
+    if let clocks = firstSeen.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
+    for (name, seconds) in firstSeen.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
     let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
     do throws(DiskFailure) {

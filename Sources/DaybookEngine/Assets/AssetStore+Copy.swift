@@ -268,7 +268,7 @@ extension AssetStore {
   }
 
   private static func isOwnFile(_ name: String) -> Bool {
-    isTemporaryName(name) || AssetHolder.id(ofFile: name) != nil || name == noteName || isTemporaryNote(name)
+    isTemporaryName(name) || AssetHolder.id(ofFile: name) != nil || name == firstSeenName || isTemporaryFirstSeen(name)
       || FolderMark.isOwnName(name)
   }
 
@@ -290,7 +290,7 @@ extension AssetStore {
   }
 
   /// The same for a note that is being written.
-  static func isTemporaryNote(_ name: String) -> Bool {
-    name.hasPrefix(temporaryNotePrefix) && AssetHolder.isNumber(name.dropFirst(temporaryNotePrefix.count))
+  static func isTemporaryFirstSeen(_ name: String) -> Bool {
+    name.hasPrefix(temporaryFirstSeenPrefix) && AssetHolder.isNumber(name.dropFirst(temporaryFirstSeenPrefix.count))
   }
 }

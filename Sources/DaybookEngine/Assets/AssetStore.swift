@@ -81,8 +81,8 @@ package final class AssetStore: Sendable {
 
   static let temporaryPrefix = "ingest-"
   package static let stagingName = "staged"
-  static let noteName = "unreferenced"
-  static let temporaryNotePrefix = noteName + ".new-"
+  static let firstSeenName = "unreferenced"
+  static let temporaryFirstSeenPrefix = firstSeenName + ".new-"
   static let clocksKey = "clocks"
   static let pieceByteCount = 1 << 20
 
