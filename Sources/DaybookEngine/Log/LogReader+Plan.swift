@@ -30,8 +30,8 @@ extension LogReader {
         try checkRead()
         continue
       }
-      // The checkpoint was written after everything before its freeze position was durable.
-      var walk = LogWalk(self, from: contents.freeze, provenThrough: contents.freeze.number - 1)
+      // The checkpoint was written after everything before the start of its replay was durable.
+      var walk = LogWalk(self, from: contents.replayStart, provenThrough: contents.replayStart.number - 1)
       if walk.advance(through: header) {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents

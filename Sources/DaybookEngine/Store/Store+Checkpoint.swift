@@ -63,7 +63,7 @@ extension Store {
     guard let (slot, state) = slots.claim(versions.publishedWord) else { return false }
     let version = state.fields
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
-    guard version.position.offset > freeze.offset else { return false }
+    guard version.position.offset > replayStart.offset else { return false }
     do throws(StoreError) {
       try write(&pages, version)
     } catch {
@@ -193,7 +193,7 @@ extension Store {
   /// - Parameter hasPages: whether pages of this checkpoint were written; then everything was synced after the last one.
   private func writeCheckpointFrame(_ version: Version, hasPages: Bool) throws(StoreError) {
     var contents = CheckpointContents(
-      freeze: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
+      replayStart: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
       roots: version.roots.array.map { root in
         let isDirty = root.reference & PageSource.memoryTag != 0
         return TreeRoot(
@@ -204,7 +204,7 @@ extension Store {
       // If only these pages follow the version, replay begins behind them: an open that had to walk over the pages of 100,000
       // zones took 31 ms instead of 3 (`daybook-bench large-zones`).
       let position = log.tail.position
-      if hasPages, position.commitOffset == version.position.commitOffset { contents.freeze = position }
+      if hasPages, position.commitOffset == version.position.commitOffset { contents.replayStart = position }
       let frame = FrameHeader.buffer(payloadByteCount: 416)
       contents.append(to: frame, header: header)
       let checkpoint = try log.append(.checkpoint, frame, sequence: position.sequence, through: backgroundFile, hold)
@@ -221,7 +221,7 @@ extension Store {
     try log.sync(backgroundFile)
     withTurnForBackground { hold in
       log.name(checkpoint, hold)
-      freeze = contents.freeze
+      replayStart = contents.replayStart
     }
   }
 

@@ -29,7 +29,7 @@ extension Store {
       do {
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
-        let walkByteCount = Int(log.tail.offset) - Int(freeze.offset)
+        let walkByteCount = Int(log.tail.offset) - Int(replayStart.offset)
         if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}

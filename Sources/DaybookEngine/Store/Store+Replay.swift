@@ -37,7 +37,7 @@ extension Store {
       source.firstFault.withLock { $0 = nil }
     }
     withTurnForBackground { hold in self.log.begin(at: plan, hold) }
-    freeze = plan.start
+    replayStart = plan.start
     recovery.wasClosed = plan.isClosed || plan.last == nil && plan.ending == .clean
     recovery.basis =
       switch plan.basis {

@@ -39,7 +39,7 @@ import Synchronization
   /// What the applier knows of its trees; nil before it has looked at them.
   @safe @exclusivity(unchecked) var facts: (any RootFacts)?
   /// Where replay would start after a crash now.
-  @safe @exclusivity(unchecked) var freeze: LogPosition
+  @safe @exclusivity(unchecked) var replayStart: LogPosition
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// The one transaction object, lent to the holder of the turn.
   private(set) lazy var reusableTransaction = StoreTransaction(store: self)
@@ -118,7 +118,7 @@ import Synchronization
     editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
     syncMonitor = Monitor()
     versions = Versions(slots: slots, monitor: syncMonitor, editor: editor, log: log, options: options)
-    freeze = plan.start
+    replayStart = plan.start
     head = Version(
       number: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
       liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
@@ -205,8 +205,8 @@ import Synchronization
   // MARK: the budget of the log
 
   /// The log bytes that an open would replay after a crash now. Pages and copies of declarations are passed and do not
-  /// count: those of a checkpoint lie behind its freeze position, and a large checkpoint would immediately require the next.
-  var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(freeze.commitOffset) }
+  /// count: those of a checkpoint lie after the start of its replay, and a large checkpoint would immediately require the next.
+  var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(replayStart.commitOffset) }
   var logBudgetByteCount: Int {
     if isUnfinished { return .max / 4 }
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount

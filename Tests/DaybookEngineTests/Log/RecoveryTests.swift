@@ -400,7 +400,7 @@ struct RecoveryTests {
     let frames = try frames(of: disk.bytes(of: path) ?? [])
     let checkpoint = try #require(frames.last { $0.kind == .checkpoint })
     #expect(frames.contains { $0.kind == .pages && $0.offset >= commits })
-    #expect(store.store.freeze.offset == (commitsMeanwhile ? version : checkpoint.offset))
+    #expect(store.store.replayStart.offset == (commitsMeanwhile ? version : checkpoint.offset))
     let again = try KeyValueStore(path, disk: disk.killed(), options: .withoutCheckpoints())
     #expect(again.store.recovery.basis == .newestCheckpoint)
     #expect(again.store.recovery.replayedCommitCount == (commitsMeanwhile ? 1 : 0))
