@@ -57,9 +57,9 @@ extension WriteContext {
   private var shapes: ShapeDictionary { applier.shapes }
 
   private func append(_ declaration: ByteView) throws(DatabaseError) {
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(declaration)
-    try endOperation(operation, .declare)
+    try endOperation(operationStart, .declare)
   }
 
   /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
@@ -105,17 +105,17 @@ extension WriteContext {
 
   /// Ends the save of a body that is spelled out after the header of an operation.
   @inline(__always)
-  func endSave(_ operation: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
+  func endSave(_ operationStart: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
     guard case .packed(let packing) = packing else {
-      try endOperation(operation, .saveRecord)
+      try endOperation(operationStart, .saveRecord)
       return
     }
-    changes.cancelOperation(operation)
-    let start = changes.beginOperation()
+    changes.cancelOperation(operationStart)
+    let operationStart = changes.beginOperation()
     body.withBytes { bytes in
       if !packing.append(bytes, body.layout, to: changes.payload) { changes.payload.append(bytes) }
     }
-    try endOperation(start, .saveRecord)
+    try endOperation(operationStart, .saveRecord)
   }
 }
 

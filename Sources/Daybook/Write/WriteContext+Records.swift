@@ -49,29 +49,30 @@ extension WriteContext {
     }
     // Two calls and not one with a choice: that would count a reference, for each save.
     if policy == .replace { stamp.creation = server?.creation }
-    var (operation, saved) =
+    var (operationStart, saved) =
       try policy == .replace
       ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
     if let role = database.options.role {
-      try orCancel(operation) { () throws(DatabaseError) in try requireSavable(saved, role) }
+      try orCancel(operationStart) { () throws(DatabaseError) in try requireSavable(saved, role) }
     }
     let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
     var packing = try packing(of: saved.body, shape, in: zone)
     // What has been packed before has been declared before.
     if packing.isPacked || !packing.isUndeclared && database.writerState.shapes.contains(shape) {
-      try completeSave(operation, saved, packing, of: record, over: server, in: zone)
+      try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
       // after all, nothing has been learned from it.
-      changes.cancelOperation(operation)
+      changes.cancelOperation(operationStart)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
         try declarePacking(of: saved.body, shape, in: zone)
         packing = try self.packing(of: saved.body, shape, in: zone)
-        (operation, saved) =
+        (operationStart, saved) =
           try policy == .replace
           ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
-        try completeSave(operation, saved, packing, of: record, over: server, in: try view.existingZone(record.id.zone))
+        let zone = try view.existingZone(record.id.zone)
+        try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
       }
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
@@ -81,16 +82,16 @@ extension WriteContext {
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
   /// - Parameter record: what was asked to be saved; its assets may lie in another database.
   private func completeSave(
-    _ operation: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
+    _ operationStart: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
     in zone: ZoneTrees
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      try orCancel(operation) { () throws(DatabaseError) in try queueReferenceChecks(of: saved, over: server, in: zone) }
+      try orCancel(operationStart) { () throws(DatabaseError) in try queueReferenceChecks(of: saved, over: server, in: zone) }
     }
     if let server, server.namesAssets { mayDropAssets = true }
     if saved.body.namesAssets {
       mayDropAssets = true
-      try orCancel(operation) { () throws(DatabaseError) in
+      try orCancel(operationStart) { () throws(DatabaseError) in
         do throws(DatabaseError) {
           try saved.body.withBytes { (bytes) throws(DatabaseError) in
             try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
@@ -98,7 +99,7 @@ extension WriteContext {
         } catch { throw error.adding(saved.id) }
       }
     }
-    try endSave(operation, saved.body, packing)
+    try endSave(operationStart, saved.body, packing)
   }
 
   /// Appends the merged body to what is written; the operation has no checksum yet. After an error nothing of it is left.
@@ -106,9 +107,9 @@ extension WriteContext {
   ///   only its creation from the stored one.
   private func encode(
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
-  ) throws(DatabaseError) -> (operation: Int, saved: Record) {
-    let operation = changes.beginOperation()
-    let merged = try orCancel(operation) { () throws(DatabaseError) -> Record in
+  ) throws(DatabaseError) -> (operationStart: Int, saved: Record) {
+    let operationStart = changes.beginOperation()
+    let merged = try orCancel(operationStart) { () throws(DatabaseError) -> Record in
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
         services: database.services,
@@ -116,7 +117,7 @@ extension WriteContext {
         into: changes.payload)
       let merged: Record
       do throws(BodyFault) {
-        let payload = changes.payload.view.dropFirst(operation + Operation.headerByteCount)
+        let payload = changes.payload.view.dropFirst(operationStart + Operation.headerByteCount)
         // What was copied from a stored body has been checked by its checksum only.
         merged = Record(
           body: server == nil && record.body.isChecked
@@ -124,19 +125,19 @@ extension WriteContext {
             : try RecordBody(trusted: payload, services: database.services))
       } catch { throw damaged(record, error) }
       // The body is never shorter than what counts, so most records are measured by looking at it.
-      if changes.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
+      if changes.byteCount(from: operationStart) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
         throw tooLarge(merged)
       }
       return merged
     }
-    return (operation, merged)
+    return (operationStart, merged)
   }
 
   /// Part of an operation that has been begun: when it throws, nothing of the operation is left.
   @inline(__always)
-  private func orCancel<R>(_ operation: Int, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+  private func orCancel<R>(_ operationStart: Int, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     do { return try body() } catch {
-      changes.cancelOperation(operation)
+      changes.cancelOperation(operationStart)
       throw error
     }
   }
@@ -233,9 +234,9 @@ extension WriteContext {
     let tombstone = Tombstone(
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     tombstone.append(to: changes.payload)
-    try endOperation(operation, .deleteRecord)
+    try endOperation(operationStart, .deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try queueDeletionChecks(of: id) }
   }

@@ -95,9 +95,9 @@ extension WriteContext {
 
   private func write(_ declaration: ByteBuffer) throws(DatabaseError) {
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(declaration.view)
-    try endOperation(operation, .declareFields)
+    try endOperation(operationStart, .declareFields)
     hasDeclared = true
   }
 
