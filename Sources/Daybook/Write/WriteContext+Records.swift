@@ -58,7 +58,7 @@ extension WriteContext {
     let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
     var packing = try packing(of: saved.body, shape, in: zone)
     // What has been packed before has been declared before.
-    if packing.isPacked || !packing.isUndeclared && database.writerState.shapes.contains(shape) {
+    if packing.isPacked || !packing.isUndeclared && database.writerState.knownShapes.contains(shape) {
       try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
