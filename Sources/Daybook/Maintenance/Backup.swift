@@ -4,7 +4,7 @@ import DaybookEngine
 extension Database {
   /// Copies the database as it is now into a new file; writes go on meanwhile, and are not in it.
   ///
-  /// The copy has the same identity: tokens and change tags go on in it, and once both have gone their own ways, tokens of
+  /// The copy has the same identity: tokens and change tags go on in it, and once each has a history of its own, tokens of
   /// one are refused by the other. Every commit is verified and written anew, under checksums of its own. Contents of assets
   /// that live records name come along, each read and verified. Rights, owner and extended attributes of the file stay, as far
   /// as the system lets them be given; the copy is never for more people than this database.

@@ -494,7 +494,7 @@ struct RecoveryTests {
 
   // MARK: stale and spliced frames
 
-  @Test("a frame of a copy that went its own way does not continue this log")
+  @Test("a frame of a copy that has a history of its own does not continue this log")
   func spliced() throws {
     var base = Specimen(.withoutCheckpoints())
     try base.continued(closing: false) { store, specimen in try specimen.commit(store, ("a", [1])) }
