@@ -1,4 +1,4 @@
-/// A lasting wish to be told of changes: of records that a query finds, of a zone, or of the whole database.
+/// A stored request to be told of changes: of records that a query finds, of a zone, or of the whole database.
 ///
 /// ```swift
 /// try database.write { transaction in

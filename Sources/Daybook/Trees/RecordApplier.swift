@@ -50,7 +50,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let shapes: ShapeDictionary
   /// The dictionary, and the lists of indexes, have what the trees of the present transaction have.
   @safe @exclusivity(unchecked) var areShapesAligned = false
-  /// Nothing of it is known after an open, and need not be.
+  /// Empty after an open: the next commit then repeats all declarations.
   @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
   /// The name of a packed body, and a body that was spelled out.
   let nameText = ByteBuffer(capacity: 64)

@@ -103,7 +103,8 @@ extension WriteContext {
     return offset / diskBlockByteCount > (max(end, 1) - 1) / diskBlockByteCount
   }
 
-  /// Ends the save of a body that is spelled out after the header of an operation.
+  /// Ends the save of a body that `encode` has spelled out after the header of an operation. Where it can be packed, the spelled
+  /// bytes are discarded, and `body`, which is a copy of them, is packed in their place.
   @inline(__always)
   func endSave(_ operationStart: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
     guard case .packed(let packing) = packing else {

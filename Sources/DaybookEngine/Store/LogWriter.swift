@@ -29,9 +29,9 @@ final class LogWriter: @unchecked Sendable {
 
   /// Where the log ends. Moved with the turn.
   @safe @exclusivity(unchecked) private(set) var tail: LogTail
-  /// The end of the zeros that are prepared behind the tail. Below: the range where more are being written right now, guarded
-  /// by the turn's monitor.
+  /// The end of the zeros that are prepared after the tail.
   let zerosEnd = Atomic<UInt64>(0)
+  /// Where more are being written now; guarded by the turn's monitor.
   private var claimedZeros: Range<UInt64>?
   /// There was no room for a frame; so `close` leaves the reserve in place.
   private(set) var hasMetFullDisk = false

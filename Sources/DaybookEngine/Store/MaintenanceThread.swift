@@ -201,22 +201,22 @@ extension Store {
   /// Appends a frame without data whose `durableThrough` covers everything durable. For the maintenance thread; other threads
   /// access the maintenance thread only with the turn.
   package func appendNote() {
-    if tryNote() { maintenance?.ask(.note) }
+    if !tryNote() { maintenance?.ask(.note) }
   }
 
-  /// Appends a note if no writer waits. True when it should be tried again, because the turn is taken or a commit is being
-  /// synced.
+  /// Appends a note if no writer waits, and if it says anything. False when it should be tried again, because the turn is taken
+  /// or a commit is being synced.
   func tryNote() -> Bool {
-    guard let hold = turn.tryTake() else { return true }
+    guard let hold = turn.tryTake() else { return false }
     return turn.holding(hold) { hold in
-      guard isUsable, fileLock.isHeld else { return false }
+      guard isUsable, fileLock.isHeld else { return true }
       // Nobody syncs the parts of a transaction that was rolled back; the commits before them are acknowledged.
       let last = isDurable(log.tail.lastDataNumber) ? log.tail.lastDataNumber : head.frameNumber
       // At `.relaxed` the sync comes later and requests the note then.
-      if !isDurable(last) { return options.durability != .relaxed }
+      if !isDurable(last) { return options.durability == .relaxed }
       // A note is optional: if there is no room for it, the next frame says the same.
       try? log.appendNote(covering: last, hold)
-      return false
+      return true
     }
   }
 

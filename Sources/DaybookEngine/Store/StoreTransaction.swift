@@ -12,7 +12,7 @@
   private let limits: Limits
   package let editor: TreeEditor
   @safe @exclusivity(unchecked) package var roots = RootSet()
-  /// What the applier knew of the trees where the transaction, or the savepoint it was rolled back to, began; nil when it has not looked.
+  /// What the applier knew of the trees at the start, or at the savepoint of the last rollback; nil if it has not looked.
   @safe @exclusivity(unchecked) package internal(set) var facts: (any RootFacts)?
   /// Whether the operations are those of commits that are in the log: only the trees at the end count.
   @safe @exclusivity(unchecked) package private(set) var isReplaying = false
