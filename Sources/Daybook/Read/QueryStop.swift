@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells a query on another thread that its task was cancelled.
+/// Tells a query, or maintenance, on another thread that its task was cancelled.
 final class QueryStop: Sendable {
   private let flag = Atomic<Bool>(false)
 
