@@ -62,10 +62,12 @@ public final class Database: Sendable {
 
   /// Opens the database at a file URL.
   public static func open(at url: URL, options: Options = .init()) throws(DatabaseError) -> Database {
-    guard url.isFileURL else {
-      throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: url.scheme ?? ""))
-    }
-    return try open(at: url.path, options: options)
+    try open(at: path(of: url), options: options)
+  }
+
+  static func path(of url: URL) throws(DatabaseError) -> String {
+    if url.isFileURL { return url.path }
+    throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: url.scheme ?? ""))
   }
 
   /// A database that lives in memory and is gone with the last reference. Everything else is the same. It grows while there is

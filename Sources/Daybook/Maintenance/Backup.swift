@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DaybookEngine
 
 /// Copies of whole databases: made under another name, and given their own only when all is done.
@@ -20,6 +25,13 @@ extension Database {
     to target: String, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
     try backup(to: target, disk: SystemDisk(), linksAssets: linksAssets, progress: progress)
+  }
+
+  /// Copies the database as it is now into a new file at a file URL.
+  public func backup(
+    to target: URL, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) {
+    try backup(to: Database.path(of: target), linksAssets: linksAssets, progress: progress)
   }
 
   package func backup(

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DaybookEngine
 
 /// Maintenance off the caller's thread: in an asynchronous function these are meant, and `await` is needed.
@@ -10,6 +15,13 @@ extension Database {
     to target: String, linksAssets: Bool = true, progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)? = nil
   ) async throws {
     try await maintain(progress) { [self] progress in try backup(to: target, linksAssets: linksAssets, progress: progress) }
+  }
+
+  /// Copies the database as it is now into a new file at a file URL, off the caller's thread.
+  public func backup(
+    to target: URL, linksAssets: Bool = true, progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)? = nil
+  ) async throws {
+    try await backup(to: Database.path(of: target), linksAssets: linksAssets, progress: progress)
   }
 
   /// Looks at the whole file and says what is wrong, off the caller's thread.

@@ -83,6 +83,14 @@ extension Database {
     try salvage(from: source, to: target, options: Options(), disk: SystemDisk(), progress: progress)
   }
 
+  /// Copies what is left of a damaged database at a file URL into a new file at another one.
+  @discardableResult
+  public static func salvage(
+    from source: URL, to target: URL, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) -> SalvageReport {
+    try salvage(from: path(of: source), to: path(of: target), progress: progress)
+  }
+
   package static func salvage(
     from given: String, to target: String, options: Options, disk givenDisk: any Disk,
     progress: ((_ done: Int, _ total: Int) -> Bool)? = nil

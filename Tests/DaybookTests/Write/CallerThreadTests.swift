@@ -122,6 +122,9 @@ struct CallerThreadTests {
     Call("backup, all") { database, _ in
       try await database.backup(to: database.path + ".copy-\(UUID())", linksAssets: false) { _, _ in true }
     },
+    Call("backup, to a URL") { database, _ in
+      try await database.backup(to: URL(fileURLWithPath: database.path + ".copy-\(UUID())"))
+    },
     Call("check") { database, _ in _ = try await database.check() },
     Call("check, deep") { database, _ in _ = try await database.check(.deep) { _, _ in true } },
     Call("compact") { database, _ in try await database.compact() },
