@@ -41,7 +41,8 @@ enum PathWalk {
       } else if !OutputWalk.isTrusted(status.owner), !isMutant("follow-any-dangling-link"), try isDangling(name, opened) {
         throw SystemError(code: ErrorNumber.notPermitted)
       }
-      path = text.hasPrefix("/") ? text : holder + "/" + text
+      // The first byte: to Swift a slash with a combining mark is another character, to the system a slash.
+      path = text.hasBytes("/") ? text : holder + "/" + text
     }
     throw SystemError(code: ErrorNumber.tooManyLinks)
   }

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 /// A column that names a file, whose content becomes an asset: a path, from the input's directory on if it is not absolute, or
@@ -18,7 +19,7 @@ struct AssetColumn {
       guard scheme == "file" else { throw .badRow(line: line, "\(column): only files become assets, not \(scheme) URLs.") }
       url = URL(string: text)
     } else {
-      url = URL(fileURLWithPath: text.hasPrefix("/") ? text : options.baseDirectory + "/" + text)
+      url = URL(fileURLWithPath: text.hasBytes("/") ? text : options.baseDirectory + "/" + text)
     }
     guard let url else { throw .badRow(line: line, "\(column): this is no file URL.") }
     let file = url.resolvingSymlinksInPath()
@@ -37,7 +38,7 @@ struct AssetColumn {
     let path =
       FileManager.default.fileExists(atPath: file.path)
       ? file.path : url.deletingLastPathComponent().resolvingSymlinksInPath().path
-    return path == root || path.hasPrefix(root == "/" ? "/" : root + "/")
+    return UTF8Order.equal(path, root) || path.hasBytes(root == "/" ? "/" : root + "/")
   }
 
   /// What stands before `://`, if it can be a scheme.
