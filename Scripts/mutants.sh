@@ -148,6 +148,8 @@ forget-snapshots-assets          AssetCollector         an asset goes that a sna
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 remove-others-files              FolderTests            root removes files of another user under names that it clears
+container-by-path                ContainerFolder        a container is that of a path, whatever directory has it by now
+replace-any-account              ContainerFolder        whatever has the name of an account is replaced by one
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content

@@ -47,6 +47,14 @@ enum PathWalk {
     throw SystemError(code: ErrorNumber.tooManyLinks)
   }
 
+  /// The same for a link in an open folder: ENOENT when the folder's path leads to another one by now, in which the name may be
+  /// anybody's.
+  static func resolve(_ path: String, from folder: SystemFolder) throws(SystemError) -> String {
+    let resolved = try resolve(path)
+    if let identity = folder.identity { try requireSame(folder.path, identity) }
+    return resolved
+  }
+
   /// The path of a folder that is open, by what it was opened with.
   private static func folder(_ path: String, _ identity: FileIdentity) throws(SystemError) -> String {
     let resolved = try SystemCall.canonical(path)

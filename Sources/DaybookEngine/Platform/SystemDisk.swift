@@ -89,7 +89,11 @@ package final class SystemDisk: Disk {
 
   package func resolve(_ path: String) throws(DiskFailure) -> String {
     if isMutant("link-not-resolved") { return path }
-    do { return try PathWalk.resolve(path) } catch {
+    do throws(SystemError) {
+      guard let place = place(path) else { return try PathWalk.resolve(path) }
+      // The path of a directory that is kept has no links any more; only the name may be one.
+      return try place.folder.isLink(place.name) ? try PathWalk.resolve(path, from: place.folder) : path
+    } catch {
       if error.code != ErrorNumber.notPermitted { throw DiskFailure(.open, path: path, code: error.code) }
       throw DiskFailure(.open, path: path, kind: .foreign, code: error.code)
     }

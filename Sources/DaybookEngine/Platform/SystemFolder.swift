@@ -116,6 +116,11 @@ package final class SystemFolder: DiskFolder {
     try SystemCall.status(in: descriptor, name, followingLink: true)
   }
 
+  /// Whether a link has the name; false where nothing has.
+  func isLink(_ name: String) throws(SystemError) -> Bool {
+    try OutputCall.status(of: name, in: descriptor)?.kind == .link
+  }
+
   /// The descriptor of a file or a directory, for its attributes. The caller closes it.
   func openAnything(_ name: String) throws(SystemError) -> Int32 { try SystemCall.openAnything(in: descriptor, name) }
 
