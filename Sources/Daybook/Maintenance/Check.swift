@@ -119,7 +119,7 @@ extension Database {
     do throws(DatabaseError) {
       for entry in try StoredSubscriptions(view).entries where entry.stored == nil {
         report.add(
-          "subscription \(ShownText.escaped(entry.id)) cannot be read: a later version saved it, or it is damaged",
+          "subscription \(entry.id) cannot be read: a later version saved it, or it is damaged",
           at: entry.place.offset)
       }
       if try StoredSubscriptions.hasTooMany(view) {
