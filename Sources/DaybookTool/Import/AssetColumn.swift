@@ -22,15 +22,23 @@ struct AssetColumn {
       url = URL(fileURLWithPath: text.hasBytes("/") ? text : options.baseDirectory + "/" + text)
     }
     guard let url else { throw .badRow(line: line, "\(column): this is no file URL.") }
-    let file = url.resolvingSymlinksInPath()
-    for directory in [options.baseDirectory, options.assetDirectory] {
-      guard let root = directory.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }), isFile(url, file, in: root)
-      else { continue }
-      do throws(DatabaseError) { return try Asset(fileURL: file, below: root) } catch { throw Importer.badRow(line, error) }
-    }
+    do throws(DatabaseError) {
+      if let asset = try asset(at: url, below: [options.baseDirectory, options.assetDirectory]) { return asset }
+    } catch { throw Importer.badRow(line, error) }
     throw .badRow(
       line: line,
       "\(column): \(url.path) is not in the directory of the input; --assets names another one whose files may be taken.")
+  }
+
+  /// The file that a URL leads to, if it is in one of the directories; else nil.
+  static func asset(at url: URL, below directories: [String?]) throws(DatabaseError) -> Asset? {
+    let file = url.resolvingSymlinksInPath()
+    for directory in directories {
+      guard let root = directory.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }), isFile(url, file, in: root)
+      else { continue }
+      return try Asset(fileURL: file, below: root)
+    }
+    return nil
   }
 
   private static func isFile(_ url: URL, _ file: URL, in root: String) -> Bool {
