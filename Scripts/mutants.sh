@@ -148,6 +148,10 @@ forget-snapshots-assets          AssetCollector         an asset goes that a sna
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 remove-others-files              FolderTests            root removes files of another user under names that it clears
+mask-is-group                    AccessTests            with a list, the group's digit of a mode counts as what the group may do
+compare-modes-alone              AccessTests            whom a list shuts out of a file reads what was made of it before
+trust-overflow-numbers           AccessTests            in a user namespace strangers pass for the database's owner
+replace-without-list             OutputTests            an export over a file gives back what the file's list took
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content

@@ -93,7 +93,7 @@ extension AssetStore {
     }
     if let there = try holder.folderIfAny(target) {
       let attributes = try folder.attributes()
-      try requireTrustedOwner(there, owners, atMost: attributes.mode)
+      try requireTrustedOwner(there, owners, atMost: attributes)
       // What another database has there stays its own: the copy keeps its contents among them, and removes nothing.
       var isFree = isMutant("take-found-folder")
       if try FolderMark.read(in: there) == .nothing { isFree = try isEmpty(there) }
@@ -132,7 +132,7 @@ extension AssetStore {
           guard error.kind == .exists else { throw error }
           there = try target.folder(name)
         }
-        try requireTrustedOwner(there, owners, atMost: attributes.mode)
+        try requireTrustedOwner(there, owners, atMost: attributes)
         try merge(inner, into: there, owners)
         try source.removeFolder(name)
       } else {

@@ -374,16 +374,17 @@ package final class AssetStore: Sendable {
     let owners = FileOwners.trusted(with: attributes)
     // What is in it first, see `narrowRights`.
     if folder.path == directory, (try? folder.requireOwner(among: owners)) != nil { narrowRights(of: folder) }
-    try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
+    try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory)
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
   }
 
   /// The same where rights and owners are known.
   static func requireTrustedOwner(
-    _ folder: any DiskFolder, _ owners: FileOwners, atMost mode: UInt32?
+    _ folder: any DiskFolder, _ owners: FileOwners, atMost rights: FileAttributes?
   ) throws(DiskFailure) {
     if !isMutant("keep-contents-anywhere") { try folder.requireOwner(among: owners) }
-    if let mode { try close(folder, to: mode) }
+    guard let rights, let less = try folder.attributes().narrowed(to: rights) else { return }
+    try folder.setAttributes(less)
   }
 
   /// Opens a directory, and makes it if there is none, with access only for those who may read the database. `.foreign` when
@@ -455,13 +456,6 @@ package final class AssetStore: Sendable {
     guard let made = madeRoot, made.identity == root.identity else {
       throw DiskFailure(.makeDirectory, path: root.path, code: ErrorNumber.exists)
     }
-  }
-
-  private static func close(_ folder: any DiskFolder, to mode: UInt32) throws(DiskFailure) {
-    var attributes = try folder.attributes()
-    guard attributes.mode & ~mode & 0o777 != 0 else { return }
-    attributes.mode &= mode | 0o7000
-    try folder.setAttributes(attributes)
   }
 
   /// Makes a content's name survive power loss, and the directories above it. The directories are synced once for each open,

@@ -106,7 +106,7 @@ package final class OutputPlace {
     try rules.check(name, present, in: folder)
     let temporary = ".daybook-" + String(UInt64.random(in: 0 ... .max), radix: 16)
     return try OutputProblem.on { () throws(SystemError) in
-      let (mode, group) = try rules.mode(of: present, in: folder, isFolder: false)
+      let (mode, group) = try rules.mode(of: present, name, in: folder, isFolder: false)
       let descriptor = try makeNew(temporary, folder, mode)
       do throws(SystemError) {
         let status = try OutputCall.status(of: descriptor)

@@ -125,9 +125,17 @@ package struct OutputRules {
   /// may then give that to others.
   static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
 
+  private func hasList(_ present: NameStatus, _ name: String, in folder: OutputFolder.Descriptor) -> Bool {
+    if isMutant("replace-without-list") { return false }
+    guard let descriptor = try? SystemCall.openAnything(in: folder.number, name) else { return true }
+    defer { SystemCall.close(descriptor) }
+    guard (try? OutputCall.status(of: descriptor).identity) == present.identity else { return true }
+    return (try? SystemCall.hasList(descriptor)) ?? true
+  }
+
   /// The mode to ask for when something is made in a folder, before the process's mask, and the group it will have.
   func mode(
-    of present: NameStatus?, in folder: OutputFolder.Descriptor, isFolder: Bool
+    of present: NameStatus?, _ name: String, in folder: OutputFolder.Descriptor, isFolder: Bool
   ) throws(SystemError) -> (mode: UInt32, group: UInt32) {
     let holder = try OutputCall.status(of: folder.number)
     #if canImport(Darwin)
@@ -137,12 +145,17 @@ package struct OutputRules {
     #endif
     func share(_ attributes: FileAttributes) -> UInt32 {
       attributes.narrowed(
-        keepsOwner: attributes.owner == SystemCall.effectiveUser, keepsGroup: attributes.group == group, keepsLists: false
+        keepsOwner: attributes.owner == SystemCall.effectiveUser && !UnknownNumbers.hasUser(attributes.owner),
+        keepsGroup: attributes.group == group && !UnknownNumbers.hasGroup(group), keepsLists: false
       ).mode
     }
     var mode: UInt32 = 0o666
     if let attributes { mode &= share(attributes) }
-    if let present { mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group)) }
+    if let present {
+      mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group))
+      // Whom its list shuts out would be among the others. What cannot be read may be a list.
+      if mode & 0o077 != 0, hasList(present, name, in: folder) { mode &= 0o700 }
+    }
     // Its maker may always write it, and everyone who may read the files of a folder may enter it.
     mode = isMutant("output-rights-not-kept") ? 0o666 : mode | 0o600
     return (isFolder ? mode | (mode & 0o444) >> 2 : mode, group)

@@ -79,7 +79,9 @@ struct OutputWalk {
   }
 
   /// This process's user, or root, who could do all that we can.
-  static func isTrusted(_ owner: UInt32) -> Bool { owner == SystemCall.effectiveUser || owner == 0 }
+  static func isTrusted(_ owner: UInt32) -> Bool {
+    owner == 0 || owner == SystemCall.effectiveUser && !UnknownNumbers.hasUser(owner)
+  }
 
   static func withoutEndingSlashes(_ path: String) -> String {
     var bytes = Array(path.utf8)
