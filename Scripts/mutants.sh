@@ -152,6 +152,8 @@ mask-is-group                    AccessTests            with a list, the group's
 compare-modes-alone              AccessTests            whom a list shuts out of a file reads what was made of it before
 trust-overflow-numbers           AccessTests            in a user namespace strangers pass for the database's owner
 replace-without-list             OutputTests            an export over a file gives back what the file's list took
+descriptor-by-links              OutputTests            a descriptor leads an output into a database's contents
+write-into-the-database          OutputTests            a shell leads a stream of the tool into the database
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content

@@ -158,11 +158,15 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Whether a file is one of the asset files, under whatever name. Asks for the file of each.
+  /// Whether a file lies in the directory, under whatever other name: an asset file, the mark, a holder, a note. Asks for the file
+  /// of each.
   package func holds(_ file: FileIdentity) throws(DiskFailure) -> Bool {
     guard let root = try root() else { return false }
-    for entry in try root.entries() where entry.isDirectory && AssetStore.isOwnFolder(entry.name) {
-      guard let folder = try root.folderIfAny(entry.name) else { continue }
+    for entry in try root.entries() {
+      if !entry.isDirectory, try root.identity(of: entry.name) == file { return true }
+      guard entry.isDirectory, AssetStore.isOwnFolder(entry.name) || entry.name == AssetStore.stagingName,
+        let folder = try root.folderIfAny(entry.name)
+      else { continue }
       for inner in try folder.entries() where try folder.identity(of: inner.name) == file { return true }
     }
     return false

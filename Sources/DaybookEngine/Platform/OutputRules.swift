@@ -7,31 +7,32 @@ package struct OutputRules {
   private let name: String
   /// The folder of contents; nothing below it is written.
   private let contents: FileIdentity?
-  /// Whether a file is one of the contents. Asked only about files with several names: the others are below `contents`.
-  private let isContent: (FileIdentity) -> Bool
+  /// Whether a file lies in the folder of asset files. Not asked about files that were found elsewhere and have one name.
+  private let isPart: (FileIdentity) -> Bool
   /// Nobody gets more rights on the output than on a file with these; nil: the process's mask decides.
   private let attributes: FileAttributes?
 
   /// - Parameter path: the path of the database, resolved. Its folder is reached as the disk reaches it: by the one that is open.
   package init(
     path: String, file: FileIdentity, attributes: FileAttributes?, on disk: any Disk,
-    isContent: @escaping (FileIdentity) -> Bool
+    isPart: @escaping (FileIdentity) -> Bool
   ) throws(DiskFailure) {
     files = [file, try disk.identity(of: path) ?? file]
     self.attributes = attributes
-    self.isContent = isContent
+    self.isPart = isPart
     name = lastName(of: path)
     let folder = try Self.folder(holding: path, on: disk)
     home = folder?.identity
     contents = try folder?.identity(of: name + ".assets")
   }
 
-  /// Whether this is the database's file, for example behind standard output.
-  package func forbids(_ identity: FileIdentity) -> Bool { files.contains(identity) }
-
-  func check(_ present: NameStatus) throws(OutputProblem) {
+  /// Throws when something is the database's file or belongs to it.
+  /// - Parameter isOpen: a descriptor leads there, which may have been opened by any way. What has one name, and was found in a
+  ///   folder, is no part of the database outside of the folder of its contents.
+  func check(_ present: NameStatus, isOpen: Bool = false) throws(OutputProblem) {
     if files.contains(present.identity) { throw .refused(.database) }
-    if present.kind == .regular, present.linkCount > 1, isContent(present.identity) { throw .refused(.database) }
+    guard present.kind == .regular, isOpen && !isMutant("descriptor-by-links") || present.linkCount > 1 else { return }
+    if isPart(present.identity) { throw .refused(.database) }
   }
 
   /// Whether a name in a folder is one of the database's, now or later.

@@ -24,7 +24,6 @@ extension Invocation {
     var options = databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: path, options: options)
-    try refuseWritingInto(database)
     let status = try body(database)
     let recovery = database.lastRecovery
     if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return status }
@@ -38,14 +37,6 @@ extension Invocation {
     try note(
       "daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; the output above is older than the damage.")
     return .damaged
-  }
-
-  /// `daybook dump FILE >> FILE` would end the log with text.
-  private func refuseWritingInto(_ database: Database) throws {
-    guard let number = output.descriptor, let identity = OutputPlace.identity(ofDescriptor: number),
-      try database.outputRules().forbids(identity)
-    else { return }
-    throw ToolError(OutputFault.refused(.database, path: "standard output"))
   }
 
   /// Opens the database at a path for writing, and closes it.
