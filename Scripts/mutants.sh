@@ -154,6 +154,7 @@ trust-overflow-numbers           AccessTests            in a user namespace stra
 replace-without-list             OutputTests            an export over a file gives back what the file's list took
 descriptor-by-links              OutputTests            a descriptor leads an output into a database's contents
 write-into-the-database          OutputTests            a shell leads a stream of the tool into the database
+remove-linked-names              Leftover               a database called NAME.new that a snapshot knows is removed
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content

@@ -38,7 +38,7 @@ extension Store {
         try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
         let found = try folder.open(name, .readOnly)
         defer { found.close() }
-        try Store.requireLeftover(found, content, at: folder.place(name))
+        try Store.requireLeftover(found, content, at: folder.place(name), in: folder)
       }
       return nil
     } catch { return error.kind == .notFound ? nil : error }
@@ -64,7 +64,7 @@ extension Store {
     guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity else {
       throw DiskFailure(.create, path: path, kind: .exists, code: 17)
     }
-    try requireLeftover(file, content, at: path)
+    try requireLeftover(file, content, at: path, in: folder)
     let found = try owners()
     try folder.checkRemovable(name, ownedBy: found)
     if content == .unfinishedDatabase {
@@ -88,7 +88,7 @@ extension Store {
       var attributes = try file.attributes()
       // A copy that is being made is locked; one whose owner may write is refused for another reason.
       guard attributes.mode & 0o600 != 0o600, try !file.isLockedByOthers(.writer) else { throw error }
-      try requireLeftover(file, content, at: path)
+      try requireLeftover(file, content, at: path, in: folder)
       try folder.checkRemovable(name, ownedBy: try owners())
       attributes.mode |= 0o600
       try file.setAttributes(attributes)
@@ -97,19 +97,31 @@ extension Store {
   }
 
   /// Throws `.exists`, of the operation `.remove`, when a file is more than a leftover can be.
-  static func requireLeftover(_ file: any DiskFile, _ content: LeftoverContent, at path: String) throws(DiskFailure) {
+  static func requireLeftover(
+    _ file: any DiskFile, _ content: LeftoverContent, at path: String, in folder: any DiskFolder
+  ) throws(DiskFailure) {
     if isMutant("remove-whole-databases") { return }
     let isLeftover: Bool
     switch content {
     case .firstPage:
-      // A creation that died between its two names leaves a second name of a database that may be in use by now.
-      isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
+      // A creation that died between its two names leaves a second name of a database that may be in use by now. A second name
+      // elsewhere, as snapshots by links give, says nothing.
+      var isSecondName = try file.linkCount() > 1
+      if isSecondName, !isMutant("remove-linked-names") { isSecondName = try isNamed(path, file, in: folder) }
+      isLeftover = isSecondName ? true : try isFirstPage(file)
     case .unfinishedDatabase:
       let page = try firstPage(of: file)
       let isMarked = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
       isLeftover = isMarked ? try !isFinished(file, page) : false
     }
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
+  }
+
+  /// Whether a file that is called NAME.new is what is called NAME.
+  private static func isNamed(_ path: String, _ file: any DiskFile, in folder: any DiskFolder) throws(DiskFailure) -> Bool {
+    let name = lastName(of: path)
+    guard name.utf8.count > 4, let last = String(name.utf8.dropLast(4)) else { return false }
+    return try folder.identity(of: last) == file.identity
   }
 
   /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
