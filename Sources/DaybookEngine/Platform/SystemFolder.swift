@@ -222,6 +222,14 @@ package final class SystemFolder: DiskFolder {
     try check(status, place(name), owners)
   }
 
+  package func isEmptyFileOfRoot(_ name: String) -> Bool {
+    guard status.owner == SystemCall.effectiveUser, !UnknownNumbers.hasUser(status.owner),
+      !isMutant("keep-empty-files-of-root"),
+      let file = try? SystemCall.status(in: descriptor, name)
+    else { return false }
+    return file.isRegular && file.owner == 0 && file.byteCount == 0 && file.linkCount == 1
+  }
+
   package func removeFolder(_ name: String) throws(DiskFailure) {
     try perform(.remove, name) { () throws(SystemError) in try SystemCall.removeDirectory(in: descriptor, name) }
   }

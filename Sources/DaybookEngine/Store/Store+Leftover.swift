@@ -34,7 +34,7 @@ extension Store {
       let folder = try disk.folder(holding: path)
       for (suffix, content) in Store.compactionLeftovers {
         let name = lastName(of: Store.unfinishedPath(of: path)) + suffix
-        if try folder.identity(of: name) == nil { continue }
+        if try folder.identity(of: name) == nil || folder.isEmptyFileOfRoot(name) { continue }
         try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
         let found = try folder.open(name, .readOnly)
         defer { found.close() }
@@ -76,13 +76,18 @@ extension Store {
   }
 
   /// Opens a leftover for locking, which takes the right to write. The copy of a database that no one may write to has that one's
-  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again.
+  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again. What root had made before
+  /// it died, and has no bytes yet, goes by its name: `.notFound` then.
   private static func openLeftover(
     _ name: String, in folder: any DiskFolder, _ content: LeftoverContent, at path: String,
     ownedBy owners: () throws(DiskFailure) -> FileOwners
   ) throws(DiskFailure) -> any DiskFile {
     do throws(DiskFailure) { return try folder.open(name, .readWrite) } catch {
       if error.kind != .permission { throw error }
+      if folder.isEmptyFileOfRoot(name) {
+        try folder.remove(name)
+        throw DiskFailure(.open, path: path, code: ErrorNumber.notFound)
+      }
       let file = try folder.open(name, .readOnly)
       defer { file.close() }
       var attributes = try file.attributes()
