@@ -227,11 +227,12 @@ package final class AssetStore: Sendable {
   /// The same in the staging folder, for a copy that is handed out.
   package func newStagedCopy(_ digest: AssetDigest) throws(DiskFailure) -> AssetTemporary {
     let root = try makeRoot()
-    return try newName("\(digest.name)-", in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
+    // A path leads to it: no other user is to know which before it is there.
+    return try newName("\(digest.name)-", random(), in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
   }
 
   private func newName(
-    _ beginning: String, in folder: any DiskFolder, holderIn root: any DiskFolder
+    _ beginning: String, _ number: UInt64? = nil, in folder: any DiskFolder, holderIn root: any DiskFolder
   ) throws(DiskFailure) -> AssetTemporary {
     let attributes = try attributes()
     return try state.withLock { (state) throws(DiskFailure) in
@@ -248,7 +249,7 @@ package final class AssetStore: Sendable {
       }
       state.nameCount += 1
       let holder = state.holders[index].holder
-      let name = "\(beginning)\(holder.id)-\(hexDigits(state.nameCount))"
+      let name = "\(beginning)\(holder.id)-\(hexDigits(number ?? state.nameCount))"
       state.holders[index].names.insert(name)
       // The same directory, opened once for all names in it: descriptors are scarce.
       let isInRoot = folder === root && !isMutant("folder-for-each-hold")
