@@ -125,6 +125,35 @@ struct OutputTests {
   }
 
   #if os(Linux)
+    @Test("a second mount of /proc is one, too: a link there leads to the open file, not to its text")
+    func secondProcesses() throws {
+      let mounted = bench.path("processes")
+      try FileManager.default.createDirectory(atPath: mounted, withIntermediateDirectories: false)
+      func call(_ program: String, _ arguments: String...) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+      }
+      guard Plants.isRoot, (try? call("/bin/mount", "-t", "proc", "proc", mounted)) == 0 else { return }
+      defer { _ = try? call("/bin/umount", mounted) }
+      let log = bench.path("log")
+      try Data("before\n".utf8).write(to: URL(filePath: log))
+      let handle = try #require(FileHandle(forUpdatingAtPath: log))
+      try handle.seekToEnd()
+      try FileManager.default.removeItem(atPath: log)
+      let planted = log + " (deleted)"
+      try Data("theirs".utf8).write(to: URL(filePath: planted))
+      let outcome = bench.run("export", file, mounted + "/self/fd/\(handle.fileDescriptor)")
+      try handle.seek(toOffset: 0)
+      #expect(String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self).contains("Films"), "\(outcome.errors)")
+      #expect(FileManager.default.contents(atPath: planted) == Data("theirs".utf8))
+      #expect(bench.run("dump", mounted + "/self/fd/\(handle.fileDescriptor)").status != 0)
+    }
+
     @Test("a link of /proc to an open file leads to that file, whatever has its name, and into no other process")
     func linksOfProcesses() throws {
       let log = bench.path("log")
