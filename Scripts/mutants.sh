@@ -157,6 +157,7 @@ write-into-the-database          OutputTests            a shell leads a stream o
 remove-linked-names              Leftover               a database called NAME.new that a snapshot knows is removed
 keep-empty-files-of-root         FolderTests            what root was making when it died stops an owner's compactions
 hand-out-by-path                 HandedOut              after a rename another user's file is handed out as a content
+read-any-note                    FolderMark             a forged list of unreferenced contents is read whole
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content
