@@ -19,6 +19,7 @@ catalogue() {
 skip-commit-sync                 CrashTests             a commit is acknowledged without a sync
 acknowledge-before-sync          CrashTests             a commit is acknowledged, and synced with the next one
 retry-failed-sync                StoreFailureTests      a failed sync is tried again
+forget-undurable                 Undurable              after a failed sync that no commit waited for, suspend and close say that all is well
 cover-late-frames                ThreadSearch           a sync acknowledges what was written while it was under way
 forget-next-leader               ThreadSearch           after a sync nobody is woken of those whom it did not cover
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not

@@ -207,6 +207,7 @@ public final class Database: Sendable {
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
+  /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable.
   public func close() throws(DatabaseError) { try close(lastly: nil) }
 
   /// - Parameter lastly: done while the file is still locked, see `Store.close`.
@@ -227,6 +228,8 @@ public final class Database: Sendable {
   ///
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
   /// until ``resume()``. A compaction under way is stopped.
+  /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable. Locks are
+  ///   released then, too.
   public func suspend() throws(DatabaseError) {
     try checkCaller()
     compactor?.pause()
