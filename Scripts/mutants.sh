@@ -61,6 +61,8 @@ end-at-date-line                 PlaceIndexTests        a circle ends where long
 search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
 forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again
+salvage-rolled-back-parts        RolledBackParts        a salvage takes what was rolled back for a transaction that has lost its commit
+leave-parts-open                 RolledBackParts        where parts stay after a rollback no frame says that they are over
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
 number-is-process                ForkedProcessTests     a child that has its parent's number is taken for it

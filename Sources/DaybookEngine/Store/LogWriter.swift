@@ -175,6 +175,11 @@ final class LogWriter: @unchecked Sendable {
   func appendNote(covering number: UInt64? = nil, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let number = number ?? tail.lastDataNumber
     guard number > tail.provenThrough, isDurable(number) else { return }
+    try appendNoteAfterParts(hold)
+  }
+
+  /// Appends a note in any case: a frame of another kind says that no commit of the parts in front of it follows.
+  func appendNoteAfterParts(_ hold: borrowing Turn.Hold) throws(StoreError) {
     let frame = ByteBuffer(capacity: 256)
     frame.append(zeros: FrameHeader.byteCount)
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
