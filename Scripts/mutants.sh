@@ -87,6 +87,7 @@ collect-for-copies               FolderOwner            a copy of a file empties
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
 close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name
 grow-with-first-page             Leftover               a first page that a full disk cuts leaves a file of any size
+finish-before-name               LeftoverPowerLoss      an open says that a file is finished before its name is durable
 cut-zeros-before-name            Leftover               a copy says that it is finished before it has its name
 leave-moved-folders              Leftover               a copy that died between its two names leaves a folder for ever
 remove-similar-names             FolderMark             files with names like ours are removed from a folder of assets

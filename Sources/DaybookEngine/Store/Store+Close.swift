@@ -44,6 +44,7 @@ extension Store {
         } catch .disk {}
         try tellOfDamagedPage()
         if lastly == nil {
+          if header.unfinishedName != 0 { _ = try makeNameOfFinishedDurable() }
           let end = try writeClosed()
           try trim(to: end + (log.hasMetFullDisk ? options.reserveByteCount : 0))
         } else if isMutant("close-copy-late") {

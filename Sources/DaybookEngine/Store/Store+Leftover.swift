@@ -163,11 +163,26 @@ extension Store {
     return next != nil
   }
 
-  /// Says it where a crash came first, or a user has taken a leftover for a database. On a full disk a commit says it later.
-  /// - Parameter isClosed: whether the log ends with a `closed` frame: of a compaction only a finished one has that.
-  func tellFinishedIfUntold(isClosed: Bool) {
-    if isClosed, header.maker == .compaction || ((try? file.byteCount()) ?? 0) <= Int(log.tail.offset) { return }
-    if (try? Store.isFinished(file, try Store.firstPage(of: file))) == false { try? tellFinished() }
+  /// Whether an open has to say it: a crash came first, or a user has taken a leftover for a database.
+  func isFinishedUntold(isClosed: Bool) -> Bool {
+    // Of a compaction only a finished one has a `closed` frame.
+    if isClosed, header.maker == .compaction || ((try? file.byteCount()) ?? 0) <= Int(log.tail.offset) { return false }
+    return (try? Store.isFinished(file, try Store.firstPage(of: file))) == false
+  }
+
+  /// A file is finished only when its name is durable: else a power loss could give it the name back under which it was made, and
+  /// no compaction would remove it there. Where the folder cannot be opened nothing is said; a commit will need it, too.
+  /// - Returns: whether the name is durable.
+  func makeNameOfFinishedDurable() throws(StoreError) -> Bool {
+    if isMutant("finish-before-name") { return true }
+    do throws(StoreError) {
+      try withTurnForBackground { (hold) throws(StoreError) in try makeNameDurable(hold) }
+      return true
+    } catch {
+      // A failed sync of the folder is final; but whatever was acknowledged is durable.
+      guard case .outcomeUnknown(let failure) = error else { return false }
+      throw .disk(failure)
+    }
   }
 
   private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {

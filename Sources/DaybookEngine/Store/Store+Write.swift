@@ -66,7 +66,7 @@ extension Store {
   /// Syncs the directory before the first commit of an open, because the process that renamed the file may have died before it
   /// did. It does not happen with the commit's own sync: if the directory cannot be opened, nothing is lost, and only this
   /// transaction fails.
-  private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
+  func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
     do throws(DiskFailure) {
       if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }

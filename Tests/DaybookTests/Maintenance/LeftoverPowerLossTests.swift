@@ -168,6 +168,42 @@ struct LeftoverPowerLossTests {
     #expect(returnedCount > 0)
   }
 
+  @Test(
+    "after a compaction whose last sync of the folder failed, a power loss leaves nothing that blocks the next ones",
+    arguments: [false, true], [false, true])
+  func compactionWithoutItsLastSync(padding: Bool, isEmpty: Bool) throws {
+    let source = SimulatedDisk(seed: 11)
+    let first = try Self.open(source, padding)
+    if !isEmpty { for number in 0..<3 { try first.put("r\(number)") } }
+    try first.close()
+    var isDone = false
+    var call = 1
+    while !isDone {
+      let disk = source.afterKill()
+      let database = try Self.open(disk, padding)
+      disk.inject(SimulatedFault([.syncDirectory], call: call, repeats: true))
+      isDone = (try? database.compact()) != nil
+      try? database.close()
+      disk.removeFaults()
+      // Opened to write, closed or killed, and nothing is saved.
+      for closes in [true, false] {
+        let again = try Self.open(disk, padding)
+        if closes { try again.close() }
+        for found in Self.states(disk, UInt64(call)) {
+          do {
+            let after = try Self.open(found, padding)
+            for _ in 0..<2 { try after.compact() }
+            #expect(try after.recordCount(in: .default) == (isEmpty ? 0 : 3))
+            try after.close()
+          } catch { Issue.record("call \(call): \(error)") }
+        }
+        if !closes { try again.close() }
+      }
+      call += 1
+    }
+    #expect(call > 2)
+  }
+
   @Test("of a copy whose power fails before it says that it is finished, the next open says it", arguments: [false, true])
   func saidByOpen(padding: Bool) throws {
     let source = try Self.source(padding, isEmpty: false)
