@@ -113,7 +113,8 @@ extension Store {
   }
 
   /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
-  /// written: then a crash may have left anything there, and its size is a number of sectors. A text is no such thing.
+  /// written: then a crash may have left anything there, and its size is a number of sectors, because a truncate arrives whole. A text
+  /// is no such thing.
   private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
     let byteCount = try file.byteCount()
     guard byteCount <= FileHeader.byteCount else { return false }

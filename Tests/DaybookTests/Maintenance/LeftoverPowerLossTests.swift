@@ -94,6 +94,24 @@ struct LeftoverPowerLossTests {
     #expect(call > 5)
   }
 
+  @Test("whatever a power loss leaves of a creation or compaction that was just beginning, the next one works")
+  func beginning() throws {
+    let source = try Self.source(false, isEmpty: true)
+    for work in [Work.creation, .compaction] {
+      for call in 0..<12 {
+        let disk = source.afterKill()
+        disk.stop(atCall: disk.callCount + call)
+        _ = try? Self.carryOut(work, on: disk, false)
+        for seed in 0..<40 as Range<UInt64> {
+          let found = disk.afterPowerLoss(seed: seed)
+          do {
+            if try work == .compaction || !found.exists("made") { try Self.carryOut(work, on: found, false) }
+          } catch { Issue.record("\(work), call \(call), seed \(seed): \(error)") }
+        }
+      }
+    }
+  }
+
   @Test(
     "a file that has had its own name is removed under no other, opened since or not, whatever a power loss left of it",
     arguments: [Work.compaction, .backup, .salvage], [false, true])
