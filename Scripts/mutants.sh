@@ -168,6 +168,7 @@ replay-any-type                  ReplayTests            replay takes a version o
 feed-type-by-type                ManyTypes              a feed has the changes of one type after those of another
 skip-between-pages               CountTests             the page behind a cursor of a type begins one record too late
 accept-other-source              AssetSourceTests       another file is read in the place of an asset's
+files-take-all                   AddressSpaceTests      where addresses seemed enough at first, files take the last of them
 cache-takes-all                  AddressSpaceTests      a page cache takes the addresses that allocations need
 name-before-owner                FolderTests            a file gets its name before its owner
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file
