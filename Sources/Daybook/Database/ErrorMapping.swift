@@ -139,6 +139,11 @@ extension DatabaseError {
       self.init(.ioFailed, "The file belongs to another user and was not touched.", facts: facts, cause: failure)
     case .notUTF8:
       self.init(.ioFailed, "A component of the path is not valid UTF-8.", facts: facts, cause: failure)
+    case .other where failure.operation == .map && failure.code == ErrorNumber.noMemory:
+      self.init(
+        .ioFailed,
+        "The process has no address space left. Open fewer databases at once, or raise its limit (RLIMIT_AS, `ulimit -v`).",
+        facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

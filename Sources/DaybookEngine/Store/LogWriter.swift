@@ -18,7 +18,6 @@ final class LogWriter: @unchecked Sendable {
   /// Pages, notes, zeros and checkpoints.
   let backgroundFile: any DiskFile
   private let source: PageSource
-  private let cacheByteCount: Int
   private let reserveByteCount: Int
   private let fillsSectors: Bool
   private let turn: Turn
@@ -56,7 +55,6 @@ final class LogWriter: @unchecked Sendable {
     self.file = file
     self.backgroundFile = backgroundFile
     self.source = source
-    cacheByteCount = options.pageCacheByteCount
     reserveByteCount = options.reserveByteCount
     fillsSectors = options.startsBatchesOnFreshSector
     self.turn = turn
@@ -152,7 +150,7 @@ final class LogWriter: @unchecked Sendable {
     defer { frame.truncate(to: byteCount) }
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
-      try source.admit(Int(header.next), of: file, cacheByteCount: cacheByteCount)
+      try source.admit(Int(header.next), of: file)
       if !source.isBuffered { try file.map(through: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }

@@ -31,6 +31,15 @@ import Synchronization
   /// One more than the highest slot ever used.
   private let highWater = Atomic<Int>(0)
 
+  /// Fewer where the process has few addresses, of which each database takes these.
+  convenience init(upTo limit: Int) throws(DiskFailure) {
+    let byteCount = limit * (ReaderSlots.strideByteCount + SnapshotTable.stride)
+    let isFew = limit > ReaderSlots.fewest && !AddressSpace.leavesEnough(after: 64 * byteCount)
+    try self.init(limit: isFew ? ReaderSlots.fewest : limit)
+  }
+
+  private static let fewest = 4096
+
   /// - Parameter limit: the most running reads, and the most snapshots.
   init(limit: Int) throws(DiskFailure) {
     self.limit = limit

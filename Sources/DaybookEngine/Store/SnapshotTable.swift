@@ -17,7 +17,7 @@ import Synchronization
 /// names it.
 @safe final class SnapshotTable: @unchecked Sendable {
   let limit: Int
-  private static let stride = 128
+  static let stride = 128
   private static let revoked: UInt = 1 << 31
   private static let readMask: UInt = 1 << 31 - 1
   private static let indexMask: UInt = 1 << 32 - 1

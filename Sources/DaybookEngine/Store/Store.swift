@@ -102,10 +102,11 @@ import Synchronization
     var options = options
     let slots: ReaderSlots
     do {
-      options.pageCache = try Store.makeCache(options)
-      source = try Store.makeSource(file, header, options.pageCache)
-      try source.admit(Int(plan.readableEnd), of: file, cacheByteCount: options.pageCacheByteCount)
-      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(limit: options.readerLimit) }
+      let cache = options.pageCache ?? BlockCache.Shared(byteCount: options.pageCacheByteCount)
+      options.pageCache = cache
+      source = try Store.makeSource(file, header, options, cache)
+      try source.admit(Int(plan.readableEnd), of: file)
+      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(upTo: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
     number = slots.kept.nextNumber()

@@ -248,6 +248,24 @@ import Testing
       }
     }
 
+    @Test("sixteen databases with the usual options are open where a limit leaves 2 GB")
+    func manyWithCaches() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 2048 << 20)
+        try Self.withDirectory { directory in
+          let databases = try Self.open(16, Database.Options(), in: directory)
+          try #require(Self.hasRoom(for: 64 << 20))
+          for database in databases { try database.close() }
+        }
+      }
+    }
+
+    @Test("an open that finds no addresses says so, and what to do")
+    func noAddresses() {
+      let error = DatabaseError(DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: 4096))
+      #expect(error.code == .ioFailed && "\(error)".contains("no address space left") && "\(error)".contains("RLIMIT_AS"))
+    }
+
     @Test("databases in memory leave room for others")
     func inMemory() async {
       await #expect(processExitsWith: .success) {
