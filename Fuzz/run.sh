@@ -34,6 +34,9 @@ program() { echo ".build/release/Fuzz$(tr '[:lower:]' '[:upper:]' <<<"${1:0:1}")
 # (trace-pc-guard) is one that libFuzzer has given up, so it is named here; comparisons are not traced: that took a fifth of the
 # time, and where the bytes of an input become a file or a script, what is compared is none of them.
 #
+# The address sanitizer looks at memory through calls. Looked at in line, each access has two branches, which count as edges: half of
+# all, none of them the library's, and libFuzzer goes over all edges after each input.
+#
 # The compiler takes the last sanitizer that it is told of, and the package manager names the two in an order that changes from
 # build to build: the address sanitizer is named again after both, or every other build would go without it.
 #
@@ -43,6 +46,7 @@ build() {
   local log target flags=(
     --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library
     -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table
+    -Xswiftc -Xllvm -Xswiftc -asan-instrumentation-with-call-threshold=0
     -Xswiftc -assert-config -Xswiftc Debug -Xswiftc -sanitize=address
   )
   if [ -d .build ] && [ "$(cat .build/flags 2>/dev/null)" != "${flags[*]}" ]; then rm -rf .build; fi
