@@ -34,28 +34,41 @@ program() { echo ".build/release/Fuzz$(tr '[:lower:]' '[:upper:]' <<<"${1:0:1}")
 # (trace-pc-guard) is one that libFuzzer has given up, so it is named here; comparisons are not traced: that took a fifth of the
 # time, and where the bytes of an input become a file or a script, what is compared is none of them.
 #
+# The address sanitizer looks at memory through calls. Looked at in line, each access has two branches, which count as edges: half of
+# all, none of them the library's, and libFuzzer goes over all edges after each input.
+#
 # The compiler takes the last sanitizer that it is told of, and the package manager names the two in an order that changes from
-# build to build: the address sanitizer is named again behind both, or every other build would go without it (and count half
-# as many edges, because its checks are branches).
+# build to build: the address sanitizer is named again after both, or every other build would go without it.
+#
+# An object counts as made where the code is the same before it is optimised, whatever the optimiser has been told: when the flags
+# change, everything is built again.
 build() {
-  local log
+  local log target flags=(
+    --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library
+    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table
+    -Xswiftc -Xllvm -Xswiftc -asan-instrumentation-with-call-threshold=0
+    -Xswiftc -assert-config -Xswiftc Debug -Xswiftc -sanitize=address
+  )
+  if [ -d .build ] && [ "$(cat .build/flags 2>/dev/null)" != "${flags[*]}" ]; then rm -rf .build; fi
   log=$(mktemp)
-  if ! swift build -c release --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library \
-    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,indirect-calls \
-    -Xswiftc -assert-config -Xswiftc Debug -Xswiftc -sanitize=address >"$log" 2>&1; then
+  if ! swift build -c release "${flags[@]}" >"$log" 2>&1; then
     grep -v 'Cannot export local symbol' "$log" | tail -n 40
     rm -f "$log"
     exit 1
   fi
   rm -f "$log"
+  echo "${flags[*]}" >.build/flags
+  for target in "${targets[@]}"; do ln -sf Fuzz "$(program "$target")"; done
 }
 
 # Swift's own printer of crashes hangs under the sanitizer; libFuzzer prints one. While fuzzing, where a block was allocated is
-# not remembered: that took a third of the time, and neither are blocks filled, nor frames of the stack kept that were left,
-# which Swift never looks at again: a tenth. Replaying a file tells.
+# not remembered: that took a third of the time; replaying a file tells. Neither are blocks filled, nor frames of the stack kept that were
+# left, which Swift never looks at again: a tenth. Blocks that were freed are kept until four megabytes more were: an input frees two
+# or three. With sixteen, and with memory given back to the system every five seconds, an allocation got memory that the processor
+# did not have near, which took an eighth of the time.
 export SWIFT_BACKTRACE=enable=no
 asanOptions=detect_leaks=0:allocator_may_return_null=1
-export ASAN_OPTIONS=$asanOptions:malloc_context_size=0:max_malloc_fill_size=0:detect_stack_use_after_return=0:quarantine_size_mb=16:${DAYBOOK_ASAN_OPTIONS:-}
+export ASAN_OPTIONS=$asanOptions:malloc_context_size=0:max_malloc_fill_size=0:detect_stack_use_after_return=0:quarantine_size_mb=4:allocator_release_to_os_interval_ms=-1:${DAYBOOK_ASAN_OPTIONS:-}
 
 fuzz() { # TARGET SECONDS [DIRECTORY]
   local target=$1 seconds=$2 new=${3:-} log status runs cov found
@@ -71,10 +84,11 @@ fuzz() { # TARGET SECONDS [DIRECTORY]
   # them: without it they reach more in the same time.
   local choice=()
   [[ $target == open || $target == operations ]] && choice=(-entropic=0)
+  # Names of functions that are new take a program that looks them up, and leaks are not looked for.
   # shellcheck disable=SC2086
   "$(program "$target")" "$new" "corpus/$target" "failures/$target" ${dictionary[@]+"${dictionary[@]}"} ${choice[@]+"${choice[@]}"} -max_total_time="$seconds" \
     -timeout=$timeoutSeconds -rss_limit_mb=$memoryMegabytes -malloc_limit_mb=$allocationMegabytes \
-    -max_len=8192 -artifact_prefix="failures/$target/" -print_final_stats=1 ${DAYBOOK_FUZZ_OPTIONS:-} >"$log" 2>&1
+    -max_len=8192 -print_funcs=0 -detect_leaks=0 -artifact_prefix="failures/$target/" -print_final_stats=1 ${DAYBOOK_FUZZ_OPTIONS:-} >"$log" 2>&1
   status=$?
   if [ $status -ne 0 ]; then
     grep -avE '^#[0-9]+|^INFO|^stat::' "$log" | tail -n 60

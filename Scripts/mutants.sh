@@ -19,6 +19,7 @@ catalogue() {
 skip-commit-sync                 CrashTests             a commit is acknowledged without a sync
 acknowledge-before-sync          CrashTests             a commit is acknowledged, and synced with the next one
 retry-failed-sync                StoreFailureTests      a failed sync is tried again
+forget-undurable                 Undurable              after a failed sync that no commit waited for, suspend and close say that all is well
 cover-late-frames                ThreadSearch           a sync acknowledges what was written while it was under way
 forget-next-leader               ThreadSearch           after a sync nobody is woken of those whom it did not cover
 prove-too-much                   CrashTests             a frame says that all before it are durable, synced or not
@@ -60,6 +61,8 @@ end-at-date-line                 PlaceIndexTests        a circle ends where long
 search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
 forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again
+salvage-rolled-back-parts        RolledBackParts        a salvage takes what was rolled back for a transaction that has lost its commit
+leave-parts-open                 RolledBackParts        where parts stay after a rollback no frame says that they are over
 forget-least-length              CutFile                a compacted file, a backup or a salvage that was cut is taken for whole
 forget-closed-length             CutFile                a closed file that was cut is taken for whole
 number-is-process                ForkedProcessTests     a child that has its parent's number is taken for it
@@ -84,6 +87,7 @@ collect-for-copies               FolderOwner            a copy of a file empties
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
 close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name
 grow-with-first-page             Leftover               a first page that a full disk cuts leaves a file of any size
+finish-before-name               LeftoverPowerLoss      an open says that a file is finished before its name is durable
 cut-zeros-before-name            Leftover               a copy says that it is finished before it has its name
 leave-moved-folders              Leftover               a copy that died between its two names leaves a folder for ever
 remove-similar-names             FolderMark             files with names like ours are removed from a folder of assets
@@ -148,6 +152,18 @@ forget-snapshots-assets          AssetCollector         an asset goes that a sna
 miscount-replaced-assets         AssetTests             a record that is replaced still counts for its old assets
 accept-asset-content             AssetTests             contents of assets are not compared with their SHA-256
 remove-others-files              FolderTests            root removes files of another user under names that it clears
+container-by-path                ContainerFolder        a container is that of a path, whatever directory has it by now
+replace-any-account              ContainerFolder        whatever has the name of an account is replaced by one
+mask-is-group                    AccessTests            with a list, the group's digit of a mode counts as what the group may do
+compare-modes-alone              AccessTests            whom a list shuts out of a file reads what was made of it before
+trust-overflow-numbers           AccessTests            in a user namespace strangers pass for the database's owner
+replace-without-list             OutputTests            an export over a file gives back what the file's list took
+descriptor-by-links              OutputTests            a descriptor leads an output into a database's contents
+write-into-the-database          OutputTests            a shell leads a stream of the tool into the database
+remove-linked-names              Leftover               a database called NAME.new that a snapshot knows is removed
+keep-empty-files-of-root         FolderTests            what root was making when it died stops an owner's compactions
+hand-out-by-path                 HandedOut              after a rename another user's file is handed out as a content
+read-any-note                    FolderMark             a forged list of unreferenced contents is read whole
 keep-contents-anywhere           StrangersNameTests     contents are put into another user's folder
 follow-any-dangling-link         StrangersNameTests     another user's link says where a database is made
 open-any-made-file               StrangersNameTests     what has the name of a copy in the making gets its content
@@ -164,6 +180,7 @@ replay-any-type                  ReplayTests            replay takes a version o
 feed-type-by-type                ManyTypes              a feed has the changes of one type after those of another
 skip-between-pages               CountTests             the page behind a cursor of a type begins one record too late
 accept-other-source              AssetSourceTests       another file is read in the place of an asset's
+files-take-all                   AddressSpaceTests      where addresses seemed enough at first, files take the last of them
 cache-takes-all                  AddressSpaceTests      a page cache takes the addresses that allocations need
 name-before-owner                FolderTests            a file gets its name before its owner
 mode-not-kept                    FileRightsTests        a compacted file has the rights of any new file

@@ -61,7 +61,8 @@
       try await result { [self] in try delete(subscriptionID) }
     }
 
-    /// Saves and deletes subscriptions, each with a result.
+    /// Saves and deletes subscriptions, each with a result. Of IDs that Swift takes for equal, as a composed and a decomposed "é",
+    /// the dictionaries have one; ``CKModifySubscriptionsOperation`` tells each.
     public func modifySubscriptions(
       saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
     ) async throws -> (
@@ -84,10 +85,10 @@
       _ ids: [CKSubscription.ID]?
     ) throws(DatabaseError) -> [(id: CKSubscription.ID, result: Result<CKSubscription, any Error>)] {
       let database = try daybookDatabase()
-      guard let ids else { return try database.subscriptions().map { ($0.id, .success(CKSubscription.from($0))) } }
+      guard let ids else { return try database.subscriptions().map { ($0.id.name, .success(CKSubscription.from($0))) } }
       return ids.map { id in
         do throws(DatabaseError) {
-          if let known = try database.subscription(id) { return (id, .success(CKSubscription.from(known))) }
+          if let known = try database.subscription(.init(id)) { return (id, .success(CKSubscription.from(known))) }
           throw DatabaseError(.unknownItem, "There is no subscription of this ID.", facts: .init(name: id))
         } catch { return (id, .failure(CKError(error))) }
       }
@@ -131,16 +132,16 @@
       for (index, subscription) in subscriptions.enumerated() {
         do throws(DatabaseError) { sound.append(try subscription.daybookSubscription()) } catch { refused[index] = error }
       }
-      let result = try daybookDatabase().modifySubscriptions(saving: sound, deleting: ids)
+      let result = try daybookDatabase().modifySubscriptions(saving: sound, deleting: ids.map { .init($0) })
       var answer = SubscriptionModification()
       for (index, subscription) in subscriptions.enumerated() {
         let saved =
-          refused[index].map { .failure($0) } ?? result.saved[subscription.subscriptionID]
+          refused[index].map { .failure($0) } ?? result.saved[.init(subscription.subscriptionID)]
           ?? .failure(DatabaseError(.internalError))
         answer.saves.append((subscription, saved.map { _ in subscription }.mapError { CKError($0) as any Error }))
       }
       for id in ids {
-        let deleted = result.deleted[id] ?? .failure(DatabaseError(.internalError))
+        let deleted = result.deleted[.init(id)] ?? .failure(DatabaseError(.internalError))
         answer.deletes.append((id, deleted.mapError { CKError($0) as any Error }))
       }
       return answer

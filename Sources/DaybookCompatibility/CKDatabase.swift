@@ -6,6 +6,9 @@
   ///
   /// Each request has three forms: an operation for ``add(_:)``, a call with a completion handler, and one that is awaited. They all
   /// do the same, off the caller's thread; handlers are called on any thread. Errors are ``CKError``s.
+  ///
+  /// A handler is called on one of the few threads on which requests are carried out. It may begin another request; if it waits
+  /// for the answer, it keeps that thread, and when all of them wait so, none is left to answer.
   public final class CKDatabase: NSObject, Sendable {
     /// Which of a container's databases it is.
     public enum Scope: Int, Sendable {

@@ -52,7 +52,7 @@
     /// What has changed: of which class this is.
     public var notificationType: NotificationType { .database }
     /// The subscription that has fired.
-    public final var subscriptionID: CKSubscription.ID? { notification.subscription.id }
+    public final var subscriptionID: CKSubscription.ID? { notification.subscription.id.name }
     /// The container of the database; nil for a database that was opened by itself.
     public final var containerIdentifier: String? { place.containerIdentifier }
     /// The user whose subscription it is; nil for a database that was opened by itself.

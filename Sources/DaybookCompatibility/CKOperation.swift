@@ -32,6 +32,9 @@
       // A cancelled operation has no main.
       if isCancelled { end(CKError(.operationCancelled)) }
       super.start()
+      // One that is cancelled between the two lines above has no main either. After a main this is the second end, which does
+      // nothing.
+      if isCancelled { end(CKError(.operationCancelled)) }
     }
 
     /// Does the work.

@@ -82,7 +82,7 @@
     /// Reads what ``encode(with:)`` wrote; nil for anything else.
     public required init?(coder: NSCoder) {
       guard let known = Self.archived(coder) else { return nil }
-      subscriptionID = known.id
+      subscriptionID = known.id.name
       info = Locked(NotificationInfo(known.info))
     }
 
@@ -150,7 +150,7 @@
       var options = Options(rawValue: UInt(subscription.firesOn.intersection(.all).rawValue))
       if subscription.firesOnce { options.insert(.firesOnce) }
       querySubscriptionOptions = options
-      super.init(subscription.id, NotificationInfo(subscription.info))
+      super.init(subscription.id.name, NotificationInfo(subscription.info))
       zoneID = query.zone.map { CKRecordZone.ID($0) }
     }
 
@@ -163,7 +163,7 @@
       if isOfAllTypes { query.recordType = nil }
       if let zoneID { query.zone = try zoneID.daybookID }
       return Subscription(
-        subscriptionID, to: query, firesOn: .init(rawValue: Int(querySubscriptionOptions.rawValue & 7)),
+        .init(subscriptionID), to: query, firesOn: .init(rawValue: Int(querySubscriptionOptions.rawValue & 7)),
         firesOnce: querySubscriptionOptions.contains(.firesOnce), info: daybookInfo)
     }
 
@@ -207,7 +207,7 @@
 
     fileprivate init(_ subscription: Subscription, _ zone: Zone.ID) {
       zoneID = CKRecordZone.ID(zone)
-      super.init(subscription.id, NotificationInfo(subscription.info))
+      super.init(subscription.id.name, NotificationInfo(subscription.info))
       recordType = subscription.recordType
     }
 
@@ -216,7 +216,7 @@
 
     /// The same for Daybook.
     public override func daybookSubscription() throws(DatabaseError) -> Subscription {
-      Subscription(subscriptionID, to: try zoneID.daybookID, recordType: recordType, info: daybookInfo)
+      Subscription(.init(subscriptionID), to: try zoneID.daybookID, recordType: recordType, info: daybookInfo)
     }
 
     /// Another subscription of the same name, to the same.
@@ -251,13 +251,13 @@
     public init(subscriptionID: CKSubscription.ID) { super.init(subscriptionID) }
 
     fileprivate init(_ subscription: Subscription) {
-      super.init(subscription.id, NotificationInfo(subscription.info))
+      super.init(subscription.id.name, NotificationInfo(subscription.info))
       recordType = subscription.recordType
     }
 
     /// The same for Daybook.
     public override func daybookSubscription() throws(DatabaseError) -> Subscription {
-      Subscription(toDatabase: subscriptionID, recordType: recordType, info: daybookInfo)
+      Subscription(toDatabase: .init(subscriptionID), recordType: recordType, info: daybookInfo)
     }
 
     /// Another subscription of the same name, to the same.

@@ -6,47 +6,81 @@
   /// A container that is opened when it is first needed: one for each identifier and folder.
   ///
   /// It stays open as long as the program runs, as CloudKit's do. While it is open, changes of the account are posted.
+  ///
+  /// Until it is open its folder is a path, byte by byte, and need not exist. Once it is open the folder is the one that was opened:
+  /// another one that has the path by now has containers of its own.
   final class ContainerOpening: Sendable {
     /// A child after `fork` opens its containers for itself.
-    private static let known = PerProcess { Locked<[String: ContainerOpening]>([:]) }
+    private static let known = PerProcess { Locked<[[UInt8]: [ContainerOpening]]>([:]) }
 
     let identifier: String
     private let setting: CKContainer.Setting
     private let container_ = Locked<Container?>(nil)
+    /// The folder of the open container, where the disk tells folders apart. With a lock of its own: opening takes long.
+    private let folder = Locked<FileIdentity?>(nil)
+    private let path: [UInt8]
     private let process = processID()
 
     private init(_ identifier: String, _ setting: CKContainer.Setting) {
       self.identifier = identifier
       self.setting = setting
+      path = Self.path(setting)
+    }
+
+    private static func path(_ setting: CKContainer.Setting) -> [UInt8] {
+      Array(setting.directory.standardizedFileURL.path.utf8)
     }
 
     static func of(_ identifier: String, _ setting: CKContainer.Setting) -> ContainerOpening {
-      known.value.withLock { known in
-        let key = setting.directory.standardizedFileURL.path + "/" + identifier
-        if let opening = known[key] { return opening }
+      let path = path(setting)
+      let present = try? SystemDisk().identity(of: setting.directory.path)
+      return known.value.withLock { known in
+        let all = known[Array(identifier.utf8), default: []]
+        // First the one that an earlier container of this path has, if it is none of another folder.
+        if let opening = all.first(where: { $0.path == path && $0.isOf(present) }) { return opening }
+        if let opening = all.first(where: { $0.isOpen(in: present) }) { return opening }
         let new = ContainerOpening(identifier, setting)
-        known[key] = new
+        known[Array(identifier.utf8), default: []].append(new)
         return new
       }
     }
 
-    /// The container, opened by the first who asks; the others wait for that.
+    /// Whether it is not open in another folder than this one.
+    private func isOf(_ folder: FileIdentity?) -> Bool {
+      let own = self.folder.withLock { $0 }
+      return own == nil || own == folder
+    }
+
+    private func isOpen(in folder: FileIdentity?) -> Bool { folder != nil && self.folder.withLock { $0 } == folder }
+
+    /// The container, opened by the first who asks.
+    ///
+    /// No thread waits here for a lock: an opening waits until another thread has closed the container, and that waits for
+    /// transactions, whose closures may ask, too. Those are refused by the container itself.
     func container() throws(DatabaseError) -> Container {
       try checkProcess()
-      return try container_.withLock { (known) throws(DatabaseError) in
-        if let known { return known }
-        let directory = setting.directory
-        do {
-          try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        } catch {
-          throw DatabaseError(
-            .ioFailed, "The folder of the containers cannot be made.", facts: .init(path: directory.path), cause: error)
-        }
-        let new = try Container.open(identifier, in: directory, options: setting.options)
+      if let known = container_.withLock({ $0 }), !known.isClosed { return known }
+      let directory = setting.directory
+      do {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      } catch {
+        throw DatabaseError(
+          .ioFailed, "The folder of the containers cannot be made.", facts: .init(path: directory.path), cause: error)
+      }
+      let new = try Container.open(identifier, in: directory, options: setting.options)
+      let faster = container_.withLock { (known) -> Container? in
+        if let known, !known.isClosed { return known }
         known = new
+        folder.withLock { $0 = new.folderIdentity }
+        return nil
+      }
+      guard let faster else {
         post(new.accountStatusChanges())
         return new
       }
+      // One opening less of the same container; within a transaction that is another thread's business.
+      do { try new.close() } catch { DispatchQueue.global().async { try? new.close() } }
+      return faster
     }
 
     /// Another thread of the parent may have been opening it at the fork.
@@ -66,10 +100,12 @@
     /// Closes the container for tests and for programs that hand its files over; the next request opens it again.
     func close() throws(DatabaseError) {
       try checkProcess()
-      try container_.withLock { (known) throws(DatabaseError) in
-        let open = known
+      guard let open = container_.withLock({ $0 }) else { return }
+      try open.close()
+      container_.withLock { known in
+        guard known === open else { return }
         known = nil
-        try open?.close()
+        folder.withLock { $0 = nil }
       }
     }
   }

@@ -53,6 +53,9 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
 }
 
 extension FuzzEntry {
+  /// Whether inputs are text, which people write at any length: then the time that one takes is limited, too.
+  public var isText: Bool { self == .csv || self == .json || self == .predicate }
+
   /// Runs one input as the fuzzer does: a text that costs more time than its length explains is a finding, too.
   ///
   /// Generous, and looked at three times, because other programs take time as well. Only where somebody waits for it: what

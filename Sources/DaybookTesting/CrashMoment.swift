@@ -236,7 +236,7 @@ private final class ContentMoment {
     return switch size {
     case .old: old
     case .new: new
-    case .between(let eighths): old + (new - old) * eighths / 8
+    case .between(let eighths): content.arriving(old + (new - old) * eighths / 8)
     }
   }
 }

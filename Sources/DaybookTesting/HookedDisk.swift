@@ -145,6 +145,7 @@ private final class HookedFolder: DiskFolder {
     try called(.status, name).checkRemovable(name, ownedBy: owners)
   }
   func removeFolder(_ name: String) throws(DiskFailure) { try called(.remove, name).removeFolder(name) }
+  func isEmptyFileOfRoot(_ name: String) -> Bool { base.isEmptyFileOfRoot(name) }
   func requireOwner(among owners: FileOwners) throws(DiskFailure) { try base.requireOwner(among: owners) }
   func rename(_ name: String, to target: any DiskFolder, _ newName: String) throws(DiskFailure) {
     try called(.rename, name).rename(name, to: HookedFolder.base(of: target), newName)

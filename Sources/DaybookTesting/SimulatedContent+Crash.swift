@@ -15,7 +15,7 @@ extension SimulatedContent {
     let survivors = policy.survivors(of: pending, &generator)
     let torn = policy.tearsSector ? pending.randomElement(using: &generator) : nil
     let unwritten = policy.unwrittenSpace(hasRecycled: !recycled.isEmpty, &generator)
-    let size = policy.byteCount(old: durableByteCount, new: byteCount, &generator)
+    let size = arriving(policy.byteCount(old: durableByteCount, new: byteCount, &generator))
     return crashed(
       identity: identity, memory: memory, survivors: survivors, torn: torn, byteCount: size,
       unwritten: RecycledSpace(kind: unwritten, blocks: recycled), &generator)
@@ -45,11 +45,15 @@ extension SimulatedContent {
     image.copyMemory(of: self, byteCount: byteCount)
     image.byteCount = byteCount
     image.durableByteCount = durableByteCount
+    image.growths = growths
     image.dirty = dirty
     image.lost = lost
     image.saved = saved
     return image
   }
+
+  /// The size that arrives where this one was drawn: a truncate changes one number of the inode, in one step of the file system.
+  func arriving(_ size: Int) -> Int { growths.first { $0.contains(size) && $0.lowerBound < size }?.upperBound ?? size }
 
   /// Sectors that the disk may have with other bytes than memory: the dirty ones, which may arrive, the lost ones, and
   /// those that were cut off without being written again, which do not.

@@ -18,6 +18,8 @@ import DaybookEngine
   let sectorByteCount: Int
   var byteCount = 0
   var durableByteCount = 0
+  /// From which size to which a truncate has made the file longer since the last sync: such a size arrives whole or not at all.
+  var growths: [Range<Int>] = []
   var dirty = NumberSet()
   var lost = NumberSet()
   var saved = SavedSectors()
@@ -66,7 +68,9 @@ import DaybookEngine
   func truncate(to newByteCount: Int) {
     let oldByteCount = byteCount
     byteCount = newByteCount
+    if newByteCount > oldByteCount { growths.append(oldByteCount..<newByteCount) }
     guard newByteCount < oldByteCount else { return }
+    growths = growths.compactMap { $0.lowerBound < newByteCount ? $0.clamped(to: 0..<newByteCount) : nil }
     // The disk keeps what is cut off until the new size arrives there.
     let firstCut = newByteCount / sectorByteCount
     for sector in firstCut..<sectors(in: max(newByteCount, min(oldByteCount, durableByteCount))) {
@@ -82,6 +86,7 @@ import DaybookEngine
     dirty.removeAll()
     saved.removeAll { sector in !lost.contains(sector) }
     durableByteCount = byteCount
+    growths.removeAll()
   }
 
   /// A sync that fails: the disk takes some sectors and gives up the others, which are no longer pending. Either the

@@ -1,6 +1,9 @@
 #if !canImport(CloudKit)
-  import DaybookCompatibility
+  import Daybook
+  import Foundation
   import Testing
+
+  @testable import DaybookCompatibility
 
   @Suite("operations")
   struct OperationTests {
@@ -323,6 +326,76 @@
       }
     }
 
+    @Test("a container that cannot be closed within a transaction is closed after it, with its files")
+    func closedAfterTransaction() async throws {
+      try await Scratch.container { container in
+        func now(_ body: () throws -> Void) rethrows { try body() }
+        try now {
+          let database = try container.privateCloudDatabase.daybookDatabase()
+          try database.write { transaction in
+            try transaction.save(Record(type: "Note"))
+            #expect(throws: DatabaseError.self) { try container.close() }
+          }
+          try container.close()
+          #expect(throws: DatabaseError.self) { try database.write { try $0.save(Record(type: "Note")) } }
+          try Database.open(at: database.path).close()
+          // Opened again and closed again.
+          let again = try container.privateCloudDatabase.daybookDatabase()
+          try again.write { try $0.save(Record(type: "Note")) }
+          try container.close()
+          try Database.open(at: database.path).close()
+        }
+      }
+    }
+
+    @Test("a transaction may ask for its container while another thread closes it: it is refused, and all of them end")
+    func askedWhileClosing() async throws {
+      try await Scratch.container { container in
+        let (asked, answers) = (DispatchSemaphore(value: 0), Collected<String>())
+        let database = try container.privateCloudDatabase.daybookDatabase()
+        let writer = Thread {
+          defer { asked.signal() }
+          do {
+            try database.write { transaction in
+              try transaction.save(Record(type: "Note"))
+              let closer = Thread {
+                do { try container.close() } catch { answers.append("closing: \(error)") }
+                answers.append("closed")
+                asked.signal()
+              }
+              closer.start()
+              // It waits for this transaction from some moment on; until then the container is simply open.
+              for _ in 0..<500 {
+                do { _ = try container.publicCloudDatabase.daybookDatabase() } catch {
+                  let code = (error as? DatabaseError)?.code
+                  answers.append(code == .invalidArguments || code == .closed ? "refused" : "\(error)")
+                  return
+                }
+                Thread.sleep(forTimeInterval: 0.002)
+              }
+            }
+          } catch { answers.append("writing: \(error)") }
+        }
+        writer.start()
+        let hasEnded = await Task.detached {
+          (0..<2).allSatisfy { _ in asked.wait(timeout: .now() + 600) == .success }
+        }.value
+        #expect(hasEnded)
+        #expect(answers.values.sorted() == ["closed", "refused"])
+      }
+    }
+
+    @Test("an operation that is cancelled just as it begins still calls its last block, once")
+    func cancelledAtStart() async throws {
+      try await Scratch.container { container in
+        let operation = CancelledAtStart()
+        operation.database = container.privateCloudDatabase
+        operation.start()
+        #expect(operation.isCancelled && operation.isFinished)
+        #expect(operation.results.values == [.operationCancelled])
+      }
+    }
+
     @Test("the default container has a name that is one, whatever the program is called")
     func defaultName() async throws {
       Scratch.prepare()
@@ -340,6 +413,22 @@
       #expect(error.localizedDescription.isEmpty == false)
       if case CKError.zoneBusy = error {} else { Issue.record("the pattern does not match") }
       #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+    }
+  }
+
+  /// It is cancelled right after it was looked at for the first time.
+  private final class CancelledAtStart: CKDatabaseOperation, @unchecked Sendable {
+    let results = Collected<CKError.Code?>()
+    private let looks = Collected<Bool>()
+
+    override func perform(_ database: CKDatabase) {}
+    override func finish(_ error: CKError?) { results.append(error?.code) }
+
+    override var isCancelled: Bool {
+      let found = super.isCancelled
+      looks.append(found)
+      if looks.values.count == 1 { cancel() }
+      return found
     }
   }
 #endif

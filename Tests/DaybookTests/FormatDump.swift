@@ -149,7 +149,7 @@ struct FormatDump {
     let kinds = [
       1: "commit info", 2: "lineage", 3: "save zone", 4: "delete zone", 5: "save record", 6: "delete record",
       7: "set metadata", 8: "delete metadata", 9: "raise horizon", 14: "declare fields", 15: "declare",
-      255: "forget",
+      255: "roll back",
     ]
     try number(8, "an operation, §4: checksum", radix: 16)
     let byteCount = Int(try number(3, "payload length"))

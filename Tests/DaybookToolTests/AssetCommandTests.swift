@@ -35,6 +35,37 @@ struct AssetCommandTests {
     try bench.good("import", file, input, "--zone", "Films", "--type", "Film", "--id", "id", "--asset", "poster=poster_file")
   }
 
+  @Test("a dump's asset was taken through a link that leads out of the directory that --assets names")
+  func linkedOut() throws {
+    try fill()
+    let (dump, out) = (bench.path("dump.ndjson"), bench.path("out"))
+    try bench.good("export", file, dump, "--assets", out)
+    let names = try FileManager.default.contentsOfDirectory(atPath: out)
+    // Not the small one, whose content is in its line.
+    let name = try #require(names.first { try Data(contentsOf: URL(fileURLWithPath: out + "/" + $0)).count == 80_000 })
+    let (copy, files) = (bench.path("copy.daybook"), FileManager.default)
+    // Elsewhere in the directory: taken, also through a link.
+    try files.createDirectory(atPath: out + "/inner", withIntermediateDirectories: false)
+    try files.moveItem(atPath: out + "/" + name, toPath: out + "/inner/content")
+    try files.createSymbolicLink(atPath: out + "/" + name, withDestinationPath: "inner/content")
+    try bench.good("import", copy, dump, "--assets", out)
+    #expect(try bench.records(copy).count == 5)
+    // Out of it: refused, though its content is the one.
+    try files.moveItem(atPath: out + "/inner/content", toPath: bench.path("private"))
+    try files.removeItem(atPath: out + "/" + name)
+    try files.createSymbolicLink(atPath: out + "/" + name, withDestinationPath: "../private")
+    let outcome = bench.run("import", bench.path("other.daybook"), dump, "--assets", out)
+    #expect(outcome.status != 0 && outcome.errors.contains("leads out of the directory"), "\(outcome.errors)")
+    // The directory itself may be a link.
+    try files.removeItem(atPath: out + "/" + name)
+    try files.moveItem(atPath: bench.path("private"), toPath: out + "/" + name)
+    try files.createSymbolicLink(atPath: bench.path("linked"), withDestinationPath: "out")
+    try bench.good("import", bench.path("third.daybook"), dump, "--assets", bench.path("linked"))
+    // Another content of the same size is none.
+    try Data(large(9)).write(to: URL(fileURLWithPath: out + "/" + name))
+    #expect(bench.run("import", bench.path("fourth.daybook"), dump, "--assets", out).status != 0)
+  }
+
   @Test("import reads the files that a column names: paths beside the input, absolute ones, file URLs")
   func importing() throws {
     try fill()

@@ -179,7 +179,7 @@ struct HostileDataTests {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(bytes)
-      try context.end(operation, .saveRecord)
+      try context.endOperation(operation, .saveRecord)
     }
     try database.close()
     let outcome = bench.run("export", file, bench.path("out.ndjson"), "--assets", bench.path("out"))

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 import Testing
 
@@ -73,7 +74,86 @@ struct OutputTests {
     #expect(try Plants.trace(file) == before)
   }
 
+  @Test(
+    "no stream and no descriptor of any command leads into the database, its mark or its contents",
+    .enabled(if: ProgramUnderTest.url != nil))
+  func descriptors() throws {
+    let content = try #require(
+      try FileManager.default.subpathsOfDirectory(atPath: file + ".assets").first { $0.utf8.count > 60 })
+    _ = try bench.write("[{\"n\":\"a\"}]", to: "in.json")
+    let before = try Plants.traces(in: bench.directory.path)
+    let calls = [
+      ["check", file], ["put", file, "Films", "b", "--type", "Film", "a=1"], ["delete", file, "Films", "dune"],
+      ["backup", file, bench.path("out")], ["salvage", file, bench.path("out")], ["compact", file],
+      ["assets", file, "collect"],
+      ["import", file, bench.path("in.json"), "--zone", "Films", "--type", "Film", "--id", "n"], ["dump", file],
+    ]
+    // Only root may write to a content.
+    let places = [file, file + ".assets/owner"] + (Plants.isRoot ? [file + ".assets/" + content] : [])
+    for place in places {
+      for call in place == file ? calls : [["dump", file], ["check", file]] {
+        for script in ["\"$@\" >> '\(place)'", "\"$@\" 2>> '\(place)'"] {
+          let run = try ProgramRun.start(call, script: script)
+          #expect(run.status == 2, "\(call) \(script): \(run.errors)")
+        }
+      }
+      let run = try ProgramRun.start(["export", file, "/dev/fd/3"], script: "\"$@\" 3<> '\(place)'")
+      #expect(run.status == 2 && run.errors.contains("the database itself"), "\(place): \(run.errors)")
+    }
+    #expect(try Plants.traces(in: bench.directory.path) == before)
+    #expect(try ProgramRun.start(["dump", file], script: "\"$@\" > '\(bench.path("dump"))' 2>&1").status == 0)
+  }
+
+  @Test("an export over a file whose list shuts its group out shows its group nothing")
+  func replacedList() throws {
+    let path = bench.path("out.csv")
+    for isListed in [false, true] {
+      try Data("old".utf8).write(to: URL(filePath: path))
+      try Plants.setMode(0o640, of: path)
+      var attributes = try SystemDisk().attributes(of: path)
+      if isListed {
+        // setfacl -m g::---,u:4711:r FILE: the mode still says that the group may read.
+        attributes.extended[AccessList.posixName] =
+          [2, 0, 0, 0] + [1, 0, 6, 0, 255, 255, 255, 255] + [2, 0, 4, 0, 0x67, 0x12, 0, 0] + [4, 0, 0, 0, 255, 255, 255, 255]
+          + [16, 0, 4, 0, 255, 255, 255, 255] + [32, 0, 0, 0, 255, 255, 255, 255]
+        try SystemDisk().setAttributes(attributes, of: path)
+      }
+      let hasList = try SystemDisk().attributes(of: path).extended[AccessList.posixName] != nil
+      try bench.good("export", file, path)
+      #expect(try SystemDisk().attributes(of: path).mode & 0o077 == (hasList ? 0 : 0o040))
+    }
+  }
+
   #if os(Linux)
+    @Test("a second mount of /proc is one, too: a link there leads to the open file, not to its text")
+    func secondProcesses() throws {
+      let mounted = bench.path("processes")
+      try FileManager.default.createDirectory(atPath: mounted, withIntermediateDirectories: false)
+      func call(_ program: String, _ arguments: String...) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+      }
+      guard Plants.isRoot, (try? call("/bin/mount", "-t", "proc", "proc", mounted)) == 0 else { return }
+      defer { _ = try? call("/bin/umount", mounted) }
+      let log = bench.path("log")
+      try Data("before\n".utf8).write(to: URL(filePath: log))
+      let handle = try #require(FileHandle(forUpdatingAtPath: log))
+      try handle.seekToEnd()
+      try FileManager.default.removeItem(atPath: log)
+      let planted = log + " (deleted)"
+      try Data("theirs".utf8).write(to: URL(filePath: planted))
+      let outcome = bench.run("export", file, mounted + "/self/fd/\(handle.fileDescriptor)")
+      try handle.seek(toOffset: 0)
+      #expect(String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self).contains("Films"), "\(outcome.errors)")
+      #expect(FileManager.default.contents(atPath: planted) == Data("theirs".utf8))
+      #expect(bench.run("dump", mounted + "/self/fd/\(handle.fileDescriptor)").status != 0)
+    }
+
     @Test("a link of /proc to an open file leads to that file, whatever has its name, and into no other process")
     func linksOfProcesses() throws {
       let log = bench.path("log")

@@ -178,7 +178,9 @@ extension Database {
     store.removeUnfinishedNames(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
-    if note.seconds != former.seconds, library.mayCollect { try store.writeFirstSeen(note, of: inventory) }
+    if note.seconds != former.seconds || former.hasOtherLines, library.mayCollect {
+      try store.writeFirstSeen(note, of: inventory)
+    }
     return report
   }
 

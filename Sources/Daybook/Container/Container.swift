@@ -20,10 +20,13 @@ import DaybookEngine
 /// databases, also with code that kept only one of them. Of several processes one writes; the others open it with
 /// `Options.isReadOnly`, or open it one after the other. A directory has the containers of one user; another user needs another
 /// directory.
+///
+/// The directory is opened once, and all of the container is reached below it. One that is renamed meanwhile is still this
+/// container's, and one that is made again under its path has another container.
 public final class Container: Sendable {
   /// The identifier: a name in reverse DNS.
   public let id: String
-  /// Where the files are.
+  /// Where the files are: the path that the first opening was given.
   public let directory: String
   /// The database of this user alone.
   public let privateDatabase: Database
@@ -33,6 +36,9 @@ public final class Container: Sendable {
   public let sharedDatabase: Database
   /// The name of the user's record: the same in all databases and zones of this container, another one in each container.
   public let userRecordName: String
+
+  /// The open directory; nil on disks that know directories by their paths alone.
+  package var folderIdentity: FileIdentity? { shared.folder.identity }
 
   private let shared: OpenContainer
   private let hasClosed = Locked(false)
@@ -105,6 +111,9 @@ public final class Container: Sendable {
     if isFirst { try ContainerRegistry.shared.close(shared) }
   }
 
+  /// Whether this opening was closed, or is about to be.
+  package var isClosed: Bool { hasClosed.withLock { $0 } }
+
   // MARK: the account
 
   /// Whether there is an account to write with.
@@ -116,9 +125,12 @@ public final class Container: Sendable {
   /// Says what has become of the account: the application or its system knows, the library does not. It is kept for the next
   /// opening. At anything but `available` writing throws `notAuthenticated`, `managedAccountRestricted` or
   /// `accountTemporarilyUnavailable`.
+  /// - Throws: `closed` after the last `close`; `badContainer`, `corrupted` or `ioFailed` when something else than this user's
+  ///   account has taken the place of its file, which stays as it is.
   public func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) { try shared.setAccountStatus(status) }
 
   /// Looks whether another process has changed the status of the account.
+  /// - Throws: as ``setAccountStatus(_:)``.
   @discardableResult
   public func refreshAccountStatus() throws(DatabaseError) -> AccountStatus { try shared.refreshAccountStatus() }
 

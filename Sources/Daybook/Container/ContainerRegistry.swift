@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import DaybookEngine
 
 /// The containers that are open in this process. While one is being opened or closed, other threads that open it wait; those
@@ -12,7 +7,8 @@ import DaybookEngine
 /// container that is being closed does not wait; it is refused.
 ///
 /// Always true: which opening of a container is the last is decided in the same step that keeps others from opening it. In two
-/// steps, the next one would find its files locked.
+/// steps, the next one would find its files locked. And an entry that is busy, or whose container lives, has its directory open,
+/// so that no other directory has its key (`ContainerFolder`).
 final class ContainerRegistry: @unchecked Sendable {
   /// A child after `fork` begins with an empty one: what its parent has open is no use to it, and a lock of the parent's may
   /// never be released there.
@@ -29,20 +25,27 @@ final class ContainerRegistry: @unchecked Sendable {
 
   let monitor = Monitor()
   // Guarded by the monitor.
-  private var entries: [String: Entry] = [:]
+  private var entries: [ContainerFolder.Key: Entry] = [:]
 
   /// One opening more of a container.
   func open(
     _ id: String, in directory: String, options: Database.Options, disk: any Disk
   ) throws(DatabaseError) -> Container {
-    let key = Self.key(id, directory, disk)
+    let folder: ContainerFolder
+    do throws(DiskFailure) { folder = try ContainerFolder(directory, on: disk) } catch {
+      guard error.kind == .notFound, options.isReadOnly else { throw DatabaseError(error) }
+      throw OpenContainer.missing(id, ContainerName.accountPath(id, in: directory))
+    }
+    // Until the container has its own, this object keeps the directory open, and so the key is of no other one.
+    defer { withExtendedLifetime(folder) {} }
+    let key = ContainerFolder.Key(id, in: folder)
     let known = try claim(key)
     do throws(DatabaseError) {
       let container: OpenContainer
       if let known {
         container = known
       } else {
-        container = try OpenContainer(id, in: directory, key: key, options: options, disk: disk)
+        container = try OpenContainer(id, in: directory, folder, key: key, options: options)
       }
       let databases = try container.openDatabases(monitor)
       if known == nil { container.removeLeftovers() }
@@ -59,7 +62,7 @@ final class ContainerRegistry: @unchecked Sendable {
 
   /// Waits until no other thread is busy with a container, and marks it as busy. Returns what is open of it.
   /// - Throws: while the container is closed, within a transaction of one of its databases, for whose end the close waits.
-  private func claim(_ key: String) throws(DatabaseError) -> OpenContainer? {
+  private func claim(_ key: ContainerFolder.Key) throws(DatabaseError) -> OpenContainer? {
     // The container whose close the caller does not hold up.
     var harmless: ObjectIdentifier?
     monitor.lock()
@@ -81,7 +84,7 @@ final class ContainerRegistry: @unchecked Sendable {
     return known
   }
 
-  private func finish(_ key: String, _ entry: () -> Entry?) {
+  private func finish(_ key: ContainerFolder.Key, _ entry: () -> Entry?) {
     monitor.withLock {
       entries[key] = entry()
       monitor.broadcast()
@@ -117,11 +120,5 @@ final class ContainerRegistry: @unchecked Sendable {
       container.openingCount -= 1
       container.hasLostOpening = true
     }
-  }
-
-  private static func key(_ id: String, _ directory: String, _ disk: any Disk) -> String {
-    // Another way to write the directory finds the files locked: safe, if not as kind.
-    let path = disk is SystemDisk ? URL(filePath: directory).standardizedFileURL.path : "\(ObjectIdentifier(disk)) \(directory)"
-    return path + "/" + id
   }
 }

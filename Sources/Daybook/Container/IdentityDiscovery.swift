@@ -3,6 +3,7 @@
 #else
   import Foundation
 #endif
+import DaybookEngine
 
 /// Who a user is to others.
 public struct UserIdentity: Hashable, Codable, Sendable {
@@ -44,7 +45,12 @@ public protocol IdentityDiscovery: Sendable {
 }
 
 /// Identities from a JSON file: a list of `{"userRecordName","name"?,"emailAddress"?,"phoneNumber"?}`. Read at each question.
+///
+/// The file is a regular one, or a link to one, and has at most 64 MB: a pipe is not waited for, and a device not read.
 public struct FileIdentityDiscovery: IdentityDiscovery {
+  /// Some 500,000 identities: each question decodes all of them.
+  static let maximumByteCount = 64 << 20
+
   /// The file.
   public let fileURL: URL
 
@@ -52,7 +58,8 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
   public init(fileURL: URL) { self.fileURL = fileURL }
 
   /// All users in the file, in its order.
-  /// - Throws: `ioFailed` when it cannot be read, `invalidArguments` when it is no such list.
+  /// - Throws: `ioFailed` when it cannot be read or is no regular file, `limitExceeded` for one of more than 64 MB,
+  ///   `invalidArguments` when it is no such list.
   public func allIdentities() async throws -> [UserIdentity] {
     try await Self.queues.read { try read() }
   }
@@ -61,13 +68,35 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
   private static let queues = WorkQueues()
 
   private func read() throws(DatabaseError) -> [UserIdentity] {
-    let data: Data
-    do { data = try Data(contentsOf: fileURL) } catch {
-      throw DatabaseError(.ioFailed, "The file of identities cannot be read.", facts: .init(path: fileURL.path), cause: error)
-    }
+    let data = try content()
     do { return try JSONDecoder().decode([UserIdentity].self, from: data) } catch {
       throw DatabaseError(
         .invalidArguments, "The file is no list of identities.", facts: .init(path: fileURL.path), cause: error)
+    }
+  }
+
+  private func content() throws(DatabaseError) -> Data {
+    guard fileURL.isFileURL else {
+      throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: fileURL.scheme ?? ""))
+    }
+    do throws(DiskFailure) {
+      let file = try SystemDisk.openSource(fileURL.path)
+      defer { file.close() }
+      let byteCount = try file.byteCount()
+      guard byteCount <= Self.maximumByteCount else {
+        throw DiskFailure(.read, path: fileURL.path, kind: .tooLarge, code: 0, byteCount: byteCount)
+      }
+      // Not mapped, and no more than this, whatever becomes of the file meanwhile.
+      let buffer = ByteBuffer(capacity: max(1, byteCount))
+      // Safe: the buffer was made for this many bytes.
+      buffer.count = try unsafe file.read(into: buffer.base, count: byteCount, at: 0)
+      // Safe: Data copies the bytes.
+      return unsafe Data(buffer.view.buffer)
+    } catch {
+      let facts = DatabaseError.Facts(
+        path: fileURL.path, size: error.byteCount, limit: error.kind == .tooLarge ? Self.maximumByteCount : nil)
+      if error.kind == .tooLarge { throw DatabaseError(.limitExceeded, "The file of identities is too large.", facts: facts) }
+      throw DatabaseError(.ioFailed, "The file of identities cannot be read.", facts: facts, cause: error)
     }
   }
 

@@ -22,17 +22,21 @@ package final class OpenContainer: @unchecked Sendable {
   }
 
   let id: String
+  /// As the first opening gave it.
   let directory: String
-  let key: String
+  /// The directory itself.
+  let folder: ContainerFolder
+  let key: ContainerFolder.Key
   let userRecordName: String
   let account: AccountState
   /// In a child after `fork` it is its parent's.
   let process = processID()
   /// Those of the first opening.
   private let options: Database.Options
-  private let disk: any Disk
   /// The account's file and its status change together.
   private let accountTurn = Monitor()
+  /// Nil once the container is closed. Guarded by the turn.
+  private var accountFile: AccountFile?
 
   // Guarded by the monitor of the registry.
   private var databases: [DatabaseScope: Weak] = [:]
@@ -45,36 +49,43 @@ package final class OpenContainer: @unchecked Sendable {
 
   /// Reads who the user is, and decides it when the directory has no account file yet.
   init(
-    _ id: String, in directory: String, key: String, options: Database.Options, disk: any Disk
+    _ id: String, in directory: String, _ folder: ContainerFolder, key: ContainerFolder.Key, options: Database.Options
   ) throws(DatabaseError) {
-    let path = ContainerName.accountPath(id, in: directory)
-    var known = try ContainerAccount.read(path, disk: disk)
+    let file: AccountFile
+    do throws(DiskFailure) { file = try AccountFile(of: id, in: folder) } catch {
+      guard error.kind == .notFound, options.isReadOnly else { throw DatabaseError(error) }
+      throw Self.missing(id, error.path)
+    }
+    var known = try ContainerAccount.read(file)
     if known == nil, !options.isReadOnly {
       let digits = [options.random(), options.random()].map { number in
         let text = String(number, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text
       }
       let new = ContainerAccount(container: id, userRecordName: "user-" + digits.joined(), status: .available)
-      try new.write(path, replaces: false, disk: disk)
-      known = try ContainerAccount.read(path, disk: disk)
+      try new.write(to: file, replaces: false)
+      known = try ContainerAccount.read(file)
     }
-    guard let known else {
-      throw DatabaseError(.badContainer, "There is no such container in the directory.", facts: .init(path: path, name: id))
-    }
+    guard let known else { throw Self.missing(id, file.path) }
     guard UTF8Order.equal(known.container, id) else {
       throw DatabaseError(
         .badContainer, "The directory has this container under another spelling.",
-        facts: .init(path: path, expected: known.container, found: id))
+        facts: .init(path: file.path, expected: known.container, found: id))
     }
     self.id = id
     self.directory = directory
+    self.folder = folder
     self.key = key
-    self.disk = disk
+    accountFile = file
     userRecordName = known.userRecordName
     account = AccountState(known.status)
     var options = options
     if options.userID == nil { options.userID = known.userRecordName }
     self.options = options
+  }
+
+  static func missing(_ id: String, _ path: String) -> DatabaseError {
+    DatabaseError(.badContainer, "There is no such container in the directory.", facts: .init(path: path, name: id))
   }
 
   deinit { if process == processID() { account.finish() } }
@@ -102,7 +113,8 @@ package final class OpenContainer: @unchecked Sendable {
     var options = options
     options.role = ContainerRole(scope, number, of: self)
     do throws(DatabaseError) {
-      let new = try Database.open(at: ContainerName.path(of: scope, id, in: directory), options: options, disk: disk)
+      let new = try Database.open(
+        at: ContainerName.path(of: scope, id, in: folder.path), options: options, disk: folder.disk)
       monitor.withLock { databases[scope] = Weak(database: new) }
       return new
     } catch {
@@ -150,6 +162,8 @@ package final class OpenContainer: @unchecked Sendable {
     for database in open {
       do throws(DatabaseError) { try database.close() } catch { first = first ?? error }
     }
+    accountTurn.withLock { accountFile = nil }
+    folder.letGo()
     if let first { throw first }
   }
 
@@ -158,16 +172,15 @@ package final class OpenContainer: @unchecked Sendable {
   /// Removes what writers of the account file that were killed have left beside it.
   func removeLeftovers() {
     if options.isReadOnly { return }
-    ContainerAccount.removeLeftovers(of: ContainerName.accountPath(id, in: directory), in: directory, disk: disk)
+    accountTurn.withLock { accountFile?.removeLeftovers() }
   }
 
   func setAccountStatus(_ status: AccountStatus) throws(DatabaseError) {
     try checkProcess()
-    let path = ContainerName.accountPath(id, in: directory)
-    if options.isReadOnly { throw DatabaseError(.readOnly, facts: .init(path: path)) }
     try accountTurn.withLock { () throws(DatabaseError) in
-      try ContainerAccount(container: id, userRecordName: userRecordName, status: status)
-        .write(path, replaces: true, disk: disk)
+      let file = try openAccountFile()
+      if options.isReadOnly { throw DatabaseError(.readOnly, facts: .init(path: file.path)) }
+      try ContainerAccount(container: id, userRecordName: userRecordName, status: status).write(to: file, replaces: true)
       account.change(to: status)
     }
     account.deliver()
@@ -176,11 +189,19 @@ package final class OpenContainer: @unchecked Sendable {
   func refreshAccountStatus() throws(DatabaseError) -> AccountStatus {
     try checkProcess()
     try accountTurn.withLock { () throws(DatabaseError) in
-      if let known = try ContainerAccount.read(ContainerName.accountPath(id, in: directory), disk: disk) {
+      let file = try openAccountFile()
+      if let known = try ContainerAccount.read(file) {
+        try known.requireUser(userRecordName, of: id, file)
         account.change(to: known.status)
       }
     }
     account.deliver()
     return account.status
+  }
+
+  /// The account's file; with the turn.
+  private func openAccountFile() throws(DatabaseError) -> AccountFile {
+    if let accountFile { return accountFile }
+    throw DatabaseError(.closed, "The container is closed.", facts: .init(path: directory, name: id))
   }
 }

@@ -62,10 +62,12 @@ public final class Database: Sendable {
 
   /// Opens the database at a file URL.
   public static func open(at url: URL, options: Options = .init()) throws(DatabaseError) -> Database {
-    guard url.isFileURL else {
-      throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: url.scheme ?? ""))
-    }
-    return try open(at: url.path, options: options)
+    try open(at: path(of: url), options: options)
+  }
+
+  static func path(of url: URL) throws(DatabaseError) -> String {
+    if url.isFileURL { return url.path }
+    throw DatabaseError(.invalidArguments, "The URL must be a file URL.", facts: .init(found: url.scheme ?? ""))
   }
 
   /// A database that lives in memory and is gone with the last reference. Everything else is the same. It grows while there is
@@ -207,6 +209,7 @@ public final class Database: Sendable {
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
   /// allowed. Open snapshots stop reading.
+  /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable.
   public func close() throws(DatabaseError) { try close(lastly: nil) }
 
   /// - Parameter lastly: done while the file is still locked, see `Store.close`.
@@ -227,6 +230,8 @@ public final class Database: Sendable {
   ///
   /// Returns when everything written is durable and nothing works in the background. Reads go on; writes throw `locked`
   /// until ``resume()``. A compaction under way is stopped.
+  /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable. Locks are
+  ///   released then, too.
   public func suspend() throws(DatabaseError) {
     try checkCaller()
     compactor?.pause()

@@ -29,7 +29,7 @@ extension DatabaseError {
       }
       self.init(
         .corrupted, "A page of the file is damaged.",
-        facts: .init(path: path, offset: Int(clamping: fault.offset), found: fault.reason.rawValue), cause: error)
+        facts: .init(path: path, offset: fault.offset.map { Int(clamping: $0) }, found: fault.reason.rawValue), cause: error)
     case .log(.page(let fault)):
       self.init(.page(fault), path: path)
     case .log(.unknownTrees(let count)):
@@ -139,6 +139,11 @@ extension DatabaseError {
       self.init(.ioFailed, "The file belongs to another user and was not touched.", facts: facts, cause: failure)
     case .notUTF8:
       self.init(.ioFailed, "A component of the path is not valid UTF-8.", facts: facts, cause: failure)
+    case .other where failure.operation == .map && failure.code == ErrorNumber.noMemory:
+      self.init(
+        .ioFailed,
+        "The process has no address space left. Open fewer databases at once, or raise its limit (RLIMIT_AS, `ulimit -v`).",
+        facts: facts, cause: failure)
     case .other: self.init(.ioFailed, facts: facts, cause: failure)
     }
   }

@@ -1,10 +1,15 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import DaybookEngine
 
 /// Copies of whole databases: made under another name, and given their own only when all is done.
 extension Database {
   /// Copies the database as it is now into a new file; writes go on meanwhile, and are not in it.
   ///
-  /// The copy has the same identity: tokens and change tags go on in it, and once both have gone their own ways, tokens of
+  /// The copy has the same identity: tokens and change tags go on in it, and once each has a history of its own, tokens of
   /// one are refused by the other. Every commit is verified and written anew, under checksums of its own. Contents of assets
   /// that live records name come along, each read and verified. Rights, owner and extended attributes of the file stay, as far
   /// as the system lets them be given; the copy is never for more people than this database.
@@ -20,6 +25,13 @@ extension Database {
     to target: String, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
     try backup(to: target, disk: SystemDisk(), linksAssets: linksAssets, progress: progress)
+  }
+
+  /// Copies the database as it is now into a new file at a file URL.
+  public func backup(
+    to target: URL, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) {
+    try backup(to: Database.path(of: target), linksAssets: linksAssets, progress: progress)
   }
 
   package func backup(

@@ -44,6 +44,6 @@ extension ReadView {
     guard let identity, NameKey.matches(name, identity.name),
       zoneKey.withView({ UTF8Order.equal(identity.zoneKey, $0) })
     else { return nil }
-    return Place(offset: payload.uint64(at: linkOffset), byteCount: payload.uint32(at: linkOffset + 8))
+    return Place(payload, at: linkOffset)
   }
 }

@@ -8,9 +8,20 @@ extension Database {
         path: path, file: store.identity, attributes: store.fileAttributes(for: library.store.disk),
         on: library.store.disk
       ) { [self] identity in
-        // Where they cannot be listed, every file counts as one: then nothing is written.
+        // Where the folder cannot be listed, every file counts as a part: then nothing is written.
         (try? library.store.holds(identity)) ?? true
       }
     } catch { throw DatabaseError(error) }
+  }
+
+  /// The same for a file that is not open, and may not be one of ours: no stream is to lead there while it is looked at. Nil when there is
+  /// nothing, or nothing that can be reached.
+  package static func outputRules(forFileAt path: String) -> OutputRules? {
+    let disk = SystemDisk()
+    guard let place = try? disk.resolve(path), let file = try? disk.identity(of: place) else { return nil }
+    let store = AssetStore(path: place, disk: disk, random: { .random(in: 0 ... .max) })
+    return try? OutputRules(path: place, file: file, attributes: nil, on: disk) { identity in
+      (try? store.holds(identity)) ?? true
+    }
   }
 }

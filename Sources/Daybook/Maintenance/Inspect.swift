@@ -165,7 +165,7 @@ extension ReadView {
       total += sum
     }
     try forEachValue(in: root(Roots.metadata)) {
-      if $0.count == Place.encodedByteCount { total += Int($0.uint32(at: 8)) }
+      if let place = Place($0) { total += Int(place.byteCount) }
     }
     return total
   }

@@ -202,12 +202,9 @@ struct LogCopier {
     of name: ByteView, in zone: ZoneTrees, _ transaction: StoreTransaction
   ) throws(StoreError) -> Place? {
     if zone.tombstones.count == 0 { return nil }
-    do throws(LogFault) {
-      let value = try transaction.value(NameKey.view(of: name, in: nameKey), in: zone.tombstones)
-      guard let tombstone = value.flatMap({ TombstoneEntry($0) }) else { return nil }
-      let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
-      ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
-      return try transaction.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
+    let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
+    do throws(PageFault) {
+      return try transaction.reader.deletion(ofName: NameKey.view(of: name, in: nameKey), in: zone, key)?.place
     } catch { throw StoreError(error) }
   }
 

@@ -126,8 +126,7 @@ struct RecordRewriter: Rewriter {
       }
       var cursor = pin.reader.cursor(in: pin.root(Roots.metadata))
       while try next(&cursor) {
-        guard cursor.value.count == Place.encodedByteCount else { throw .log(.inconsistent) }
-        let place = Place(offset: cursor.value.uint64(at: 0), byteCount: cursor.value.uint32(at: 8))
+        guard let place = Place(cursor.value) else { throw .log(.inconsistent) }
         let bytes = try copyOperation(at: place)
         cursor.key(into: name)
         guard Operation.isOf(.setMetadata, bytes),
@@ -242,16 +241,12 @@ struct RecordRewriter: Rewriter {
       let key = ByteBuffer(capacity: ChangeKey.tailByteCount)
       var cursor = pin.reader.cursor(in: trees.tombstones)
       while try next(&cursor) {
-        guard let tombstone = TombstoneEntry(cursor.value) else { throw .log(.inconsistent) }
-        ChangeKey.setTombstone(key, sequence: tombstone.sequence, ordinal: tombstone.ordinal)
-        let entry: ChangeEntry?
-        do { entry = try pin.reader.value(key.view, in: trees.changeJournal).flatMap { ChangeEntry($0) } } catch {
-          throw StoreError(error)
-        }
-        guard let entry, entry.isDeleted else { throw .log(.inconsistent) }
+        guard let tombstone = TombstoneEntry(cursor.value) else { throw .page(pin.reader.fault(in: trees.tombstones)) }
+        let place: Place
+        do { place = try pin.reader.place(of: tombstone, in: trees, key) } catch { throw StoreError(error) }
         if !isMutant("compact-tombstones-away") {
           cursor.key(into: name)
-          try add(entry.place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
+          try add(place, tombstone.sequence, tombstone.ordinal, .deleteRecord, zoneKey)
         }
       }
       try writeGroup(.deleteRecord, zoneKey)

@@ -83,6 +83,14 @@ extension Database {
     try salvage(from: source, to: target, options: Options(), disk: SystemDisk(), progress: progress)
   }
 
+  /// Copies what is left of a damaged database at a file URL into a new file at another one.
+  @discardableResult
+  public static func salvage(
+    from source: URL, to target: URL, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+  ) throws(DatabaseError) -> SalvageReport {
+    try salvage(from: path(of: source), to: path(of: target), progress: progress)
+  }
+
   package static func salvage(
     from given: String, to target: String, options: Options, disk givenDisk: any Disk,
     progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
@@ -136,7 +144,7 @@ extension Database.SalvageReport {
         case .missing, .changed: missingAssets.append(digest.name)
         case .disk(let failure) where failure.operation == .read: missingAssets.append(digest.name)
         // A link has the place of a folder there.
-        case .disk(let failure) where failure.kind == .notRegular && failure.path.hasPrefix(source.directory):
+        case .disk(let failure) where failure.kind == .notRegular && failure.path.hasBytes(source.directory):
           missingAssets.append(digest.name)
         case .disk(let failure): throw DatabaseError(failure)
         }

@@ -61,6 +61,10 @@ extension Asset {
       try validateUnmodified()
       let content = try read(url, state)
       try validateUnmodified()
+      if let digest, digest != content.digest {
+        throw DatabaseError(
+          .invalidArguments, "The content of an asset is not what its SHA-256 says.", facts: .init(path: url.path))
+      }
       return content
     case .stored, .held, .elsewhere(.some):
       return Asset(digest: try knownDigest().bytes, byteCount: byteCount, content: try content())
@@ -114,7 +118,8 @@ extension Asset {
     case .held(let hold): try AssetLibrary.read(hold, body)
     case .file(let url, let state):
       try validateUnmodified()
-      try AssetLibrary.read(AssetLibrary.open(url, ifStill: state), url, byteCount, expected: nil, body)
+      let expected = digest.map { AssetDigest($0) }
+      try AssetLibrary.read(AssetLibrary.open(url, ifStill: state), url, byteCount, expected: expected, body)
       try validateUnmodified()
     case .elsewhere(let url):
       guard let url else { throw DatabaseError(.assetNotAvailable) }

@@ -151,6 +151,12 @@ extension Asset {
     self.init(digest: digest, byteCount: byteCount, source: content.map { .memory($0) } ?? .elsewhere(fileURL))
   }
 
+  /// The same asset of a file, which counts only if its content has this SHA-256.
+  package func claiming(_ digest: [UInt8]) -> Asset {
+    precondition(digest.count == 32, "a SHA-256 has 32 bytes")
+    return Asset(digest: digest, byteCount: byteCount, source: storage.source)
+  }
+
   /// The 32 bytes of the SHA-256; nil until saved.
   package var digest: [UInt8]? { storage.digest }
 

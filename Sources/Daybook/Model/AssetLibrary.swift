@@ -179,23 +179,42 @@ package final class AssetLibrary: Sendable {
 
   private func stage(_ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int) throws(DatabaseError) -> URL {
     let (folder, name, temporary) = try newPlace(digest)
-    do throws(AssetFault) {
-      let (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: name, in: folder)
-      defer { file.close() }
-      guard found == digest else {
-        throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
-      }
-      // The copy is the caller's to read; changing it does no harm, and is noticed.
-      do { try store.protect(file) } catch { throw .disk(error) }
-    } catch {
-      if let temporary { store.release(temporary) } else { try? folder.remove(name) }
-      throw DatabaseError(error)
-    }
     let path = folder.place(name)
     let url = URL(filePath: path)
-    let state = try Asset.state(of: url)
+    let state: SourceState
+    do throws(DatabaseError) {
+      state = try copy(input, digest, byteCount, to: name, in: folder, url)
+    } catch {
+      if let temporary { store.release(temporary) } else { try? folder.remove(name) }
+      throw error
+    }
     staging.withLock { $0.copies[digest] = Copy(path: path, state: state) }
     return url
+  }
+
+  /// Makes a copy below an open folder.
+  /// - Parameter url: where its receiver will look for it. Another user may have put a file there, if a folder above was renamed.
+  private func copy(
+    _ input: AssetInput, _ digest: AssetDigest, _ byteCount: Int, to name: String, in folder: any DiskFolder, _ url: URL
+  ) throws(DatabaseError) -> SourceState {
+    let file: any DiskFile
+    do throws(AssetFault) {
+      let found: AssetDigest
+      (file, found) = try AssetStore.copy(input, byteCount: byteCount, to: name, in: folder)
+      guard found == digest else {
+        file.close()
+        throw AssetFault.changed(path: store.path(of: digest), byteCount: byteCount, found: nil)
+      }
+    } catch { throw DatabaseError(error) }
+    defer { file.close() }
+    // The copy is the caller's to read; changing it does no harm, and is noticed.
+    do { try store.protect(file) } catch { throw DatabaseError(error) }
+    let state = try Asset.state(of: url)
+    guard state.identity == file.identity || isMutant("hand-out-by-path") else {
+      throw DatabaseError(
+        .ioFailed, "Another file has the path of a copy of an asset: a folder was renamed.", facts: .init(path: url.path))
+    }
+    return state
   }
 
   private func isUnchanged(_ copy: Copy, _ byteCount: Int) -> Bool {
@@ -221,7 +240,7 @@ package final class AssetLibrary: Sendable {
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
     let name = "\(digest.name)-\(random)"
     return try staging.withLock { (staging) throws(DatabaseError) in
-      if let own = staging.ownFolder { return (own.folder, name, nil) }
+      if let own = staging.ownFolder, own.hasName { return (own.folder, name, nil) }
       do throws(DiskFailure) {
         let own = try StagingFolder()
         staging.ownFolder = own

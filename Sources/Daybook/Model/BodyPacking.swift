@@ -19,8 +19,7 @@ struct BodyPacking {
     var writer = ByteWriter(buffer)
     let start = writer.offset
     let flags = body[1]
-    let link = Place(
-      offset: body.uint64(at: RecordBody.previousOffset), byteCount: body.uint32(at: RecordBody.previousOffset + 8))
+    let link = Place(body, at: RecordBody.previousOffset)
     guard link.byteCount > 0 || link.offset == 0 else { return false }
     let isCreated = body.uint64(at: RecordBody.creationOffset) != body.uint64(at: 14)
     writer.append(PackedBody.version)

@@ -101,7 +101,7 @@ extension DatabaseError {
     case formatTooNew = 1008
     /// The snapshot ended: it held back too much memory, or its file was reopened.
     case snapshotTooOld = 1009
-    /// The change token belongs to a copy of this database that went its own way.
+    /// The change token belongs to a copy of this database that has a history of its own.
     case changeTokenForked = 1010
     /// The value is too large to be stored.
     case valueTooLarge = 1011
@@ -159,7 +159,7 @@ extension DatabaseError.Code {
     case .notADatabase: "The file is not a Daybook database."
     case .formatTooNew: "The file was written by a newer version of Daybook."
     case .snapshotTooOld: "The snapshot ended: it held back too much memory, or its file was reopened."
-    case .changeTokenForked: "The change token belongs to a copy of this database that went its own way."
+    case .changeTokenForked: "The change token belongs to a copy of this database that has a history of its own."
     case .valueTooLarge: "The value is too large to be stored."
     }
   }

@@ -84,7 +84,7 @@ enum Declaration {
     case .zone:
       guard bytes.count > 9 else { return false }
       let key = bytes.dropFirst(9)
-      return key.count < Int(RecordBody.defaultZoneMark) && !UTF8Order.equal(key, Zone.ID.defaultKey)
+      return key.count < Int(RecordBody.defaultZoneMark) && !Zone.ID.isDefault(key: key)
         && (try? Zone.ID(key: key)) != nil
     case .user, .device:
       return bytes.count - 1 <= maximumTextByteCount && UTF8Order.string(bytes.dropFirst(1), isValid: false) != nil

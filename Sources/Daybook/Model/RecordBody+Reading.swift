@@ -46,10 +46,8 @@ extension RecordBody {
 
   /// Where the log has the version before this one.
   package var previous: (offset: UInt64, byteCount: UInt32)? {
-    withBytes { view in
-      let byteCount = view.uint32(at: 38)
-      return byteCount == 0 ? nil : (view.uint64(at: 30), byteCount)
-    }
+    let place = previousPlace
+    return place.byteCount == 0 ? nil : (place.offset, place.byteCount)
   }
 
   package var modificationDate: Date {

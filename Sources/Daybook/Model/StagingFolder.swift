@@ -73,8 +73,8 @@ package final class StagingFolder: Sendable {
 /// Files for values and objects that have files, and do not say when they are done with them: they are there until the
 /// process ends.
 package enum StagedFiles {
-  /// By directory; the empty name is the system's folder of temporary files.
-  private static let folders = PerProcess { () -> Locked<[String: StagingFolder]> in
+  /// By the bytes of the directory's path; the empty one is the system's folder of temporary files.
+  private static let folders = PerProcess { () -> Locked<[[UInt8]: StagingFolder]> in
     ProcessEnd.perform { StagedFiles.removeAll() }
     return Locked([:])
   }
@@ -88,7 +88,7 @@ package enum StagedFiles {
   ) throws(DatabaseError) -> URL {
     do {
       return try folders.value.withLock { (folders) throws in
-        let key = directory?.path ?? ""
+        let key = Array((directory?.path ?? "").utf8)
         if let known = folders[key], known.hasName { return try known.newFile(content, name: name) }
         if let directory { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         let new = try StagingFolder(in: directory?.path)

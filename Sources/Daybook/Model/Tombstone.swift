@@ -73,10 +73,11 @@ package struct Tombstone: Sendable, Hashable {
     guard reader.isAtEnd else { throw .trailingBytes }
     let seconds = view.double(at: 14)
     guard !seconds.isNaN else { throw .badValue }
+    let previous = Place(view, at: Tombstone.previousOffset)
     self.init(
       id: Record.ID(unchecked: name, in: zone), type: type, tag: view.uint64(at: 6),
-      date: Date(timeIntervalSinceReferenceDate: seconds), previousOffset: view.uint64(at: 22),
-      previousByteCount: view.uint32(at: 30), userID: userID)
+      date: Date(timeIntervalSinceReferenceDate: seconds), previousOffset: previous.offset,
+      previousByteCount: previous.byteCount, userID: userID)
   }
 
   /// Appends the bytes.

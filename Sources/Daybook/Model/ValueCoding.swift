@@ -143,7 +143,7 @@ package enum ValueCoding {
 
   /// The zone of a key, without making strings for the default one.
   static func zone(of key: ByteView) throws(BodyFault) -> Zone.ID {
-    UTF8Order.equal(key, Zone.ID.defaultKey) ? .default : try Zone.ID(key: key)
+    Zone.ID.isDefault(key: key) ? .default : try Zone.ID(key: key)
   }
 
   private static func ints(_ bytes: ByteView) -> [Int64]? {

@@ -93,6 +93,10 @@ extension Zone.ID {
     unsafe ByteView(UnsafeRawPointer(defaultKeyText.utf8Start), count: defaultKeyText.utf8CodeUnitCount)
   }
 
+  /// Whether bytes are the default zone's.
+  @inline(__always)
+  static func isDefault(key: ByteView) -> Bool { UTF8Order.equal(key, defaultKey) }
+
   /// The bytes of this zone in keys on disk.
   package var key: [UInt8] {
     var bytes = Array(name.utf8)

@@ -373,8 +373,8 @@ extension Database {
   /// too many for a slow consumer, make one notification of each subscription, whose content is
   /// ``SubscriptionNotification/Content/missed``. A subscription that fires once is deleted when it is told, so one stream gets
   /// it, in one process; where the file is read-only each does. The stream ends with the database, which it keeps open.
-  /// - Parameter origin: commits of this origin are left out, so that a device is not told of its own.
-  public func notifications(excluding origin: Origin?) -> AsyncStream<SubscriptionNotification> {
+  /// - Parameter origin: commits of this origin are left out, so that a device is not told of its own; nil for none.
+  public func notifications(excluding origin: Origin? = nil) -> AsyncStream<SubscriptionNotification> {
     NotificationStream.make(of: self, excluding: origin)
   }
 }

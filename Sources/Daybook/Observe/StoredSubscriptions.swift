@@ -18,7 +18,7 @@ struct StoredSubscriptions: Sendable {
   static let maximumByteCount = 1 << 16
   private static let prefix = "\u{0}subscription\u{0}"
 
-  static func key(of id: Subscription.ID) -> String { prefix + id }
+  static func key(of id: Subscription.ID) -> String { prefix + id.name }
 
   struct Stored: Codable, Equatable, Sendable {
     /// It tells of commits after this one.
@@ -45,7 +45,7 @@ struct StoredSubscriptions: Sendable {
     let known = Dictionary((last?.entries ?? []).map { ($0.id, $0) }) { first, _ in first }
     var entries: [Entry] = []
     for (key, place) in try Self.places(view) {
-      let id = String(decoding: key.dropFirst(Self.prefix.utf8.count), as: UTF8.self)
+      let id = Subscription.ID(String(decoding: key.dropFirst(Self.prefix.utf8.count), as: UTF8.self))
       entries.append(try Self.entry(id, at: place, view, known[id]))
     }
     self.entries = entries
@@ -71,7 +71,7 @@ struct StoredSubscriptions: Sendable {
     _ id: Subscription.ID, at place: Place, _ view: ReadView, _ known: Entry?
   ) throws(DatabaseError) -> Entry {
     func unreadable(_ data: Data?, _ error: DatabaseError) -> Entry {
-      Entry(id: id, place: place, data: data, result: .failure(error.adding { $0.name = id }))
+      Entry(id: id, place: place, data: data, result: .failure(error.adding { $0.name = id.name }))
     }
     func tooNew(_ cause: (any Error)? = nil) -> DatabaseError {
       DatabaseError(
@@ -108,7 +108,7 @@ struct StoredSubscriptions: Sendable {
     guard data.count <= maximumByteCount else {
       throw DatabaseError(
         .limitExceeded, "The subscription is too large.",
-        facts: .init(name: subscription.id, size: data.count, limit: maximumByteCount))
+        facts: .init(name: subscription.id.name, size: data.count, limit: maximumByteCount))
     }
     let key = key(of: subscription.id)
     if try context.view.metadataPlace(forKey: key) == nil {
@@ -116,7 +116,7 @@ struct StoredSubscriptions: Sendable {
       guard count < maximumCount else {
         throw DatabaseError(
           .limitExceeded, "The database has as many subscriptions as it may have.",
-          facts: .init(name: subscription.id, size: count, limit: maximumCount))
+          facts: .init(name: subscription.id.name, size: count, limit: maximumCount))
       }
     }
     try context.setMetadata(data, forKey: key)
@@ -156,8 +156,8 @@ extension Transaction {
   /// - Throws: `unknownItem` when there is none.
   public func deleteSubscription(_ id: Subscription.ID) throws(DatabaseError) {
     try context.requireOpen()
-    guard (1...255).contains(id.utf8.count), try context.view.metadataPlace(forKey: StoredSubscriptions.key(of: id)) != nil
-    else { throw DatabaseError(.unknownItem, "There is no subscription of this ID.", facts: .init(name: id)) }
+    guard (1...255).contains(id.name.utf8.count), try context.view.metadataPlace(forKey: StoredSubscriptions.key(of: id)) != nil
+    else { throw DatabaseError(.unknownItem, "There is no subscription of this ID.", facts: .init(name: id.name)) }
     try StoredSubscriptions.delete(id, from: context)
   }
 }
@@ -171,7 +171,7 @@ extension RecordReader where Self: ~Copyable {
   /// The subscription of this ID; nil when there is none.
   /// - Throws: `formatTooNew` for one that a later version saved, `corrupted` for one whose bytes fail their checksum.
   public func subscription(_ id: Subscription.ID) throws(DatabaseError) -> Subscription? {
-    guard (1...255).contains(id.utf8.count) else { return nil }
+    guard (1...255).contains(id.name.utf8.count) else { return nil }
     return try reading { (view) throws(DatabaseError) in
       try StoredSubscriptions.entry(id, view)?.result.get().subscription
     }
@@ -233,13 +233,13 @@ extension Subscription {
   /// Throws what a database does not take.
   fileprivate func check(_ view: ReadView) throws(DatabaseError) {
     func refusal(_ sentence: String) -> DatabaseError {
-      DatabaseError(.invalidArguments, sentence, facts: .init(name: id))
+      DatabaseError(.invalidArguments, sentence, facts: .init(name: id.name))
     }
-    guard (1...255).contains(id.utf8.count) else { throw refusal("The ID of a subscription has 1 to 255 bytes of UTF-8.") }
+    guard (1...255).contains(id.name.utf8.count) else { throw refusal("The ID of a subscription has 1 to 255 bytes of UTF-8.") }
     guard firesOn.isSubset(of: .all) else {
       throw DatabaseError(
         .invalidArguments, "A subscription fires on creation, update and deletion, and on nothing else.",
-        facts: .init(name: id, found: "\(firesOn.rawValue)"))
+        facts: .init(name: id.name, found: "\(firesOn.rawValue)"))
     }
     if let keyFault { throw keyFault }
     let scope = view.database.scope
@@ -264,7 +264,7 @@ extension Subscription {
       ("subtitleLocalizationArgs", info.subtitleLocalizationArgs), ("desiredKeys", info.desiredKeys),
     ]
     func refusal(_ sentence: String, _ list: String, _ size: Int, _ limit: Int) -> DatabaseError {
-      DatabaseError(.limitExceeded, sentence, facts: .init(name: id, key: list, size: size, limit: limit))
+      DatabaseError(.limitExceeded, sentence, facts: .init(name: id.name, key: list, size: size, limit: limit))
     }
     for (list, keys) in lists {
       if keys.count > NotificationInfo.maximumKeyCount {

@@ -1,4 +1,4 @@
-/// A lasting wish to be told of changes: of records that a query finds, of a zone, or of the whole database.
+/// A stored request to be told of changes: of records that a query finds, of a zone, or of the whole database.
 ///
 /// ```swift
 /// try database.write { transaction in
@@ -40,7 +40,7 @@ public struct Subscription: Hashable, Sendable, Identifiable {
   }
 
   /// Its name: there is one subscription of each.
-  public let id: String
+  public let id: ID
   /// What is watched.
   public var target: Target
   /// Of a zone or the database: only records of this type; nil for all.
@@ -54,23 +54,23 @@ public struct Subscription: Hashable, Sendable, Identifiable {
 
   /// To changes of records that a query finds.
   public init(
-    _ id: String, to query: Query, firesOn: Trigger = .all, firesOnce: Bool = false, info: NotificationInfo = .init()
+    _ id: ID, to query: Query, firesOn: Trigger = .all, firesOnce: Bool = false, info: NotificationInfo = .init()
   ) {
     self.init(id: id, target: .query(query), recordType: nil, firesOn: firesOn, firesOnce: firesOnce, info: info)
   }
 
   /// To all that changes in a zone.
-  public init(_ id: String, to zone: Zone.ID, recordType: String? = nil, info: NotificationInfo = .init()) {
+  public init(_ id: ID, to zone: Zone.ID, recordType: String? = nil, info: NotificationInfo = .init()) {
     self.init(id: id, target: .zone(zone), recordType: recordType, firesOn: .all, firesOnce: false, info: info)
   }
 
   /// To all that changes in the database, but in the default zone.
-  public init(toDatabase id: String, recordType: String? = nil, info: NotificationInfo = .init()) {
+  public init(toDatabase id: ID, recordType: String? = nil, info: NotificationInfo = .init()) {
     self.init(id: id, target: .database, recordType: recordType, firesOn: .all, firesOnce: false, info: info)
   }
 
   private init(
-    id: String, target: Target, recordType: String?, firesOn: Trigger, firesOnce: Bool, info: NotificationInfo
+    id: ID, target: Target, recordType: String?, firesOn: Trigger, firesOnce: Bool, info: NotificationInfo
   ) {
     self.id = id
     self.target = target
@@ -144,7 +144,7 @@ extension Subscription: Codable {
         .database
       }
     self.init(
-      id: try container.decode(String.self, forKey: .id), target: target,
+      id: try container.decode(ID.self, forKey: .id), target: target,
       recordType: try container.decodeIfPresent(String.self, forKey: .recordType),
       firesOn: Trigger(rawValue: try container.decode(Int.self, forKey: .firesOn)),
       firesOnce: try container.decode(Bool.self, forKey: .firesOnce),

@@ -97,7 +97,7 @@ struct ChangeWalk {
     }
   }
 
-  private func fault(_ reason: PageFault.Reason) -> PageFault { PageFault(offset: root.reference, reason: reason) }
+  private func fault(_ reason: PageFault.Reason) -> PageFault { reader.fault(in: root, reason) }
 
   private mutating func add(_ type: ByteView, _ sequence: UInt64, _ ordinal: UInt32) throws(PageFault) {
     ChangeKey.set(key, type: type, sequence: sequence, ordinal: ordinal)

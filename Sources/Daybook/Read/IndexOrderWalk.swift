@@ -122,7 +122,7 @@ struct IndexOrderWalk {
           direction == .up
           ? range.upper.withView { compareKeys(key.view, $0) < 0 } : range.lower.withView { compareKeys(key.view, $0) >= 0 }
         if isWithin {
-          guard let end = IndexKey.valueEnd(in: key.view) else { throw PageFault(offset: root.reference, reason: .value) }
+          guard let end = IndexKey.valueEnd(in: key.view) else { throw reader.fault(in: root) }
           prefix = key.view.prefix(end).array
           bound = direction == .up ? prefix + [IndexKey.afterNames] : prefix
           if direction == .down { _ = try prefix.withView { (view) throws(PageFault) in try cursor.seek(view) } }

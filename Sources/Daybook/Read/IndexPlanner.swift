@@ -5,8 +5,8 @@
 #endif
 import DaybookEngine
 
-/// What of an index of values, or of places, a predicate leaves: every record that passes has an entry in one of the ranges, and more may
-/// have. So the caller tests the records still. Words are `WordPlanner`'s.
+/// The ranges of an index of values, or of places, that a predicate allows. Every record that passes has an entry in one of them.
+/// Others may, too, so the caller tests each record. Words are `WordPlanner`'s.
 struct IndexPlanner {
   let definition: IndexDefinition
   /// The kinds that the field has had.

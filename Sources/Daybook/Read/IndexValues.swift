@@ -45,7 +45,7 @@ struct IndexValues {
     guard cursor.isValid else { return nil }
     cursor.key(into: key)
     if upper.withView({ compareKeys(key.view, $0) >= 0 }) { return nil }
-    guard let end = IndexKey.valueEnd(in: key.view) else { throw PageFault(offset: root.reference, reason: .value) }
+    guard let end = IndexKey.valueEnd(in: key.view) else { throw reader.fault(in: root) }
     guard key.view[IndexKey.numberByteCount] != IndexKey.Rank.nothing else { return nil }
     guard let value = IndexKey.value(in: key.view, valueEnd: end, kinds: kinds) else {
       isLost = true

@@ -1,5 +1,4 @@
 import DaybookEngine
-import Synchronization
 
 /// A walk over all records of a type in some zones, in the order of their last saves, that stops at those that pass a filter.
 /// Where an index leaves fewer, only these are looked at, in the same order.
@@ -210,12 +209,4 @@ extension ReadView {
   func checkStop(_ stop: QueryStop?) throws(DatabaseError) {
     if stop?.isSet ?? Task.isCancelled { throw DatabaseError(.operationCancelled, facts: .init(path: path)) }
   }
-}
-
-/// Tells a query on another thread that its task was cancelled.
-final class QueryStop: Sendable {
-  private let flag = Atomic<Bool>(false)
-
-  var isSet: Bool { flag.load(ordering: .relaxed) }
-  func set() { flag.store(true, ordering: .relaxed) }
 }

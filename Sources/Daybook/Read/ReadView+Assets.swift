@@ -26,7 +26,7 @@ extension ReadView {
           cursor.key(into: key)
           guard remaining > 0 || isMutant("walk-shared-trees"),
             let entry = AssetTree.Entry(key: key.view, value: cursor.value)
-          else { throw PageFault(offset: 0, reason: .value) }
+          else { throw reader.fault(in: trees.assets) }
           remaining -= min(remaining, 1)
           body(zone.id, AssetDigest(key.view.prefix(AssetDigest.byteCount)), entry)
         }

@@ -286,7 +286,7 @@ extension ReadView {
     while try next(&cursor) {
       cursor.key(into: key)
       guard key.count > 8, let id = try? Zone.ID(key: key.view.dropFirst(8)) else {
-        throw failure(PageFault(offset: 0, reason: .value))
+        throw failure(reader.fault(in: root(.zonesBySequence)))
       }
       let sequence = key.view.bigEndianUInt64(at: 0)
       // A page ends between commits, so that zones changed by one commit stay together.
@@ -300,7 +300,7 @@ extension ReadView {
         let value = try asDatabaseError { () throws(PageFault) in
           try reader.catalogValue(key.view.dropFirst(8), in: catalog)
         }
-        guard let value else { throw failure(PageFault(offset: 0, reason: .value)) }
+        guard let value else { throw failure(reader.fault(in: catalog)) }
         guard let zone = ZoneTrees(value) else { throw failure(ZoneTrees.fault(of: value)) }
         if zone.isDeleted {
           let reasons = DatabaseChanges.DeletedZone.Reason.allCases

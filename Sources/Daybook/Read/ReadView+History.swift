@@ -10,20 +10,13 @@ extension ReadView {
       return HistoryWalk(self, of: id, from: entry.place, sequence: entry.sequence)
     }
     // A deleted record's history starts at its tombstone, which the change journal knows.
-    let position = try asDatabaseError { () throws(PageFault) in
-      try id.name.withKeyView { (name) throws(PageFault) -> (UInt64, UInt32)? in
-        let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
-        guard let value, value.count == 12 else { return nil }
-        return (value.uint64(at: 0), value.uint32(at: 8))
+    let scratch = ByteBuffer(capacity: ChangeKey.tailByteCount)
+    let deletion = try asDatabaseError { () throws(PageFault) in
+      try id.name.withKeyView { (name) throws(PageFault) in
+        try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.deletion(ofName: key, in: zone, scratch) }
       }
     }
-    guard let position else { return HistoryWalk(self, of: id, from: .none, sequence: nil) }
-    let key = ByteBuffer(capacity: 16)
-    ChangeKey.setTombstone(key, sequence: position.0, ordinal: position.1)
-    let found = try asDatabaseError { () throws(PageFault) in
-      try reader.value(key.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
-    }
-    return HistoryWalk(self, of: id, from: found ?? .none, sequence: position.0)
+    return HistoryWalk(self, of: id, from: deletion?.place ?? .none, sequence: deletion?.tombstone.sequence)
   }
 
   /// A page of versions.
@@ -72,8 +65,6 @@ extension Place {
 extension RecordBody {
   /// Where the version before this one is; a length of zero when there is none.
   var previousPlace: Place {
-    withBytes {
-      Place(offset: $0.uint64(at: RecordBody.previousOffset), byteCount: $0.uint32(at: RecordBody.previousOffset + 8))
-    }
+    withBytes { Place($0, at: RecordBody.previousOffset) }
   }
 }

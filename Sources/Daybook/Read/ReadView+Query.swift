@@ -196,7 +196,7 @@ extension ReadView {
     try asDatabaseError { () throws(PageFault) in
       guard let name = IndexKey.nameKey(in: key), let value = try reader.value(name, in: zone.byName),
         let entry = RecordEntry(value)
-      else { throw PageFault(offset: zone.indexes.reference, reason: .value) }
+      else { throw reader.fault(in: zone.indexes) }
       return entry
     }
   }
@@ -239,7 +239,7 @@ extension ReadView {
       let entry = try asDatabaseError { () throws(PageFault) in
         try name.withView { (name) throws(PageFault) -> RecordEntry in
           guard let value = try reader.value(name, in: trees.byName), let entry = RecordEntry(value) else {
-            throw PageFault(offset: trees.indexes.reference, reason: .value)
+            throw reader.fault(in: trees.indexes)
           }
           return entry
         }

@@ -10,7 +10,7 @@ extension ReadView {
     var remaining = logEnd
     for source in try sources(of: id.name, kinds: ReferenceKind.all, in: zone, after: name, limit: limit) {
       guard let entry = try entry(source, in: zone), UInt64(entry.place.byteCount) <= remaining else {
-        throw failure(PageFault(offset: 0, reason: .value))
+        throw failure(reader.fault(in: zone.references))
       }
       remaining -= UInt64(entry.place.byteCount)
       records.append(Record(body: try body(of: Record.ID(unchecked: source, in: id.zone), at: entry.place)))
@@ -45,7 +45,7 @@ extension ReadView {
       }
       while names.count < limit, let first = ranges.map(\.source).min(by: { $0.lexicographicallyPrecedes($1) }) {
         guard let text = first.withView({ UTF8Order.string($0, isValid: false) }) else {
-          throw PageFault(offset: 0, reason: .value)
+          throw reader.fault(in: zone.references)
         }
         names.append(text)
         for index in ranges.indices.reversed() where ranges[index].source == first {
@@ -124,7 +124,7 @@ extension ReadView {
         cursor.key(into: key)
         var end = 0
         while end < key.count, key.view[end] != 0 { end += 1 }
-        guard end + 2 < key.count else { throw PageFault(offset: 0, reason: .value) }
+        guard end + 2 < key.count else { throw reader.fault(in: zone.references) }
         let target = key.view.prefix(end)
         // A target is looked up once, however many refer to it.
         if ReferenceKind.needing.contains(key.view[end + 1]), known.withView({ !UTF8Order.equal($0, target) }) {

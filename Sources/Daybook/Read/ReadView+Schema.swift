@@ -14,7 +14,7 @@ extension ReadView {
         guard let end = key.view.firstIndex(of: 0), cursor.value.count == 4,
           let type = UTF8Order.string(key.view.prefix(end), isValid: false),
           let field = UTF8Order.string(key.view.dropFirst(end + 1), isValid: false)
-        else { throw PageFault(offset: 0, reason: .value) }
+        else { throw reader.fault(in: root(.schema)) }
         if schema.types.last.map({ UTF8Order.equal($0.name, type) }) != true { schema.types.append(.init(name: type)) }
         let bits = KindBits(rawValue: cursor.value.uint32(at: 0))
         for isEncrypted in [false, true] {

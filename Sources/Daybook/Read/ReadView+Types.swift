@@ -61,7 +61,7 @@ extension ReadView {
         cursor.key(into: key)
         guard let bytes = ChangeKey.parts(key.view)?.type.array,
           let type = bytes.withView({ UTF8Order.string($0, isValid: false) })
-        else { throw PageFault(offset: 0, reason: .value) }
+        else { throw reader.fault(in: zone.changeJournal) }
         // No type is that of the tombstones.
         if !bytes.isEmpty { result.append((type, try count(ofGroup: bytes, in: zone))) }
         try (bytes + [1]).withView { (end) throws(PageFault) in try cursor.start(at: end) }

@@ -103,7 +103,7 @@ import DaybookEngine
     if case .transaction(let transaction, let applier) = source { return try applier.zone(key, transaction) }
     let value: CatalogValue?
     do { value = try reader.catalogValue(key, in: root(Roots.catalog)) } catch { throw .page(error) }
-    guard let value else { return UTF8Order.equal(key, Zone.ID.defaultKey) ? ZoneTrees() : nil }
+    guard let value else { return Zone.ID.isDefault(key: key) ? ZoneTrees() : nil }
     guard let zone = ZoneTrees(value) else { throw ZoneTrees.fault(of: value) }
     return zone.isDeleted ? nil : zone
   }
@@ -154,7 +154,7 @@ import DaybookEngine
           break
         }
         guard let capabilities = ZoneTrees.capabilities(of: cell), let id = try? Zone.ID(key: key.view) else { continue }
-        let isDefault = UTF8Order.equal(key.view, Zone.ID.defaultKey)
+        let isDefault = Zone.ID.isDefault(key: key.view)
         zones.append(Zone(id, capabilities: isDefault ? [] : Zone.Capabilities(rawValue: Int(capabilities))))
         hasDefault = hasDefault || isDefault
       }
@@ -180,7 +180,7 @@ import DaybookEngine
     do throws(PageFault) {
       return try NameKey.withView(of: name) { (key) throws(PageFault) -> RecordEntry? in
         guard let value = try reader.value(key, in: zone.byName) else { return nil }
-        guard let entry = RecordEntry(value) else { throw PageFault(offset: 0, reason: .value) }
+        guard let entry = RecordEntry(value) else { throw reader.fault(in: zone.byName) }
         return entry
       }
     } catch { throw failure(error) }
@@ -268,7 +268,7 @@ import DaybookEngine
     while try next(&cursor) {
       cursor.key(into: key)
       cursor.touchAhead(isPacked: true)
-      guard let place = RecordEntry(cursor.value)?.place else { throw failure(PageFault(offset: 0, reason: .value)) }
+      guard let place = RecordEntry(cursor.value)?.place else { throw failure(reader.fault(in: zone.byName)) }
       guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
       let body = try body(at: place)
@@ -293,7 +293,7 @@ import DaybookEngine
     try asDatabaseError { () throws(PageFault) in
       try key.withKeyView { (key) throws(PageFault) -> Place? in
         guard let value = try reader.value(key, in: root(.metadata)) else { return nil }
-        return try Self.metadataPlace(value)
+        return try metadataPlace(value)
       }
     }
   }
@@ -309,15 +309,15 @@ import DaybookEngine
         cursor.key(into: key)
         let bytes = key.view.array
         guard bytes.starts(with: prefix) else { break }
-        places.append((bytes, try Self.metadataPlace(cursor.value)))
+        places.append((bytes, try metadataPlace(cursor.value)))
       }
       return places
     }
   }
 
-  private static func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
-    guard value.count == Place.encodedByteCount else { throw PageFault(offset: 0, reason: .value) }
-    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+  private func metadataPlace(_ value: ByteView) throws(PageFault) -> Place {
+    guard let place = Place(value) else { throw reader.fault(in: root(.metadata)) }
+    return place
   }
 
   func metadata(at place: Place, key: String) throws(DatabaseError) -> Data {

@@ -102,7 +102,7 @@ extension ReadView {
         while try cursor.next() {
           cursor.key(into: key)
           guard key.count >= prefix.count, UTF8Order.equal(key.view.prefix(prefix.count), prefix) else { break }
-          guard cursor.value.count == 4 else { throw PageFault(offset: 0, reason: .value) }
+          guard cursor.value.count == 4 else { throw reader.fault(in: root(.schema)) }
           if KindBits(rawValue: cursor.value.uint32(at: 0)).intersects(texts) {
             result.append(key.view.dropFirst(prefix.count).array)
           }

@@ -51,7 +51,7 @@ enum DeclarationTree {
     var piece = 0
     while try cursor.next() {
       cursor.key(into: key)
-      guard let found = place(key.view) else { throw PageFault(offset: 0, reason: .value) }
+      guard let found = place(key.view) else { throw reader.fault(in: root) }
       if found.piece == 0, piece > 0 {
         try body(declaration.view)
         declaration.truncate(to: 0)
@@ -59,7 +59,7 @@ enum DeclarationTree {
         piece = 0
       }
       guard found == (number, piece), cursor.value.count <= Declaration.pieceByteCount else {
-        throw PageFault(offset: 0, reason: .value)
+        throw reader.fault(in: root)
       }
       declaration.append(cursor.value)
       piece += 1

@@ -104,7 +104,7 @@ final class FormerSearch {
           guard
             limit.overflow || visitedCount <= limit.partialValue &+ FormerSearch.freeCount || isMutant("walk-shared-trees")
           else {
-            throw PageFault(offset: 0, reason: .value)
+            throw changes.reader.fault(in: zone[tree])
           }
           cursor.key(into: key)
           if cursor.value.count <= ContributionList.maximumValueByteCount { body(tree, key.view, cursor.value) }

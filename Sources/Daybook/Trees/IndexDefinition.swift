@@ -171,7 +171,7 @@ struct IndexDefinition: Equatable {
     var pieceCount = 0
     func finish() throws(PageFault) {
       if pieceCount == 0 { return }
-      guard let definition = IndexDefinition(bytes.view) else { throw PageFault(offset: root.reference, reason: .value) }
+      guard let definition = IndexDefinition(bytes.view) else { throw reader.fault(in: root) }
       result.append(definition)
       pieceCount = 0
     }
@@ -179,14 +179,14 @@ struct IndexDefinition: Equatable {
     while try cursor.next() {
       cursor.key(into: key)
       guard isKey(key.view) else { break }
-      guard key.count == 4, pieceCount < largestPieceCount else { throw PageFault(offset: root.reference, reason: .value) }
+      guard key.count == 4, pieceCount < largestPieceCount else { throw reader.fault(in: root) }
       if key.view[3] == 0 {
         try finish()
         bytes.truncate(to: 0)
         bytes.append(key.view[2])
         bytes.append(key.view[1])
       }
-      guard Int(key.view[3]) == pieceCount else { throw PageFault(offset: root.reference, reason: .value) }
+      guard Int(key.view[3]) == pieceCount else { throw reader.fault(in: root) }
       bytes.append(cursor.value)
       pieceCount += 1
     }

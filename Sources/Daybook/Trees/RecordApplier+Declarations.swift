@@ -30,7 +30,7 @@ extension RecordApplier {
         try DeclarationTree.forEach(from: shapes.count, in: root, changes.reader) { (declaration) throws(PageFault) in
           let count = shapes.count
           guard Declaration.isSound(declaration), shapes.add(declaration), shapes.count == count + 1 else {
-            throw PageFault(offset: 0, reason: .value)
+            throw changes.reader.fault(in: root)
           }
         }
       } catch { throw .page(error) }

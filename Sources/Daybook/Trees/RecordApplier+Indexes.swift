@@ -195,7 +195,7 @@ extension RecordApplier {
         else { break }
         if (parts.sequence, parts.ordinal) <= start { continue }
         guard let entry = ChangeEntry(cursor.value), UInt64(entry.place.byteCount) <= remaining else {
-          throw PageFault(offset: 0, reason: .value)
+          throw changes.reader.fault(in: zone.changeJournal)
         }
         remaining -= UInt64(entry.place.byteCount)
         result.append(RecordEntry(place: entry.place, sequence: parts.sequence, ordinal: parts.ordinal))
@@ -276,7 +276,7 @@ extension RecordApplier {
         cursor.key(into: key)
         guard key.count > IndexKey.numberByteCount, UTF8Order.equal(key.view.prefix(IndexKey.numberByteCount), value.view)
         else { break }
-        guard remaining > 0 else { throw PageFault(offset: 0, reason: .value) }
+        guard remaining > 0 else { throw changes.reader.fault(in: zone.indexes) }
         remaining -= 1
         keys.append(
           kind: GatheredRecords.going, key: key.view, rest: key.view.prefix(0), place: .none, sequence: 0, ordinal: 0)

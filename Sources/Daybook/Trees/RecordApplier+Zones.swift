@@ -78,7 +78,7 @@ extension RecordApplier {
       var cursor = changes.reader.cursor(in: zone.tombstones)
       while try cursor.next() {
         guard remaining > 0 || isMutant("walk-shared-trees") else {
-          throw PageFault(offset: 0, reason: .value)
+          throw changes.reader.fault(in: zone.tombstones)
         }
         remaining -= min(remaining, 1)
         if let tombstone = TombstoneEntry(cursor.value),

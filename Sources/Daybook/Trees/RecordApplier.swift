@@ -52,7 +52,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
   let shapes: ShapeDictionary
   /// The dictionary, and the lists of indexes, have what the trees of the present transaction have.
   @safe @exclusivity(unchecked) var areShapesAligned = false
-  /// Nothing of it is known after an open, and need not be.
+  /// Empty after an open: the next commit then repeats all declarations.
   @safe @exclusivity(unchecked) var copiedDeclarations = CopiedDeclarations()
   /// The name of a packed body, and a body that was spelled out.
   let nameText = ByteBuffer(capacity: 64)
@@ -89,7 +89,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if let cell {
       guard let found = ZoneTrees(cell) else { throw ZoneTrees.fault(of: cell) }
       zone = found
-    } else if UTF8Order.equal(zoneKey, Zone.ID.defaultKey) {
+    } else if Zone.ID.isDefault(key: zoneKey) {
       zone = newZone(zoneKey)
     }
     openKey.truncate(to: 0)
@@ -207,8 +207,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
         throw .operation
       }
       value.truncate(to: 0)
-      value.append(uint64: place.offset)
-      value.append(uint32: place.byteCount)
+      place.append(to: value)
       old.truncate(to: 0)
       try changes.put(metadata.key, value.view, in: &changes.roots[Roots.metadata], old: old)
       changes.liveByteCount &+= Int(place.byteCount) &- oldPlaceByteCount
@@ -237,7 +236,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   /// Of a metadata entry that was replaced or removed.
   private var oldPlaceByteCount: Int {
-    old.count == Place.encodedByteCount ? Int(old.view.uint32(at: 8)) : 0
+    Place(old.view).map { Int($0.byteCount) } ?? 0
   }
 
   /// The zone that is open names other bodies now.

@@ -59,15 +59,15 @@ extension Database {
   }
 
   /// Deletes a record, and those that it owns, in a transaction of its own; deleting one that is not there is no error.
-  /// - Throws: as ``Transaction/delete(_:)``; `referenceViolation` when others need it.
+  /// - Throws: as ``Transaction/delete(_:)-(Record.ID)``; `referenceViolation` when others need it.
   public func delete(_ id: Record.ID, origin: Origin? = nil) throws(DatabaseError) {
     try single(origin) { (transaction) throws(DatabaseError) in try transaction.delete(id) }
   }
 
   /// Deletes records, and those that they own, in one transaction: all of them or none.
-  /// - Throws: as ``Transaction/delete(_:)``; `referenceViolation` when others need one of them.
+  /// - Throws: as ``Transaction/delete(_:)-(Record.ID)``; `referenceViolation` when others need one of them.
   public func delete(_ ids: [Record.ID], origin: Origin? = nil) throws(DatabaseError) {
-    try single(origin) { (transaction) throws(DatabaseError) in for id in ids { try transaction.delete(id) } }
+    try single(origin) { (transaction) throws(DatabaseError) in try transaction.delete(ids) }
   }
 
   /// Deletes a zone with everything in it, in a transaction of its own.
@@ -136,7 +136,7 @@ extension Database {
 
   /// Deletes records, and those that they own, in one transaction, off the caller's thread.
   public func delete(_ ids: [Record.ID], origin: Origin? = nil) async throws {
-    try await write(origin: origin) { transaction in for id in ids { try transaction.delete(id) } }
+    try await write(origin: origin) { transaction in try transaction.delete(ids) }
   }
 
   /// Deletes a zone with everything in it, in a transaction of its own, off the caller's thread.

@@ -42,6 +42,10 @@ public struct Transaction {
   /// - Throws: `zoneNotFound`; `limitExceeded` when the transaction grows too large, and then it cannot be committed.
   public func delete(_ id: Record.ID) throws(DatabaseError) { try context.delete(id) }
 
+  /// Deletes records, and those that they own; those that are not there are no error.
+  /// - Throws: as ``delete(_:)-(Record.ID)``, at the first that is refused; those before it are deleted in this transaction.
+  public func delete(_ ids: [Record.ID]) throws(DatabaseError) { for id in ids { try context.delete(id) } }
+
   /// Deletes a record and leaves those that refer to it alone: it comes back as another one in the same transaction.
   package func deleteAlone(_ id: Record.ID) throws(DatabaseError) { try context.delete(id, cascades: false) }
 

@@ -7,13 +7,14 @@ import Synchronization
 /// Transactions wait for their turn on one queue and for their sync on another. However many there are, they take two
 /// threads; the next one writes while the last one syncs; and reads never wait for them. (On one concurrent queue fifty waiting
 /// writers kept every read waiting for seconds, because the pool adds threads slowly.) Nor do reads wait for assets that are
-/// ingested, which may take minutes: a few of these at a time, on threads of another pool.
+/// ingested, which may take minutes: a few of these at a time, on threads of another pool, as maintenance is.
 final class WorkQueues: Sendable {
   static let ingestWidth = 4
   private let reads = DispatchQueue(label: "daybook.reads", attributes: .concurrent)
   private let turns = DispatchQueue(label: "daybook.turns")
   private let syncs = DispatchQueue(label: "daybook.syncs")
   private let notices = DispatchQueue(label: "daybook.notices")
+  private let maintenance = DispatchQueue(label: "daybook.maintenance", qos: .utility, attributes: .concurrent)
   private let ingests = DispatchQueue(label: "daybook.ingests", qos: .utility, attributes: .concurrent)
   private let ingestLine = Locked(IngestLine())
 
@@ -35,6 +36,13 @@ final class WorkQueues: Sendable {
   func read<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await Handover.result { handover in
       reads.async { handover.resume(with: Result { try body() }) }
+    }
+  }
+
+  /// What may take minutes, and is not asked for often.
+  func maintain<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await Handover.result { handover in
+      maintenance.async { handover.resume(with: Result { try body() }) }
     }
   }
 

@@ -46,12 +46,12 @@ extension WriteContext {
     }
     try declareFields(of: Schema.RecordType(name: type))
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     IndexDefinition(
       number: number, kind: kind, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
       sinceOrdinal: changes.ordinal
     ).append(to: changes.payload)
-    try end(operation, .defineIndex)
+    try endOperation(operationStart, .defineIndex)
     return true
   }
 
@@ -64,9 +64,9 @@ extension WriteContext {
     for definition in try indexes(on: key, ofType: type) {
       if let kinds, !(definition.kind.map { kinds.contains($0) } ?? false) { continue }
       try start()
-      let operation = changes.beginOperation()
+      let operationStart = changes.beginOperation()
       changes.payload.append(uint16: definition.number)
-      try end(operation, .dropIndex)
+      try endOperation(operationStart, .dropIndex)
       isFound = true
     }
     return isFound
@@ -111,12 +111,12 @@ extension WriteContext {
 
   private func appendBuild(_ number: UInt16, _ sequence: UInt64, _ ordinal: UInt32, zoneKey: [UInt8]) throws(DatabaseError) {
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(uint16: number)
     changes.payload.append(uint64: sequence)
     changes.payload.append(uint32: ordinal)
     changes.payload.append(zoneKey)
-    try end(operation, .buildIndex)
+    try endOperation(operationStart, .buildIndex)
     // Without its entries the index would hide the record, and not tell.
     guard let place = changes.store.records.unreadable, !isMutant("build-without-unreadable") else { return }
     throw view.failure(.operation(offset: place.offset))

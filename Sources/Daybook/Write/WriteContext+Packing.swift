@@ -57,9 +57,9 @@ extension WriteContext {
   private var shapes: ShapeDictionary { applier.shapes }
 
   private func append(_ declaration: ByteView) throws(DatabaseError) {
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(declaration)
-    try end(operation, .declare)
+    try endOperation(operationStart, .declare)
   }
 
   /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
@@ -103,19 +103,20 @@ extension WriteContext {
     return offset / diskBlockByteCount > (max(end, 1) - 1) / diskBlockByteCount
   }
 
-  /// Ends the save of a body that is spelled out after the header of an operation.
+  /// Ends the save of a body that `encode` has spelled out after the header of an operation. Where it can be packed, the spelled
+  /// bytes are discarded, and `body`, which is a copy of them, is packed in their place.
   @inline(__always)
-  func endSave(_ operation: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
+  func endSave(_ operationStart: Int, _ body: RecordBody, _ packing: BodyPacker.Packing) throws(DatabaseError) {
     guard case .packed(let packing) = packing else {
-      try end(operation, .saveRecord)
+      try endOperation(operationStart, .saveRecord)
       return
     }
-    changes.cancelOperation(operation)
-    let start = changes.beginOperation()
+    changes.cancelOperation(operationStart)
+    let operationStart = changes.beginOperation()
     body.withBytes { bytes in
       if !packing.append(bytes, body.layout, to: changes.payload) { changes.payload.append(bytes) }
     }
-    try end(start, .saveRecord)
+    try endOperation(operationStart, .saveRecord)
   }
 }
 

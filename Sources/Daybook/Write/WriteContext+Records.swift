@@ -49,32 +49,30 @@ extension WriteContext {
     }
     // Two calls and not one with a choice: that would count a reference, for each save.
     if policy == .replace { stamp.creation = server?.creation }
-    var (operation, saved) =
+    var (operationStart, saved) =
       try policy == .replace
       ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
     if let role = database.options.role {
-      do throws(DatabaseError) { try requireSavable(saved, role) } catch {
-        changes.cancelOperation(operation)
-        throw error
-      }
+      try orCancel(operationStart) { () throws(DatabaseError) in try requireSavable(saved, role) }
     }
     let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
     var packing = try packing(of: saved.body, shape, in: zone)
     // What has been packed before has been declared before.
-    if packing.isPacked || !packing.isUndeclared && database.writerState.shapes.contains(shape) {
-      try finish(operation, saved, packing, of: record, over: server, in: zone)
+    if packing.isPacked || !packing.isUndeclared && database.writerState.knownShapes.contains(shape) {
+      try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
       // after all, nothing has been learned from it.
-      changes.cancelOperation(operation)
+      changes.cancelOperation(operationStart)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
         try declarePacking(of: saved.body, shape, in: zone)
         packing = try self.packing(of: saved.body, shape, in: zone)
-        (operation, saved) =
+        (operationStart, saved) =
           try policy == .replace
           ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
-        try finish(operation, saved, packing, of: record, over: server, in: try view.existingZone(record.id.zone))
+        let zone = try view.existingZone(record.id.zone)
+        try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
       }
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
@@ -83,29 +81,25 @@ extension WriteContext {
 
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
   /// - Parameter record: what was asked to be saved; its assets may lie in another database.
-  private func finish(
-    _ operation: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
+  private func completeSave(
+    _ operationStart: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
     in zone: ZoneTrees
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      do throws(DatabaseError) { try queueReferenceChecks(of: saved, over: server, in: zone) } catch {
-        changes.cancelOperation(operation)
-        throw error
-      }
+      try orCancel(operationStart) { () throws(DatabaseError) in try queueReferenceChecks(of: saved, over: server, in: zone) }
     }
     if let server, server.namesAssets { mayDropAssets = true }
     if saved.body.namesAssets {
       mayDropAssets = true
-      do throws(DatabaseError) {
-        try saved.body.withBytes { (bytes) throws(DatabaseError) in
-          try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
-        }
-      } catch {
-        changes.cancelOperation(operation)
-        throw error.adding(saved.id)
+      try orCancel(operationStart) { () throws(DatabaseError) in
+        do throws(DatabaseError) {
+          try saved.body.withBytes { (bytes) throws(DatabaseError) in
+            try secureAssets(namedIn: bytes, replacing: server, from: record.body.services?.assets)
+          }
+        } catch { throw error.adding(saved.id) }
       }
     }
-    try endSave(operation, saved.body, packing)
+    try endSave(operationStart, saved.body, packing)
   }
 
   /// Appends the merged body to what is written; the operation has no checksum yet. After an error nothing of it is left.
@@ -113,36 +107,39 @@ extension WriteContext {
   ///   only its creation from the stored one.
   private func encode(
     _ record: Record, onto server: RecordBody?, _ policy: SavePolicy, _ stamp: RecordBodyEncoder.Stamp
-  ) throws(DatabaseError) -> (operation: Int, saved: Record) {
-    let operation = changes.beginOperation()
-    do throws(DatabaseError) {
+  ) throws(DatabaseError) -> (operationStart: Int, saved: Record) {
+    let operationStart = changes.beginOperation()
+    let merged = try orCancel(operationStart) { () throws(DatabaseError) -> Record in
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
         services: database.services,
         room: .init(byteCount: changes.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
         into: changes.payload)
-    } catch {
-      changes.cancelOperation(operation)
+      let merged: Record
+      do throws(BodyFault) {
+        let payload = changes.payload.view.dropFirst(operationStart + Operation.headerByteCount)
+        // What was copied from a stored body has been checked by its checksum only.
+        merged = Record(
+          body: server == nil && record.body.isChecked
+            ? try RecordBody(encoded: payload, services: database.services)
+            : try RecordBody(trusted: payload, services: database.services))
+      } catch { throw damaged(record, error) }
+      // The body is never shorter than what counts, so most records are measured by looking at it.
+      if changes.byteCount(from: operationStart) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
+        throw tooLarge(merged)
+      }
+      return merged
+    }
+    return (operationStart, merged)
+  }
+
+  /// Part of an operation that has been begun: when it throws, nothing of the operation is left.
+  @inline(__always)
+  private func orCancel<R>(_ operationStart: Int, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    do { return try body() } catch {
+      changes.cancelOperation(operationStart)
       throw error
     }
-    let merged: Record
-    do throws(BodyFault) {
-      let payload = changes.payload.view.dropFirst(operation + Operation.headerByteCount)
-      // What was copied from a stored body has been checked by its checksum only.
-      merged = Record(
-        body: server == nil && record.body.isChecked
-          ? try RecordBody(encoded: payload, services: database.services)
-          : try RecordBody(trusted: payload, services: database.services))
-    } catch {
-      changes.cancelOperation(operation)
-      throw damaged(record, error)
-    }
-    // The body is never shorter than what counts, so most records are measured by looking at it.
-    if changes.byteCount(from: operation) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
-      changes.cancelOperation(operation)
-      throw tooLarge(merged)
-    }
-    return (operation, merged)
   }
 
   /// What the file has of a record is no record.
@@ -237,9 +234,9 @@ extension WriteContext {
     let tombstone = Tombstone(
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     tombstone.append(to: changes.payload)
-    try end(operation, .deleteRecord)
+    try endOperation(operationStart, .deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try queueDeletionChecks(of: id) }
   }
@@ -250,11 +247,10 @@ extension WriteContext {
   ) throws(DatabaseError) -> Place? {
     let reader = view.reader
     return try view.asDatabaseError { () throws(PageFault) in
-      try name.withKeyView { (name) throws(PageFault) -> Place? in
-        let value = try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.value(key, in: zone.tombstones) }
-        guard let value, value.count == 12 else { return nil }
-        ChangeKey.setTombstone(database.writerState.scratch, sequence: value.uint64(at: 0), ordinal: value.uint32(at: 8))
-        return try reader.value(database.writerState.scratch.view, in: zone.changeJournal).flatMap { ChangeEntry($0)?.place }
+      try name.withKeyView { (name) throws(PageFault) in
+        try NameKey.withView(of: name) { (key) throws(PageFault) in
+          try reader.deletion(ofName: key, in: zone, database.writerState.scratch)?.place
+        }
       }
     }
   }

@@ -97,7 +97,7 @@ extension WriteContext {
           let id = Record.ID(unchecked: name, in: owner.zone)
           let zone = try view.existingZone(owner.zone)
           guard let entry = try view.entry(name, in: zone) else {
-            throw failure(PageFault(offset: 0, reason: .value))
+            throw failure(view.reader.fault(in: zone.references))
           }
           try deleteOne(id, entry, mayBeNeeded: true)
           if isMutant("cascade-one-level") { continue }

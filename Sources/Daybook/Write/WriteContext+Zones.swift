@@ -22,12 +22,12 @@ extension WriteContext {
         facts: .init(zone: zone.id, size: key.count, limit: TreeLimits.maximumKeyByteCount - 8))
     }
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(uint64: database.options.random())
     changes.payload.append(uint32: capabilities)
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(key)
-    try end(operation, .saveZone)
+    try endOperation(operationStart, .saveZone)
     recorder?.addSaved(zone.id, isNew: existing == nil)
   }
 
@@ -47,12 +47,12 @@ extension WriteContext {
         reason: reason, recordCount: zone.byName.count, types: try? view.types(in: zone), subscriptions: subscriptions)
     }
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0
     changes.payload.append(UInt8(number))
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     changes.payload.append(id.key)
-    try end(operation, .deleteZone)
+    try endOperation(operationStart, .deleteZone)
     for stored in subscriptions { try StoredSubscriptions.delete(stored.subscription.id, from: self) }
     if let deletion { recorder?.addDeleted(id, deletion) }
   }
@@ -73,15 +73,15 @@ extension WriteContext {
     }
     if value == nil, try view.metadataPlace(forKey: key) == nil { return }
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     if let value {
       changes.payload.append(uint16: UInt16(byteCount))
       changes.payload.append(utf8: key)
       changes.payload.append([UInt8](value))
-      try end(operation, .setMetadata)
+      try endOperation(operationStart, .setMetadata)
     } else {
       changes.payload.append(utf8: key)
-      try end(operation, .deleteMetadata)
+      try endOperation(operationStart, .deleteMetadata)
     }
   }
 
@@ -93,8 +93,8 @@ extension WriteContext {
     }
     if sequence <= (try view.horizon()) { return }
     try start()
-    let operation = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(uint64: sequence)
-    try end(operation, .raiseHorizon)
+    try endOperation(operationStart, .raiseHorizon)
   }
 }

@@ -78,17 +78,17 @@ final class WriteContext {
   func start() throws(DatabaseError) {
     if hasStarted { return }
     hasStarted = true
-    var operation = changes.beginOperation()
+    var operationStart = changes.beginOperation()
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     if let origin { changes.payload.append(utf8: origin.rawValue) }
-    try end(operation, .commitInfo)
+    try endOperation(operationStart, .commitInfo)
     preambleCount = changes.ordinal
     guard drawsLineage, !isMutant("forget-lineage") else { return }
     // Zero means "no commit yet".
     lineage = database.options.random() | 1
-    operation = changes.beginOperation()
+    operationStart = changes.beginOperation()
     changes.payload.append(uint64: lineage)
-    try end(operation, .lineage)
+    try endOperation(operationStart, .lineage)
     preambleCount = changes.ordinal
   }
 
@@ -97,9 +97,9 @@ final class WriteContext {
   var hasChanges: Bool { hasStarted && (changes.ordinal > preambleCount || changes.failure != nil) }
 
   @discardableResult
-  func end(_ operation: Int, _ kind: OperationKind) throws(DatabaseError) -> Place {
+  func endOperation(_ operationStart: Int, _ kind: OperationKind) throws(DatabaseError) -> Place {
     if kind.addsData { changes.declareAddition() }
-    do { return try changes.endOperation(operation, kind: kind) } catch { throw failure(error) }
+    do { return try changes.endOperation(operationStart, kind: kind) } catch { throw failure(error) }
   }
 
   // MARK: savepoints

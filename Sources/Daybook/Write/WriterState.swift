@@ -14,7 +14,7 @@ final class WriterState: @unchecked Sendable {
   /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
-  @safe @exclusivity(unchecked) var shapes = KnownShapes()
+  @safe @exclusivity(unchecked) var knownShapes = KnownShapes()
   /// Finds the declarations that bodies are packed with.
   let packer = BodyPacker()
   let userID: [UInt8]?
@@ -29,7 +29,7 @@ final class WriterState: @unchecked Sendable {
 
   /// What the schema and the dictionary are known to have may have been rolled back.
   func forgetShapes() {
-    shapes.removeAll()
+    knownShapes.removeAll()
     packer.removeAll()
   }
 

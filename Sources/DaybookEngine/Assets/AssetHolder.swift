@@ -107,6 +107,8 @@ package final class AssetHolder: Sendable {
       defer { file.close() }
       return try life(file, .shared)
     } catch {
+      // One of root's is ours as soon as it has a lock.
+      if error.kind == .permission, folder.isEmptyFileOfRoot(prefix + id) { return .dead }
       return error.kind == .notRegular ? nil : error.kind == .notFound ? .dead : .living
     }
   }
@@ -141,6 +143,7 @@ package final class AssetHolder: Sendable {
       guard life == .dead || life == .unknown && isOverdue, try folder.identity(of: name) == file.identity else { return }
       try folder.remove(name, ownedBy: owners)
     } catch {
+      if error.kind == .permission, folder.isEmptyFileOfRoot(name) { return try folder.remove(name) }
       // Another process was faster, or the file belongs to another user.
       guard [.notFound, .permission, .foreign, .notRegular].contains(error.kind) else { throw error }
     }

@@ -26,6 +26,11 @@ extension AssetStore {
       self.root = root
       self.owners = owners
     }
+
+    /// The names for which a note may say since when nothing has referred to them.
+    var notedNames: [String] {
+      digests.map(\.name) + leftovers + unknownHolders.keys.map { AssetHolder.prefix + $0 }
+    }
   }
 
   /// The result of removing a name.
@@ -51,7 +56,7 @@ extension AssetStore {
         try takeFolder(entry.name, of: root, &holders, into: &result)
       } else if AssetStore.isTemporaryName(entry.name) {
         holders.take(entry.name, at: entry.name, into: &result)
-      } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryNote(entry.name) {
+      } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryFirstSeen(entry.name) {
         result.leftovers.append(entry.name)
       } else if let id = AssetHolder.id(ofFile: entry.name) {
         switch holders.life(of: id) {
@@ -60,7 +65,7 @@ extension AssetStore {
         case .unknown: result.unknownHolders[id, default: []] += []
         case nil: result.strangers.append(entry.name)
         }
-      } else if entry.name == AssetStore.noteName
+      } else if entry.name == AssetStore.firstSeenName
         ? (try? root.checkRemovable(entry.name, ownedBy: result.owners)) == nil : entry.name != FolderMark.name
       {
         result.strangers.append(entry.name)
@@ -211,11 +216,13 @@ extension AssetStore {
     try AssetHolder.removeDead(id, in: root, ownedBy: inventory.owners, isOverdue: isOverdue)
   }
 
-  // MARK: the note
+  // MARK: when names were first seen
 
   /// When names were first seen without a reference: seconds, as the database's clock counts them.
   package struct FirstSeen: Sendable {
     package var seconds: [String: Double] = [:]
+    /// Whether the file says more than that, and is to be written again.
+    package var hasOtherLines = false
     /// The date when this was written, and for how many seconds the system was up then.
     package var clocks: (date: Double, uptime: Double)?
 
@@ -232,41 +239,61 @@ extension AssetStore {
     }
   }
 
-  /// What another user has put there says nothing.
+  /// What the file says of the names that are here; what it says of others is passed over. What another user has put there says nothing either.
   package func readFirstSeen(of inventory: Inventory) -> FirstSeen {
-    var note = FirstSeen()
-    guard !inventory.strangers.contains(AssetStore.noteName),
-      let file = try? inventory.root?.open(AssetStore.noteName, .readContent)
-    else { return note }
+    var firstSeen = FirstSeen()
+    guard !inventory.strangers.contains(AssetStore.firstSeenName),
+      let file = try? inventory.root?.open(AssetStore.firstSeenName, .readContent)
+    else { return firstSeen }
     defer { file.close() }
-    // A forged file costs no more memory than this; without the file, the grace time starts again.
-    guard let byteCount = try? file.byteCount(), byteCount < 1 << 28 else { return note }
+    let names = Set(inventory.notedNames)
+    // A user who may write the database may forge it: one that is longer than all that we note costs nothing. Then the grace time
+    // starts again, as without the file.
+    let limit = isMutant("read-any-note") ? .max : (names.count + 16) * AssetStore.longestFirstSeenLine
+    guard let byteCount = try? file.byteCount(), byteCount <= limit else {
+      firstSeen.hasOtherLines = true
+      return firstSeen
+    }
     let buffer = ByteBuffer(capacity: max(1, byteCount))
     // Safe: the buffer was made for this many bytes.
-    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return note }
+    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return firstSeen }
     buffer.count = count
-    for line in String(decoding: buffer.view.array, as: UTF8.self).split(separator: "\n") {
-      let parts = line.split(separator: " ")
+    // Line by line over the bytes: texts are made only of what may be ours.
+    let bytes = buffer.view.array
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+      let line = end - start <= AssetStore.longestFirstSeenLine ? bytes[start..<end] : []
+      start = end + 1
+      let parts = line.split(separator: 0x20, maxSplits: 3, omittingEmptySubsequences: false)
+        .map { String(decoding: $0, as: UTF8.self) }
       let numbers = parts.dropFirst().compactMap { Double($0) }.filter(\.isFinite)
-      guard numbers.count == parts.count - 1 else { continue }
-      if parts.count == 2 { note.seconds[String(parts[0])] = numbers[0] }
-      if parts.count == 3, parts[0] == AssetStore.clocksKey { note.clocks = (numbers[0], numbers[1]) }
+      if parts.count == 2, numbers.count == 1, names.contains(parts[0]) {
+        firstSeen.seconds[parts[0]] = numbers[0]
+      } else if parts.count == 3, numbers.count == 2, parts[0] == AssetStore.clocksKey {
+        firstSeen.clocks = (numbers[0], numbers[1])
+      } else {
+        firstSeen.hasOtherLines = true
+      }
     }
-    return note
+    return firstSeen
   }
 
-  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is noted.
-  package func writeFirstSeen(_ note: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
+  /// The longest name that is noted, that of a copy that was handed out with its folder, and a number.
+  private static let longestFirstSeenLine = 160
+
+  /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is written.
+  package func writeFirstSeen(_ firstSeen: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
     guard let root = inventory.root else { return }
-    let (name, temporary) = (AssetStore.noteName, AssetStore.temporaryNotePrefix + hexDigits(random()))
+    let (name, temporary) = (AssetStore.firstSeenName, AssetStore.temporaryFirstSeenPrefix + hexDigits(random()))
     if inventory.strangers.contains(name) { return }
-    if note.seconds.isEmpty {
+    if firstSeen.seconds.isEmpty {
       if try root.identity(of: name) != nil { try root.remove(name, ownedBy: inventory.owners) }
       return
     }
     let buffer = ByteBuffer(capacity: 4096)
-    if let clocks = note.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
-    for (name, seconds) in note.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
+    if let clocks = firstSeen.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
+    for (name, seconds) in firstSeen.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
     let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
     do throws(DiskFailure) {

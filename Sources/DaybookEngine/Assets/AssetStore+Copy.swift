@@ -93,7 +93,7 @@ extension AssetStore {
     }
     if let there = try holder.folderIfAny(target) {
       let attributes = try folder.attributes()
-      try requireTrustedOwner(there, owners, atMost: attributes.mode)
+      try requireTrustedOwner(there, owners, atMost: attributes)
       // What another database has there stays its own: the copy keeps its contents among them, and removes nothing.
       var isFree = isMutant("take-found-folder")
       if try FolderMark.read(in: there) == .nothing { isFree = try isEmpty(there) }
@@ -132,7 +132,7 @@ extension AssetStore {
           guard error.kind == .exists else { throw error }
           there = try target.folder(name)
         }
-        try requireTrustedOwner(there, owners, atMost: attributes.mode)
+        try requireTrustedOwner(there, owners, atMost: attributes)
         try merge(inner, into: there, owners)
         try source.removeFolder(name)
       } else {
@@ -268,7 +268,7 @@ extension AssetStore {
   }
 
   private static func isOwnFile(_ name: String) -> Bool {
-    isTemporaryName(name) || AssetHolder.id(ofFile: name) != nil || name == noteName || isTemporaryNote(name)
+    isTemporaryName(name) || AssetHolder.id(ofFile: name) != nil || name == firstSeenName || isTemporaryFirstSeen(name)
       || FolderMark.isOwnName(name)
   }
 
@@ -290,7 +290,7 @@ extension AssetStore {
   }
 
   /// The same for a note that is being written.
-  static func isTemporaryNote(_ name: String) -> Bool {
-    name.hasPrefix(temporaryNotePrefix) && AssetHolder.isNumber(name.dropFirst(temporaryNotePrefix.count))
+  static func isTemporaryFirstSeen(_ name: String) -> Bool {
+    name.hasPrefix(temporaryFirstSeenPrefix) && AssetHolder.isNumber(name.dropFirst(temporaryFirstSeenPrefix.count))
   }
 }

@@ -81,8 +81,8 @@ package final class AssetStore: Sendable {
 
   static let temporaryPrefix = "ingest-"
   package static let stagingName = "staged"
-  static let noteName = "unreferenced"
-  static let temporaryNotePrefix = noteName + ".new-"
+  static let firstSeenName = "unreferenced"
+  static let temporaryFirstSeenPrefix = firstSeenName + ".new-"
   static let clocksKey = "clocks"
   static let pieceByteCount = 1 << 20
 
@@ -158,11 +158,15 @@ package final class AssetStore: Sendable {
     }
   }
 
-  /// Whether a file is one of the asset files, under whatever name. Asks for the file of each.
+  /// Whether a file lies in the directory, under whatever other name: an asset file, the mark, a holder, a note. Asks for the file
+  /// of each.
   package func holds(_ file: FileIdentity) throws(DiskFailure) -> Bool {
     guard let root = try root() else { return false }
-    for entry in try root.entries() where entry.isDirectory && AssetStore.isOwnFolder(entry.name) {
-      guard let folder = try root.folderIfAny(entry.name) else { continue }
+    for entry in try root.entries() {
+      if !entry.isDirectory, try root.identity(of: entry.name) == file { return true }
+      guard entry.isDirectory, AssetStore.isOwnFolder(entry.name) || entry.name == AssetStore.stagingName,
+        let folder = try root.folderIfAny(entry.name)
+      else { continue }
       for inner in try folder.entries() where try folder.identity(of: inner.name) == file { return true }
     }
     return false
@@ -223,11 +227,12 @@ package final class AssetStore: Sendable {
   /// The same in the staging folder, for a copy that is handed out.
   package func newStagedCopy(_ digest: AssetDigest) throws(DiskFailure) -> AssetTemporary {
     let root = try makeRoot()
-    return try newName("\(digest.name)-", in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
+    // A path leads to it: no other user is to know which before it is there.
+    return try newName("\(digest.name)-", random(), in: makeFolder(AssetStore.stagingName, in: root), holderIn: root)
   }
 
   private func newName(
-    _ beginning: String, in folder: any DiskFolder, holderIn root: any DiskFolder
+    _ beginning: String, _ number: UInt64? = nil, in folder: any DiskFolder, holderIn root: any DiskFolder
   ) throws(DiskFailure) -> AssetTemporary {
     let attributes = try attributes()
     return try state.withLock { (state) throws(DiskFailure) in
@@ -244,7 +249,7 @@ package final class AssetStore: Sendable {
       }
       state.nameCount += 1
       let holder = state.holders[index].holder
-      let name = "\(beginning)\(holder.id)-\(hexDigits(state.nameCount))"
+      let name = "\(beginning)\(holder.id)-\(hexDigits(number ?? state.nameCount))"
       state.holders[index].names.insert(name)
       // The same directory, opened once for all names in it: descriptors are scarce.
       let isInRoot = folder === root && !isMutant("folder-for-each-hold")
@@ -374,16 +379,17 @@ package final class AssetStore: Sendable {
     let owners = FileOwners.trusted(with: attributes)
     // What is in it first, see `narrowRights`.
     if folder.path == directory, (try? folder.requireOwner(among: owners)) != nil { narrowRights(of: folder) }
-    try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory.mode)
+    try AssetStore.requireTrustedOwner(folder, owners, atMost: attributes?.ofDirectory)
     state.withLock { $0.knownDirectories[folder.path] = KnownDirectory(identity: folder.identity, owners: owners) }
   }
 
   /// The same where rights and owners are known.
   static func requireTrustedOwner(
-    _ folder: any DiskFolder, _ owners: FileOwners, atMost mode: UInt32?
+    _ folder: any DiskFolder, _ owners: FileOwners, atMost rights: FileAttributes?
   ) throws(DiskFailure) {
     if !isMutant("keep-contents-anywhere") { try folder.requireOwner(among: owners) }
-    if let mode { try close(folder, to: mode) }
+    guard let rights, let less = try folder.attributes().narrowed(to: rights) else { return }
+    try folder.setAttributes(less)
   }
 
   /// Opens a directory, and makes it if there is none, with access only for those who may read the database. `.foreign` when
@@ -455,13 +461,6 @@ package final class AssetStore: Sendable {
     guard let made = madeRoot, made.identity == root.identity else {
       throw DiskFailure(.makeDirectory, path: root.path, code: ErrorNumber.exists)
     }
-  }
-
-  private static func close(_ folder: any DiskFolder, to mode: UInt32) throws(DiskFailure) {
-    var attributes = try folder.attributes()
-    guard attributes.mode & ~mode & 0o777 != 0 else { return }
-    attributes.mode &= mode | 0o7000
-    try folder.setAttributes(attributes)
   }
 
   /// Makes a content's name survive power loss, and the directories above it. The directories are synced once for each open,

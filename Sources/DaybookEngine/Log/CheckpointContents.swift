@@ -2,10 +2,10 @@
 ///
 ///     offset  size  field
 ///          0    48  copy of the file header
-///         48     8  freeze: offset of the first frame that the roots do not contain
-///         56     8  freeze: its frame number
-///         64     8  freeze: commit sequence of the last commit that the roots contain
-///         72     8  freeze: header checksum of the frame before it
+///         48     8  replay start: offset of the first frame that the roots do not contain
+///         56     8  replay start: its frame number
+///         64     8  replay start: commit sequence of the last commit that the roots contain
+///         72     8  replay start: header checksum of the frame before it
 ///         80     8  pages of all trees
 ///         88     8  bytes of the operations that the trees name
 ///         96     8  root count
@@ -13,13 +13,13 @@
 struct CheckpointContents: Equatable {
   /// The largest payload, and one byte more, so that a longer payload is noticed.
   static let maximumByteCount = 104 + RootSet.count * TreeRoot.encodedByteCount + 1
-  var freeze: LogPosition
+  var replayStart: LogPosition
   var pageCount: UInt64
   var liveByteCount: Int
   var roots: [TreeRoot]
 
-  init(freeze: LogPosition, pageCount: UInt64, liveByteCount: Int, roots: [TreeRoot]) {
-    self.freeze = freeze
+  init(replayStart: LogPosition, pageCount: UInt64, liveByteCount: Int, roots: [TreeRoot]) {
+    self.replayStart = replayStart
     self.pageCount = pageCount
     self.liveByteCount = liveByteCount
     self.roots = roots
@@ -34,7 +34,7 @@ struct CheckpointContents: Equatable {
   /// Reads the payload of the checkpoint frame at `offset`; nil when no checkpoint at that offset can have such a payload.
   init?(_ payload: ByteView, at offset: UInt64) {
     guard payload.count >= 104 else { return nil }
-    freeze = LogPosition(freezeOf: payload, at: 48)
+    replayStart = LogPosition(replayStart: payload, at: 48)
     pageCount = payload.uint64(at: 80)
     let live = payload.uint64(at: 88)
     liveByteCount = Int(clamping: live)
@@ -45,8 +45,8 @@ struct CheckpointContents: Equatable {
       roots.append(TreeRoot(payload, at: 104 + index * TreeRoot.encodedByteCount))
     }
     // Within these limits, no computation overflows.
-    guard freeze.offset <= offset, freeze.number > 0, freeze.number < FrameHeader.limit,
-      freeze.sequence < FrameHeader.limit, offset < FrameHeader.limit, pageCount < FrameHeader.limit >> 20,
+    guard replayStart.offset <= offset, replayStart.number > 0, replayStart.number < FrameHeader.limit,
+      replayStart.sequence < FrameHeader.limit, offset < FrameHeader.limit, pageCount < FrameHeader.limit >> 20,
       live < FrameHeader.limit
     else { return nil }
     // A root lies before its checkpoint, at a whole page; a tagged reference would be followed into memory.
@@ -60,7 +60,7 @@ struct CheckpointContents: Equatable {
 
   func append(to buffer: ByteBuffer, header: FileHeader) {
     header.appendMeaningful(to: buffer)
-    freeze.append(to: buffer)
+    replayStart.append(to: buffer)
     buffer.append(uint64: pageCount)
     buffer.append(uint64: UInt64(max(0, liveByteCount)))
     buffer.append(uint64: UInt64(roots.count))

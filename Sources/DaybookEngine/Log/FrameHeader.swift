@@ -121,6 +121,13 @@ package struct FrameHeader: Sendable, Equatable {
   /// Frames beyond `limit` would be written and acknowledged, but never found again.
   static let limitForWriting: UInt64 = limit - 1 << 40
 
+  /// The start of a frame: zeros for its header, which `LogWriter.append` fills in, and room for the payload.
+  static func buffer(payloadByteCount: Int = 160) -> ByteBuffer {
+    let frame = ByteBuffer(capacity: byteCount + payloadByteCount)
+    frame.append(zeros: byteCount)
+    return frame
+  }
+
   /// Reads a valid header: magic, salt, own offset and checksum must match. Anything else is nil.
   init?(_ bytes: ByteView, salt: UInt64, offset: UInt64) {
     guard bytes.count >= FrameHeader.byteCount, bytes.uint32(at: 0) == FrameHeader.magic else { return nil }

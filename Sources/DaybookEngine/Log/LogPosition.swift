@@ -34,7 +34,7 @@ struct LogPosition: Equatable, Sendable {
   }
 
   /// Where a checkpoint says that replay starts.
-  init(freezeOf payload: ByteView, at index: Int) {
+  init(replayStart payload: ByteView, at index: Int) {
     self.init(
       offset: payload.uint64(at: index), number: payload.uint64(at: index + 8), previous: payload.uint64(at: index + 24),
       sequence: payload.uint64(at: index + 16), passedByteCount: 0, lastFrameOffset: nil)

@@ -30,8 +30,8 @@ extension LogReader {
         try checkRead()
         continue
       }
-      // The checkpoint was written after everything before its freeze position was durable.
-      var walk = LogWalk(self, from: contents.freeze, provenThrough: contents.freeze.number - 1)
+      // The checkpoint was written after everything before the start of its replay was durable.
+      var walk = LogWalk(self, from: contents.replayStart, provenThrough: contents.replayStart.number - 1)
       if walk.advance(through: header) {
         walk.plan.basis = basis
         walk.plan.checkpoint = contents
@@ -55,11 +55,11 @@ extension LogReader {
     return try finish(&walk)
   }
 
-  /// The plan for what follows a place that was reached before.
+  /// The plan for what follows a position that was reached before.
   /// - Parameter provenThrough: the highest frame that is known to be durable.
-  func plan(continuing place: LogPosition, provenThrough: UInt64) throws(DiskFailure) -> RecoveryPlan {
+  func plan(continuing position: LogPosition, provenThrough: UInt64) throws(DiskFailure) -> RecoveryPlan {
     lookAgain()
-    var walk = LogWalk(self, from: place, provenThrough: provenThrough)
+    var walk = LogWalk(self, from: position, provenThrough: provenThrough)
     return try finish(&walk)
   }
 

@@ -34,8 +34,8 @@ struct LogTail {
   var previous: UInt64 { position.previous }
 
   /// Moves behind what other processes have written and handed over.
-  mutating func move(to place: LogPosition, provenThrough: UInt64) {
-    position = place
+  mutating func move(to position: LogPosition, provenThrough: UInt64) {
+    self.position = position
     self.provenThrough = provenThrough
     lastDataNumber = provenThrough
   }

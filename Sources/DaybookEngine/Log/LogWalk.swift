@@ -26,24 +26,24 @@ struct LogWalk {
   private static let mostProvenCount = 256
 
   private struct Unproven {
-    /// The place behind the frame.
-    var place: LogPosition
+    /// Behind the frame.
+    var position: LogPosition
     var kind: FrameHeader.Kind
   }
 
   /// How many frames there is memory for.
   var unprovenCapacity: Int { unproven.capacity }
 
-  init(_ log: LogReader, from place: LogPosition, provenThrough: UInt64) {
+  init(_ log: LogReader, from start: LogPosition, provenThrough: UInt64) {
     self.log = log
-    offset = place.offset
-    number = place.number
-    previous = place.previous
-    plan.start = place
-    plan.end = place
-    plan.lastCommitEnd = place
-    plan.provenEnd = place
-    plan.provenCommitEnd = place
+    offset = start.offset
+    number = start.number
+    previous = start.previous
+    plan.start = start
+    plan.end = start
+    plan.lastCommitEnd = start
+    plan.provenEnd = start
+    plan.provenCommitEnd = start
     plan.provenThrough = provenThrough
   }
 
@@ -92,7 +92,7 @@ struct LogWalk {
     }
     passProven()
     let rest = unproven[firstUnprovenIndex...]
-    plan.firstUnproven = rest.first?.place.lastFrameOffset
+    plan.firstUnproven = rest.first?.position.lastFrameOffset
     plan.hasUnprovenData = rest.contains { $0.kind.carriesData || $0.kind == .checkpoint }
   }
 
@@ -148,7 +148,7 @@ struct LogWalk {
     }
     plan.last = header
     plan.end.move(over: header)
-    unproven.append(Unproven(place: plan.end, kind: header.kind))
+    unproven.append(Unproven(position: plan.end, kind: header.kind))
     if header.durableThrough > plan.provenThrough {
       plan.provenThrough = header.durableThrough
       passProven()
@@ -159,8 +159,8 @@ struct LogWalk {
 
   /// Numbers ascend, so each frame is passed once, whatever a forged file claims to be durable.
   private mutating func passProven() {
-    while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].place.number - 1 <= plan.provenThrough {
-      plan.provenEnd = unproven[firstUnprovenIndex].place
+    while firstUnprovenIndex < unproven.count, unproven[firstUnprovenIndex].position.number - 1 <= plan.provenThrough {
+      plan.provenEnd = unproven[firstUnprovenIndex].position
       if unproven[firstUnprovenIndex].kind == .commit { plan.provenCommitEnd = plan.provenEnd }
       firstUnprovenIndex += 1
     }

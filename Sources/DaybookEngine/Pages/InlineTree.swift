@@ -30,6 +30,10 @@ enum InlineTree {
   @inline(__always)
   static func isInline(_ reference: UInt64) -> Bool { reference >> 62 == 1 }
 
+  /// Where the bytes are: an address, or an offset in the file.
+  static func place(of reference: UInt64) -> UInt64 { reference & placeMask }
+  static func isAddress(_ reference: UInt64) -> Bool { reference & addressTag != 0 }
+
   static func byteCount(_ reference: UInt64) -> Int { Int(reference >> 48 & 0x1FFF) }
 
   static func reference(position: Int, byteCount: Int) -> UInt64 {

@@ -16,22 +16,30 @@ package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
     case value = "a value of a tree is malformed"
     case read = "the file could not be read"
   }
-  package let offset: UInt64
+  /// Where the page is in the file; nil where it is in memory only, or not known.
+  package var offset: UInt64? { place == PageFault.nowhere ? nil : place }
   package let reason: Reason
+  /// Not an optional: errors thrown on the path of a read stay small.
+  private let place: UInt64
   private let cause: Cause?
 
   /// Boxed, so that errors thrown on the path of a read stay small.
   private indirect enum Cause: Sendable, Equatable { case disk(DiskFailure) }
 
+  private static let nowhere = UInt64.max
+
   package init(offset: UInt64, reason: Reason) {
-    self.offset = offset
+    place = offset
     self.reason = reason
     cause = nil
   }
 
+  /// For what has no place in the file.
+  package init(reason: Reason) { self.init(offset: PageFault.nowhere, reason: reason) }
+
   /// The disk could not read the page, or a part of the log. Says nothing about the content of the file.
   package init(_ failure: DiskFailure, offset: UInt64) {
-    self.offset = offset
+    place = offset
     reason = .read
     cause = .disk(failure)
   }
@@ -42,5 +50,5 @@ package struct PageFault: Error, Sendable, Equatable, CustomStringConvertible {
     return nil
   }
 
-  package var description: String { "page at byte \(offset): \(reason.rawValue)" }
+  package var description: String { offset.map { "page at byte \($0): \(reason.rawValue)" } ?? reason.rawValue }
 }

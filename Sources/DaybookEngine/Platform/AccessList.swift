@@ -1,4 +1,14 @@
-/// Access control lists, as far as the attributes of a file carry them.
+/// Access control lists, as far as the attributes of a file carry them. What they mean, `Access` says.
+///
+/// A POSIX list, little-endian:
+///
+///     offset  size  field
+///          0     4  version, 2
+///      4+8×n     2  tag: 1 owner, 2 a user, 4 the owning group, 8 a group, 16 mask, 32 others
+///      6+8×n     2  rights: 4 read, 2 write, 1 enter
+///      8+8×n     4  who
+///
+/// What owner, mask and others may do is in the mode, too; the system keeps both equal.
 package enum AccessList {
   package static let posixName = "system.posix_acl_access"
   /// A directory's default list: what is made in the directory gets it, whatever mode the caller asks for.
@@ -10,36 +20,37 @@ package enum AccessList {
 
   package static func isName(_ name: String) -> Bool { name.hasPrefix("system.") || name == appleName }
 
-  /// Whether a list lets anybody read or write whom another one, or none, does not. What it gives through its mask is in the mode.
-  static func gives(_ list: [UInt8], moreThan other: [UInt8]?) -> Bool {
-    guard let other else { return true }
-    guard let (given, known) = entries(list).flatMap({ given in entries(other).map { (given, $0) } }) else {
-      return list != other
+  /// What a POSIX list says besides the mode, by numbers of users and groups; nil for a list that cannot be read, also where a number
+  /// is that of several.
+  static func entries(
+    _ list: [UInt8]
+  ) -> (owningGroup: UInt8?, users: [UInt32: UInt8], groups: [UInt32: UInt8])? {
+    guard isPosix(list) else { return nil }
+    var owningGroup: UInt8?
+    var (users, groups): ([UInt32: UInt8], [UInt32: UInt8]) = ([:], [:])
+    for index in stride(from: 4, to: list.count, by: 8) {
+      let rights = list[index + 2] & 7
+      let number = (4..<8).reduce(0) { $0 | UInt32(list[index + $1]) << (8 * UInt32($1 - 4)) }
+      switch list[index] {
+      case 2:
+        if UnknownNumbers.hasUser(number) || users.updateValue(rights, forKey: number) != nil { return nil }
+      case 4: owningGroup = rights
+      case 8:
+        if UnknownNumbers.hasGroup(number) || groups.updateValue(rights, forKey: number) != nil { return nil }
+      case 1, 16, 32: break
+      default: return nil
+      }
     }
-    return given.contains { who, rights in rights & 6 & ~(known[who] ?? 0) != 0 }
+    return (owningGroup, users, groups)
   }
 
-  /// The rights of the owner's group and of those whom a POSIX list names, by tag and number; nil for any other list.
-  private static func entries(_ list: [UInt8]) -> [[UInt8]: UInt8]? {
-    guard list.count >= 4, Array(list[..<4]) == [2, 0, 0, 0], list.count % 8 == 4 else { return nil }
-    var found: [[UInt8]: UInt8] = [:]
-    for index in stride(from: 4, to: list.count, by: 8) where [2, 4, 8].contains(list[index]) {
-      found[Array(list[index..<index + 2] + list[index + 4..<index + 8])] = list[index + 2]
-    }
-    return found
+  private static func isPosix(_ list: [UInt8]) -> Bool {
+    list.count >= 4 && Array(list[..<4]) == [2, 0, 0, 0] && list.count % 8 == 4
   }
 
-  /// A POSIX list that lets everyone enter who may read.
-  ///
-  ///     offset  size  field
-  ///          0     4  version, 2
-  ///      4+8×n     2  tag: owner, user, group, …
-  ///      6+8×n     2  rights: 4 read, 2 write, 1 enter
-  ///      8+8×n     4  who
-  ///
-  /// Little-endian. A list of another version is returned as it is.
+  /// A POSIX list that lets everyone enter who may read. A list of another version is returned as it is.
   static func entering(_ list: [UInt8]) -> [UInt8] {
-    guard list.count >= 4, Array(list[..<4]) == [2, 0, 0, 0], list.count % 8 == 4 else { return list }
+    guard isPosix(list) else { return list }
     var list = list
     for index in stride(from: 6, to: list.count, by: 8) where list[index] & 4 != 0 { list[index] |= 1 }
     return list

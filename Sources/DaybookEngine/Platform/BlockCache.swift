@@ -89,6 +89,25 @@
   func evict(file: UInt64) { for shard in shards { shard.evict { $0.file == file } } }
 }
 
+extension BlockCache {
+  /// The cache of one database: made when a file of it is first read through one, and the same for the files that replace it.
+  package final class Shared: Sendable {
+    private let byteCount: Int
+    private let made = Locked<BlockCache?>(nil)
+
+    package init(byteCount: Int) { self.byteCount = byteCount }
+
+    func cache() throws(DiskFailure) -> BlockCache {
+      try made.withLock { (made) throws(DiskFailure) in
+        if let made { return made }
+        let cache = try BlockCache(byteCount: byteCount)
+        made = cache
+        return cache
+      }
+    }
+  }
+}
+
 /// A part of the cache under one lock.
 @safe private final class Shard: @unchecked Sendable {
   private struct Slot {

@@ -45,6 +45,9 @@ package protocol DiskFolder: AnyObject, Sendable {
   func remove(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
   /// Throws what `remove(_:ownedBy:)` would throw, and removes nothing.
   func checkRemovable(_ name: String, ownedBy owners: FileOwners) throws(DiskFailure)
+  /// Whether a name is that of a file without a byte that belongs to root, in a directory of this user: what root had made there for
+  /// him, and not given to him yet, when it died. By the name alone: he may not open such a file, but remove it.
+  func isEmptyFileOfRoot(_ name: String) -> Bool
   /// Removes an empty directory.
   func removeFolder(_ name: String) throws(DiskFailure)
   /// `.foreign` when the directory itself belongs to none of `owners`.
@@ -76,6 +79,7 @@ package protocol DiskFolder: AnyObject, Sendable {
 
 extension DiskFolder {
   package func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool { false }
+  package func isEmptyFileOfRoot(_ name: String) -> Bool { false }
 
   /// The path of a name in it.
   package func place(_ name: String) -> String {

@@ -61,17 +61,44 @@ package struct FileAttributes: Hashable, Sendable {
     return result
   }
 
+  /// Whether no user may do more with a file that has these than with one that has others (`Access`).
+  func isContained(in others: FileAttributes) -> Bool {
+    // What is made in a directory gets the default list.
+    let list = extended[AccessList.posixDefaultName]
+    guard list == nil || list == others.extended[AccessList.posixDefaultName] else { return false }
+    // A change of the mode is one of the mask.
+    return [false, true].allSatisfy { Access(self, ignoresMask: $0).isContained(in: Access(others, ignoresMask: $0)) }
+  }
+
   /// The same without what others do not give: for a file that must not be open to more users than `others`. Nil when
   /// that is so already. Owners stay, and so do the bits that are no rights.
+  ///
+  /// Where the modes alone do not do it, the lists of the others are taken over whole, also what they refuse. A list means other people
+  /// where the group is another one: then only the owner is left.
   package func narrowed(to others: FileAttributes) -> FileAttributes? {
+    if isContained(in: others) { return nil }
     var result = self
     result.mode &= others.mode | ~0o777
-    // Members of another group are others there.
-    if group != others.group { result.mode &= others.mode << 3 | ~0o070 }
-    for (name, list) in extended where AccessList.isName(name) && AccessList.gives(list, moreThan: others.extended[name]) {
-      result.extended[name] = others.extended[name]
+    let isSameGroup = group == others.group && !UnknownNumbers.hasGroup(group)
+    if !isSameGroup {
+      // Members of either group are others for the other file.
+      result.mode &= others.mode << 3 | ~0o070
+      result.mode &= others.mode >> 3 | ~0o007
     }
-    return result == self ? nil : result
+    if result.isContained(in: others) || isMutant("compare-modes-alone") { return result == self ? nil : result }
+    // Without its list the digit was the mask, not what the group may.
+    result.mode &= Access(self).owningGroup << 3 | ~0o070
+    for name in extended.keys where AccessList.isName(name) { result.extended[name] = others.extended[name] }
+    for (name, list) in others.extended where AccessList.isName(name) && name != AccessList.posixDefaultName {
+      if AccessList.ofFiles.contains(name), !isSameGroup {
+        result.extended[name] = nil
+        result.mode &= ~0o077
+      } else {
+        result.extended[name] = list
+        if name == AccessList.posixName { result.mode |= mode & others.mode & 0o070 }
+      }
+    }
+    return result
   }
 
   /// The attributes for a copy whose owner is not the original's, so that nobody gets more rights than on the original.

@@ -5,5 +5,3 @@ package enum LockByte: Int, Sendable {
   /// Shared by those who wait for the writer's byte, so that its holder knows.
   case waiting = 0x4000_0000_0000_0002
 }
-
-package enum LockStrength: Sendable { case shared, exclusive }

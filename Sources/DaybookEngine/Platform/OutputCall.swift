@@ -84,6 +84,21 @@ enum OutputCall {
     return text
   }
 
+  /// Whether a folder is on a file system that shows processes, as `/proc` is, wherever that is mounted: each mount has a device of
+  /// its own.
+  static func showsProcesses(_ folder: Int32) -> Bool {
+    #if canImport(Darwin)
+      return false
+    #else
+      guard let call = unsafe fileSystemStatus else { return false }
+      // Larger than the structure is on any system; it begins with the kind of the file system, a little-endian number.
+      var status = [UInt32](repeating: 0, count: 128)
+      // Safe: the array outlives the call.
+      guard unsafe status.withUnsafeMutableBytes({ unsafe call(folder, $0.baseAddress) }) == 0 else { return false }
+      return status[0] == 0x9FA0  // PROC_SUPER_MAGIC
+    #endif
+  }
+
   static func setRights(_ rights: UInt32, of descriptor: Int32) throws(SystemError) {
     guard fchmod(descriptor, mode_t(rights)) == 0 else { throw .last }
   }
@@ -109,6 +124,15 @@ enum OutputCall {
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 }
+
+#if !canImport(Darwin)
+  /// `fstatfs`, whose header Swift does not import. Looked up by name; nil in a library without it.
+  private let fileSystemStatus: (@convention(c) (Int32, UnsafeMutableRawPointer?) -> Int32)? = {
+    guard let symbol = unsafe dlsym(nil, "fstatfs") else { return nil }
+    // Safe: the manual page has the function with exactly these arguments, in Glibc and in Musl.
+    return unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32, UnsafeMutableRawPointer?) -> Int32).self)
+  }()
+#endif
 
 /// The library's function under a name that the wrapper above does not shadow.
 private func libraryWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {

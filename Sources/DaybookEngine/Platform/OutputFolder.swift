@@ -33,7 +33,7 @@ package final class OutputFolder {
     if status == nil {
       try rules.check(name, in: folder)
       try OutputProblem.on { () throws(SystemError) in
-        let (mode, group) = try rules.mode(of: nil, in: folder, isFolder: true)
+        let (mode, group) = try rules.mode(of: nil, name, in: folder, isFolder: true)
         do throws(SystemError) { try SystemCall.makeDirectory(in: folder.number, name, rights: mode) } catch {
           guard error.code == ErrorNumber.exists else { throw error }
         }

@@ -92,9 +92,11 @@ package final class OutputPlace {
     } catch { throw OutputFault(error, path: path) }
   }
 
-  /// What a descriptor leads to, for standard output and the like, which are written to as they are.
-  package static func identity(ofDescriptor number: Int32) -> FileIdentity? {
-    try? OutputCall.status(of: number).identity
+  /// Throws when what a descriptor leads to is the database or a part of it: for standard output and the like, which are written to
+  /// as they are. One that is closed leads nowhere.
+  package static func check(_ number: Int32, _ rules: OutputRules, name: String) throws(OutputFault) {
+    guard let status = try? OutputCall.status(of: number) else { return }
+    do { try rules.check(status, isOpen: true) } catch { throw OutputFault(error, path: name) }
   }
 
   // MARK: opening
@@ -106,7 +108,7 @@ package final class OutputPlace {
     try rules.check(name, present, in: folder)
     let temporary = ".daybook-" + String(UInt64.random(in: 0 ... .max), radix: 16)
     return try OutputProblem.on { () throws(SystemError) in
-      let (mode, group) = try rules.mode(of: present, in: folder, isFolder: false)
+      let (mode, group) = try rules.mode(of: present, name, in: folder, isFolder: false)
       let descriptor = try makeNew(temporary, folder, mode)
       do throws(SystemError) {
         let status = try OutputCall.status(of: descriptor)
@@ -160,7 +162,8 @@ package final class OutputPlace {
   }
 
   private static func open(_ number: Int32, _ rules: OutputRules) throws(OutputProblem) -> Int32 {
-    try rules.check(try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: number) })
+    let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: number) }
+    try rules.check(status, isOpen: true)
     return try OutputProblem.on { () throws(SystemError) in try OutputCall.duplicate(number) }
   }
 }

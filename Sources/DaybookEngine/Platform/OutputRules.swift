@@ -7,31 +7,32 @@ package struct OutputRules {
   private let name: String
   /// The folder of contents; nothing below it is written.
   private let contents: FileIdentity?
-  /// Whether a file is one of the contents. Asked only about files with several names: the others are below `contents`.
-  private let isContent: (FileIdentity) -> Bool
+  /// Whether a file lies in the folder of asset files. Not asked about files that were found elsewhere and have one name.
+  private let isPart: (FileIdentity) -> Bool
   /// Nobody gets more rights on the output than on a file with these; nil: the process's mask decides.
   private let attributes: FileAttributes?
 
   /// - Parameter path: the path of the database, resolved. Its folder is reached as the disk reaches it: by the one that is open.
   package init(
     path: String, file: FileIdentity, attributes: FileAttributes?, on disk: any Disk,
-    isContent: @escaping (FileIdentity) -> Bool
+    isPart: @escaping (FileIdentity) -> Bool
   ) throws(DiskFailure) {
     files = [file, try disk.identity(of: path) ?? file]
     self.attributes = attributes
-    self.isContent = isContent
+    self.isPart = isPart
     name = lastName(of: path)
     let folder = try Self.folder(holding: path, on: disk)
     home = folder?.identity
     contents = try folder?.identity(of: name + ".assets")
   }
 
-  /// Whether this is the database's file, for example behind standard output.
-  package func forbids(_ identity: FileIdentity) -> Bool { files.contains(identity) }
-
-  func check(_ present: NameStatus) throws(OutputProblem) {
+  /// Throws when something is the database's file or belongs to it.
+  /// - Parameter isOpen: a descriptor leads there, which may have been opened by any way. What has one name, and was found in a
+  ///   folder, is no part of the database outside of the folder of its contents.
+  func check(_ present: NameStatus, isOpen: Bool = false) throws(OutputProblem) {
     if files.contains(present.identity) { throw .refused(.database) }
-    if present.kind == .regular, present.linkCount > 1, isContent(present.identity) { throw .refused(.database) }
+    guard present.kind == .regular, isOpen && !isMutant("descriptor-by-links") || present.linkCount > 1 else { return }
+    if isPart(present.identity) { throw .refused(.database) }
   }
 
   /// Whether a name in a folder is one of the database's, now or later.
@@ -125,9 +126,17 @@ package struct OutputRules {
   /// may then give that to others.
   static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
 
+  private func hasList(_ present: NameStatus, _ name: String, in folder: OutputFolder.Descriptor) -> Bool {
+    if isMutant("replace-without-list") { return false }
+    guard let descriptor = try? SystemCall.openAnything(in: folder.number, name) else { return true }
+    defer { SystemCall.close(descriptor) }
+    guard (try? OutputCall.status(of: descriptor).identity) == present.identity else { return true }
+    return (try? SystemCall.hasList(descriptor)) ?? true
+  }
+
   /// The mode to ask for when something is made in a folder, before the process's mask, and the group it will have.
   func mode(
-    of present: NameStatus?, in folder: OutputFolder.Descriptor, isFolder: Bool
+    of present: NameStatus?, _ name: String, in folder: OutputFolder.Descriptor, isFolder: Bool
   ) throws(SystemError) -> (mode: UInt32, group: UInt32) {
     let holder = try OutputCall.status(of: folder.number)
     #if canImport(Darwin)
@@ -137,12 +146,17 @@ package struct OutputRules {
     #endif
     func share(_ attributes: FileAttributes) -> UInt32 {
       attributes.narrowed(
-        keepsOwner: attributes.owner == SystemCall.effectiveUser, keepsGroup: attributes.group == group, keepsLists: false
+        keepsOwner: attributes.owner == SystemCall.effectiveUser && !UnknownNumbers.hasUser(attributes.owner),
+        keepsGroup: attributes.group == group && !UnknownNumbers.hasGroup(group), keepsLists: false
       ).mode
     }
     var mode: UInt32 = 0o666
     if let attributes { mode &= share(attributes) }
-    if let present { mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group)) }
+    if let present {
+      mode &= share(FileAttributes(mode: present.mode, owner: present.owner, group: present.group))
+      // Whom its list shuts out would be among the others. What cannot be read may be a list.
+      if mode & 0o077 != 0, hasList(present, name, in: folder) { mode &= 0o700 }
+    }
     // Its maker may always write it, and everyone who may read the files of a folder may enter it.
     mode = isMutant("output-rights-not-kept") ? 0o666 : mode | 0o600
     return (isFolder ? mode | (mode & 0o444) >> 2 : mode, group)

@@ -64,10 +64,8 @@ struct OutputWalk {
   /// Whether a link is one of /proc that leads to what a process has open, not to its text: that is only what it was called when
   /// it was opened, and another file may be called so by now, or none. The other links there lead to names in /proc.
   static func leadsIntoProcess(_ text: String, _ folder: OutputFolder.Descriptor) -> Bool {
-    guard text.utf8.first == UInt8(ascii: "/") || text.utf8.contains(UInt8(ascii: ":")),
-      let processes = try? OutputCall.status(of: "/proc"), let own = try? OutputCall.status(of: folder.number)
-    else { return false }
-    return own.identity.device == processes.identity.device && !isMutant("follow-text-of-process")
+    guard text.utf8.first == UInt8(ascii: "/") || text.utf8.contains(UInt8(ascii: ":")) else { return false }
+    return OutputCall.showsProcesses(folder.number) && !isMutant("follow-text-of-process")
   }
 
   /// The descriptor of this process that has the number and the file of such a link.
@@ -79,7 +77,9 @@ struct OutputWalk {
   }
 
   /// This process's user, or root, who could do all that we can.
-  static func isTrusted(_ owner: UInt32) -> Bool { owner == SystemCall.effectiveUser || owner == 0 }
+  static func isTrusted(_ owner: UInt32) -> Bool {
+    owner == 0 || owner == SystemCall.effectiveUser && !UnknownNumbers.hasUser(owner)
+  }
 
   static func withoutEndingSlashes(_ path: String) -> String {
     var bytes = Array(path.utf8)

@@ -41,9 +41,18 @@ enum PathWalk {
       } else if !OutputWalk.isTrusted(status.owner), !isMutant("follow-any-dangling-link"), try isDangling(name, opened) {
         throw SystemError(code: ErrorNumber.notPermitted)
       }
-      path = text.hasPrefix("/") ? text : holder + "/" + text
+      // The first byte: to Swift a slash with a combining mark is another character, to the system a slash.
+      path = text.hasBytes("/") ? text : holder + "/" + text
     }
     throw SystemError(code: ErrorNumber.tooManyLinks)
+  }
+
+  /// The same for a link in an open folder: ENOENT when the folder's path leads to another one by now, in which the name may be
+  /// anybody's.
+  static func resolve(_ path: String, from folder: SystemFolder) throws(SystemError) -> String {
+    let resolved = try resolve(path)
+    if let identity = folder.identity { try requireSame(folder.path, identity) }
+    return resolved
   }
 
   /// The path of a folder that is open, by what it was opened with.

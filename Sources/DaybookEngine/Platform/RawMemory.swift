@@ -22,15 +22,15 @@ package enum RawMemory {
     unsafe SystemCall.mapZeroedInLargePages(byteCount: byteCount)
   }
 
-  /// The same, but halves the request until the system grants it, and in a process with little address space leaves what
-  /// allocations need; the last request, before it would be less than `least`, need leave nothing.
+  /// The same, but halves the request until it is a quarter of what is left over the spare bytes; the last request, before it would be
+  /// less than `least`, need leave nothing.
   package static func reserveZeroed(
     upTo most: Int, least: Int
   ) -> (base: UnsafeMutableRawPointer, byteCount: Int)? {
     var byteCount = most
     while byteCount >= least {
-      if AddressSpace.isAmple || isMutant("cache-takes-all") || byteCount / 2 < least
-        || AddressSpace.leavesEnough(after: byteCount),
+      if isMutant("cache-takes-all") || byteCount / 2 < least
+        || AddressSpace.leavesEnough(after: byteCount.multipliedReportingOverflow(by: 4).overflow ? .max : byteCount * 4),
         let base = unsafe reserveZeroed(byteCount: byteCount)
       {
         return unsafe (base, byteCount)

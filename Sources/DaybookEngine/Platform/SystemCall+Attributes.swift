@@ -29,7 +29,9 @@ extension SystemCall {
     var status = stat()
     // Safe: the structure outlives the call; the same for the second look.
     guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
-    let (owner, group) = (uid_t(wanted.owner), gid_t(wanted.group))
+    // One that cannot be known would be another one here.
+    let owner = UnknownNumbers.hasUser(wanted.owner) ? uid_t.max : uid_t(wanted.owner)
+    let group = UnknownNumbers.hasGroup(wanted.group) ? gid_t.max : gid_t(wanted.group)
     if status.st_uid != owner || status.st_gid != group {
       if fchown(descriptor, owner, group) != 0 {
         guard isRefusal(errno) else { throw .last }

@@ -15,6 +15,8 @@ package final class SystemDisk: Disk {
 
   package func keepingFolder(holding path: String) throws(DiskFailure) -> any Disk {
     if isMutant("walk-the-path-again") { return self }
+    // A container keeps the directory that its databases keep, too.
+    if let folder = keptFolder(at: directory(holding: path)) { return SystemDisk(keeping: folder) }
     do {
       return SystemDisk(keeping: try SystemFolder.open(directory(holding: path), followsLink: true))
     } catch {
@@ -26,9 +28,15 @@ package final class SystemDisk: Disk {
 
   package func letGoOfFolder() { kept.withLock { $0 = nil } }
 
+  /// The directory that is kept, if it was opened by this path: byte by byte, as to Swift two directories may have equal paths.
+  private func keptFolder(at path: String) -> SystemFolder? {
+    guard let folder = kept.withLock({ $0 }), path.utf8.elementsEqual(folder.path.utf8) else { return nil }
+    return folder
+  }
+
   /// The kept directory and the name in it, for a path that leads there.
   private func place(_ path: String) -> (folder: SystemFolder, name: String)? {
-    guard let folder = kept.withLock({ $0 }), directory(holding: path) == folder.path else { return nil }
+    guard let folder = keptFolder(at: directory(holding: path)) else { return nil }
     let name = lastName(of: path)
     return name.isEmpty || name == "." || name == ".." ? nil : (folder, name)
   }
@@ -81,7 +89,11 @@ package final class SystemDisk: Disk {
 
   package func resolve(_ path: String) throws(DiskFailure) -> String {
     if isMutant("link-not-resolved") { return path }
-    do { return try PathWalk.resolve(path) } catch {
+    do throws(SystemError) {
+      guard let place = place(path) else { return try PathWalk.resolve(path) }
+      // The path of a directory that is kept has no links any more; only the name may be one.
+      return try place.folder.isLink(place.name) ? try PathWalk.resolve(path, from: place.folder) : path
+    } catch {
       if error.code != ErrorNumber.notPermitted { throw DiskFailure(.open, path: path, code: error.code) }
       throw DiskFailure(.open, path: path, kind: .foreign, code: error.code)
     }
@@ -171,7 +183,7 @@ package final class SystemDisk: Disk {
   }
 
   private func entries(of directory: String, followingLink: Bool) throws(DiskFailure) -> [DirectoryEntry] {
-    if let folder = kept.withLock({ $0 }), folder.path == directory { return try folder.entries() }
+    if let folder = keptFolder(at: directory) { return try folder.entries() }
     return try DiskFailure.calling(.list, directory) { () throws(SystemError) in
       try SystemCall.entries(of: directory, followingLink: followingLink).sorted { $0.name < $1.name }
     }

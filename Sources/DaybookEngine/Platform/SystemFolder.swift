@@ -116,6 +116,11 @@ package final class SystemFolder: DiskFolder {
     try SystemCall.status(in: descriptor, name, followingLink: true)
   }
 
+  /// Whether a link has the name; false where nothing has.
+  func isLink(_ name: String) throws(SystemError) -> Bool {
+    try OutputCall.status(of: name, in: descriptor)?.kind == .link
+  }
+
   /// The descriptor of a file or a directory, for its attributes. The caller closes it.
   func openAnything(_ name: String) throws(SystemError) -> Int32 { try SystemCall.openAnything(in: descriptor, name) }
 
@@ -220,6 +225,14 @@ package final class SystemFolder: DiskFolder {
     guard status.isRegular else { throw DiskFailure(.remove, path: place(name), code: ErrorNumber.tooManyLinks) }
     if owners.takesSecondNames, status.linkCount > 1 { return }
     try check(status, place(name), owners)
+  }
+
+  package func isEmptyFileOfRoot(_ name: String) -> Bool {
+    guard status.owner == SystemCall.effectiveUser, !UnknownNumbers.hasUser(status.owner),
+      !isMutant("keep-empty-files-of-root"),
+      let file = try? SystemCall.status(in: descriptor, name)
+    else { return false }
+    return file.isRegular && file.owner == 0 && file.byteCount == 0 && file.linkCount == 1
   }
 
   package func removeFolder(_ name: String) throws(DiskFailure) {

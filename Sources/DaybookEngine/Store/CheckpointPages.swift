@@ -18,7 +18,7 @@ struct CheckpointPages: ~Copyable {
   private(set) var written: [UInt64] = []
 
   /// The pages of a version that a slot pins. The slot is released with this value.
-  init(of version: StateRecord, pinnedBy slot: Int, in slots: ReaderSlots) {
+  init(of version: Version, pinnedBy slot: Int, in slots: ReaderSlots) {
     walk = CheckpointWalk(roots: version.roots.array)
     self.slot = slot
     if isMutant("forget-the-pin") {

@@ -61,7 +61,7 @@
     }
     self.transaction = nil
     self.last = nil
-    _ = target.finish(transaction, with: last)
+    _ = target.makeNewest(transaction, with: last)
   }
 
   /// Gives up what has not been flushed; the caller then discards the unfinished file.

@@ -97,7 +97,7 @@ extension Store {
 
   /// Waits until a frame is durable; syncs if no other thread does.
   func syncThrough(_ number: UInt64) throws(StoreError) {
-    var newestShown: UInt64?
+    var newestPublished: UInt64?
     var lastGroup: Int?
     syncMonitor.lock()
     // A frame that was taken back in the meantime needs no wait.
@@ -111,7 +111,7 @@ extension Store {
       } else if groupCommit.hasEnded {
         break
       } else {
-        newestShown = syncForGroup() ?? newestShown
+        newestPublished = syncForGroup() ?? newestPublished
       }
     }
     let isDurable = isReached()
@@ -120,9 +120,9 @@ extension Store {
     if !isDurable { syncMonitor.broadcast() }
     // Another thread's sync may have covered our frame after it was written but before its version was queued; then nobody has
     // published it yet.
-    if isDurable { newestShown = versions.publishLocked(regardless: false) ?? newestShown }
+    if isDurable { newestPublished = versions.publishLocked(regardless: false) ?? newestPublished }
     syncMonitor.unlock()
-    if let newestShown { options.onPublish?(newestShown) }
+    if let newestPublished { options.onPublish?(newestPublished) }
     if isDurable { return }
     // Also if another description's sync failed in the meantime: a failed sync is final, wherever it happens.
     try checkAlive()
@@ -163,12 +163,12 @@ extension Store {
     let hasWorked = syncCommits()
     let duration = SystemClock.nanoseconds(since: start)
     syncMonitor.lock()
-    var shown: UInt64?
+    var published: UInt64?
     let isAlive = log.isAlive
     if hasWorked && isAlive {
       let covered = isMutant("cover-late-frames") ? log.writtenNumber.load(ordering: .acquiring) : target
       log.didSync(through: covered, offset: targetOffset)
-      shown = versions.publishLocked(regardless: options.durability == .relaxed)
+      published = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(
         commitCount: commitCount.load(ordering: .acquiring), companionCount: companionCount, nanoseconds: duration)
     } else {
@@ -185,7 +185,7 @@ extension Store {
     }
     syncMonitor.broadcast(at: covered)
     syncMonitor.lock()
-    return shown
+    return published
   }
 
   /// False when the sync has failed, which ends this writer.

@@ -18,7 +18,6 @@ final class LogWriter: @unchecked Sendable {
   /// Pages, notes, zeros and checkpoints.
   let backgroundFile: any DiskFile
   private let source: PageSource
-  private let cacheByteCount: Int
   private let reserveByteCount: Int
   private let fillsSectors: Bool
   private let turn: Turn
@@ -29,9 +28,9 @@ final class LogWriter: @unchecked Sendable {
 
   /// Where the log ends. Moved with the turn.
   @safe @exclusivity(unchecked) private(set) var tail: LogTail
-  /// The end of the zeros that are prepared behind the tail. Below: the range where more are being written right now, guarded
-  /// by the turn's monitor.
+  /// The end of the zeros that are prepared after the tail.
   let zerosEnd = Atomic<UInt64>(0)
+  /// Where more are being written now; guarded by the turn's monitor.
   private var claimedZeros: Range<UInt64>?
   /// There was no room for a frame; so `close` leaves the reserve in place.
   private(set) var hasMetFullDisk = false
@@ -56,7 +55,6 @@ final class LogWriter: @unchecked Sendable {
     self.file = file
     self.backgroundFile = backgroundFile
     self.source = source
-    cacheByteCount = options.pageCacheByteCount
     reserveByteCount = options.reserveByteCount
     fillsSectors = options.startsBatchesOnFreshSector
     self.turn = turn
@@ -103,8 +101,8 @@ final class LogWriter: @unchecked Sendable {
   func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
 
   /// Other processes have appended, or this reader follows a writer.
-  func move(to place: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
-    tail.move(to: place, provenThrough: provenThrough)
+  func move(to position: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
+    tail.move(to: position, provenThrough: provenThrough)
   }
 
   /// A checkpoint is durable and its trees are in use: new frames name it.
@@ -152,7 +150,7 @@ final class LogWriter: @unchecked Sendable {
     defer { frame.truncate(to: byteCount) }
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
-      try source.admit(Int(header.next), of: file, cacheByteCount: cacheByteCount)
+      try source.admit(Int(header.next), of: file)
       if !source.isBuffered { try file.map(through: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
@@ -175,15 +173,18 @@ final class LogWriter: @unchecked Sendable {
   func appendNote(covering number: UInt64? = nil, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let number = number ?? tail.lastDataNumber
     guard number > tail.provenThrough, isDurable(number) else { return }
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
+    try appendNoteAfterParts(hold)
+  }
+
+  /// Appends a note in any case: a frame of another kind says that no commit of the parts in front of it follows.
+  func appendNoteAfterParts(_ hold: borrowing Turn.Hold) throws(StoreError) {
+    let frame = FrameHeader.buffer()
     _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
   }
 
   /// Appends a `closed` frame: everything before it is durable.
   func appendClosed(through target: any DiskFile, _ hold: borrowing Turn.Hold) throws(StoreError) -> FrameHeader {
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer()
     return try append(.closed, frame, sequence: tail.sequence, keepsReserve: false, through: target, hold)
   }
 
@@ -202,12 +203,12 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: taking frames back
 
-  /// Writes zeros over everything behind a place and makes them durable, so that a crash brings nothing of it back.
+  /// Writes zeros over everything behind a former end and makes them durable, so that a crash brings nothing of it back.
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
-  func erase(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+  func erase(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
-    do { try file.writeZeros(Int(place.offset)..<Int(tail.offset)) } catch {
+    do { try file.writeZeros(Int(earlier.offset)..<Int(tail.offset)) } catch {
       hasDamagedEnd = true
       return false
     }
@@ -220,17 +221,17 @@ final class LogWriter: @unchecked Sendable {
   /// the disk what it has not written yet.
   /// - Returns: false when the frames stay, whole or not, and nothing refers to them: then a reader may walk over them, or the disk
   ///   has failed.
-  func cut(after place: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
+  func cut(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(through: .max, hold)
-    let kept = place.offset + UInt64(2 * reserveByteCount)
+    let kept = earlier.offset + UInt64(2 * reserveByteCount)
     do {
       guard try file.tryLock(.readers, .exclusive) else { return false }
     } catch { return false }
     do {
       // Readers wait for this, not for the sync: one that comes then finds the shorter file.
       defer { file.unlock(.readers) }
-      try file.writeZeros(Int(place.offset)..<Int(kept))
+      try file.writeZeros(Int(earlier.offset)..<Int(kept))
       if try file.byteCount() > Int(kept) { try file.truncate(to: Int(kept)) }
     } catch {
       hasDamagedEnd = true
@@ -243,20 +244,20 @@ final class LogWriter: @unchecked Sendable {
 
   /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
   /// Called with `syncMonitor`, while no sync is under way, after `erase`.
-  func moveBack(to place: LogTail, _: borrowing Turn.Hold) {
-    tail = place
-    let last = place.number - 1
+  func moveBack(to earlier: LogTail, _: borrowing Turn.Hold) {
+    tail = earlier
+    let last = earlier.number - 1
     durableThrough.store(min(durableThrough.load(ordering: .acquiring), last), ordering: .releasing)
     writtenNumber.store(min(writtenNumber.load(ordering: .acquiring), last), ordering: .releasing)
-    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
-    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), place.offset), ordering: .releasing)
+    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
+    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
   }
 
-  /// Cuts off zeros behind a place, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
+  /// Cuts off zeros behind an offset, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
   /// for commits.
-  func cutZeros(after place: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
+  func cutZeros(after offset: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
     waitForZeros(through: .max, hold)
-    let target = max(place, tail.offset + UInt64(2 * reserveByteCount))
+    let target = max(offset, tail.offset + UInt64(2 * reserveByteCount))
     guard try file.byteCount() > Int(target), try file.tryLock(.readers, .exclusive) else { return }
     defer { file.unlock(.readers) }
     try file.truncate(to: Int(target))

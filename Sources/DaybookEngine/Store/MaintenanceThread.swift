@@ -20,7 +20,7 @@ final class MaintenanceThread: @unchecked Sendable {
   private let asked = Atomic<Int>(0)
   static let idleNanoseconds: UInt64 = 50_000_000
   /// The same when someone reads, and may be waiting for the note.
-  static let restNanoseconds: UInt64 = 10_000_000
+  static let idleNanosecondsWithReaders: UInt64 = 10_000_000
   static let syncIntervalNanoseconds: UInt64 = 1_000_000_000
   static let syncByteCount = 16 << 20
 
@@ -64,8 +64,9 @@ final class MaintenanceThread: @unchecked Sendable {
       monitor.lock()
       while requests.isEmpty { monitor.wait() }
       if requests.isSubset(of: [.note, .sync]) {
+        let hasNote = requests.contains(.note)
         _ = monitor.wait(
-          nanoseconds: requests.contains(.note) ? MaintenanceThread.restNanoseconds : MaintenanceThread.idleNanoseconds)
+          nanoseconds: hasNote ? MaintenanceThread.idleNanosecondsWithReaders : MaintenanceThread.idleNanoseconds)
       }
       let now = requests
       requests = []
@@ -79,8 +80,8 @@ final class MaintenanceThread: @unchecked Sendable {
       }
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
-        let rest = SystemClock.nanoseconds(from: lastSync, to: time)
-        if rest >= MaintenanceThread.syncIntervalNanoseconds || store.unsyncedByteCount >= MaintenanceThread.syncByteCount {
+        let elapsed = SystemClock.nanoseconds(from: lastSync, to: time)
+        if elapsed >= MaintenanceThread.syncIntervalNanoseconds || store.unsyncedByteCount >= MaintenanceThread.syncByteCount {
           lastSync = time
           try? store.syncWritten()
           // A note was waiting for this sync.
@@ -95,8 +96,8 @@ final class MaintenanceThread: @unchecked Sendable {
         if number != lastNumber { lastWrite = time }
         let hasRested = number == lastNumber
         lastNumber = number
-        let rest = SystemClock.nanoseconds(from: lastWrite, to: time)
-        if hasRested, rest >= MaintenanceThread.idleNanoseconds || store.isReadByOthers {
+        let elapsed = SystemClock.nanoseconds(from: lastWrite, to: time)
+        if hasRested, elapsed >= MaintenanceThread.idleNanoseconds || store.isReadByOthers {
           store.appendNote()
           store.askForCompaction()
         } else {
@@ -200,22 +201,22 @@ extension Store {
   /// Appends a frame without data whose `durableThrough` covers everything durable. For the maintenance thread; other threads
   /// access the maintenance thread only with the turn.
   package func appendNote() {
-    if tryNote() { maintenance?.ask(.note) }
+    if !tryNote() { maintenance?.ask(.note) }
   }
 
-  /// Appends a note if no writer waits. True when it should be tried again, because the turn is taken or a commit is being
-  /// synced.
+  /// Appends a note if no writer waits, and if it says anything. False when it should be tried again, because the turn is taken
+  /// or a commit is being synced.
   func tryNote() -> Bool {
-    guard let hold = turn.tryTake() else { return true }
+    guard let hold = turn.tryTake() else { return false }
     return turn.holding(hold) { hold in
-      guard isUsable, fileLock.isHeld else { return false }
+      guard isUsable, fileLock.isHeld else { return true }
       // Nobody syncs the parts of a transaction that was rolled back; the commits before them are acknowledged.
       let last = isDurable(log.tail.lastDataNumber) ? log.tail.lastDataNumber : head.frameNumber
       // At `.relaxed` the sync comes later and requests the note then.
-      if !isDurable(last) { return options.durability != .relaxed }
+      if !isDurable(last) { return options.durability == .relaxed }
       // A note is optional: if there is no room for it, the next frame says the same.
       try? log.appendNote(covering: last, hold)
-      return false
+      return true
     }
   }
 

@@ -31,6 +31,15 @@ import Synchronization
   /// One more than the highest slot ever used.
   private let highWater = Atomic<Int>(0)
 
+  /// Fewer where the process has few addresses, of which each database takes these.
+  convenience init(upTo limit: Int) throws(DiskFailure) {
+    let byteCount = limit * (ReaderSlots.strideByteCount + SnapshotTable.stride)
+    let isFew = limit > ReaderSlots.fewest && !AddressSpace.leavesEnough(after: 64 * byteCount)
+    try self.init(limit: isFew ? ReaderSlots.fewest : limit)
+  }
+
+  private static let fewest = 4096
+
   /// - Parameter limit: the most running reads, and the most snapshots.
   init(limit: Int) throws(DiskFailure) {
     self.limit = limit
@@ -48,7 +57,7 @@ import Synchronization
   /// Claims a slot and pins the newest version in it; nil when all slots are taken.
   /// - Parameter newest: where the newest version is found: in a store, or at the entrance of a database.
   @inline(__always)
-  func claim(_ newest: borrowing Atomic<UInt>) -> (slot: Int, state: StateReference)? {
+  func claim(_ newest: borrowing Atomic<UInt>) -> (slot: Int, state: VersionReference)? {
     // Threads have stacks far apart, so the address of a local variable spreads them over the first slots.
     var local = 0
     let hint = unsafe withUnsafePointer(to: &local) { Int(bitPattern: $0) &>> 16 &* 0x9E37 }
@@ -68,7 +77,7 @@ import Synchronization
       word = again
       unsafe slots[slot &* ReaderSlots.strideWords].store(word, ordering: .sequentiallyConsistent)
     }
-    return (slot, StateReference(word: word))
+    return (slot, VersionReference(word: word))
   }
 
   private func raiseHighWater(_ wanted: Int) {

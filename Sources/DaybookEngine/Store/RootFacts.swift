@@ -8,7 +8,7 @@ package protocol RootFacts: AnyObject, Sendable {}
 ///     facts     └ A ────┘      └ B ───┘      └ C ─        each from the version on that made them
 ///
 /// Versions lie in raw memory, and who has pinned one has no reference that counts: what is read below a pin might be counted only after
-/// the pin is released (`StateReference.store`). So facts are handed out by a lock, which makes of them a reference of the reader's own,
+/// the pin is released (`VersionReference.store`). So facts are handed out by a lock, which makes of them a reference of the reader's own,
 /// and outlive its pin. Only queries ask; a get has no use for them.
 final class FactsOfVersions: Sendable {
   private typealias Entry = (first: UInt64, facts: (any RootFacts)?)

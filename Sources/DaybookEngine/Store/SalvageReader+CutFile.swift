@@ -4,7 +4,8 @@
 ///     └ first part: flags 0      what stands before it belongs to other transactions, which ended
 ///
 /// All of it was durable, so this was not an unfinished tail. Without the commit it is unknown whether the transaction was
-/// later rolled back to a savepoint, or as a whole: the report calls it a commit of which a part was found.
+/// later rolled back to a savepoint, or as a whole: the report calls it a commit of which a part was found. Where a frame of
+/// another kind follows (a note, at the latest when the file is closed: `Store+TakeBack`), it was rolled back, and nothing is lost.
 extension SalvageReader {
   /// Visits what is valid of a transaction, or of an image, that has lost its end.
   func visitUnfinished(_ walk: Walk, _ visit: (Commit) throws(StoreError) -> Void) throws(StoreError) {
@@ -15,7 +16,7 @@ extension SalvageReader {
       for range in walk.imagePieces { try visitPieces(range, sequence, isImage: true, visit) }
       return
     }
-    guard let first = walk.parts.lastIndex(where: { !$0.hasParts }), !walk.missesParts else { return }
+    guard let first = walk.parts.lastIndex(where: { !$0.hasParts }), !walk.missesParts, !walk.partsAreOver else { return }
     losses.add(sequence...sequence)
     try visitInOrder(Array(walk.parts[first...]), sequence, visit)
   }

@@ -176,6 +176,7 @@
       switch header.kind {
       case .part:
         walk.parts.append(header)
+        walk.partsAreOver = false
         walk.imagePieces.append(pieces(of: header))
       case .commit:
         if isValid(header, walk.parts) {
@@ -200,7 +201,11 @@
         walk.parts.removeAll()
         walk.imagePieces.removeAll()
         walk.missesParts = false
-      case .pages, .checkpoint, .closed, .note, .superseded, .declarations, .later:
+      case .checkpoint, .closed, .note, .superseded, .declarations:
+        // A transaction has the turn until its commit, so these end one that was rolled back.
+        walk.partsAreOver = !isMutant("salvage-rolled-back-parts")
+        noteLost(through: header.sequence, &walk)
+      case .pages, .later:
         noteLost(through: header.sequence, &walk)
       }
     }
@@ -226,6 +231,8 @@
     var sequence: UInt64 = 0
     /// The parts since the last commit.
     var parts: [FrameHeader] = []
+    /// Whether a frame follows the parts that no transaction lets come between them and their commit: that there is none.
+    var partsAreOver = false
     /// The ranges that belong to the image, if the file has one.
     var imagePieces: [Range<Int>] = []
     /// Whether a frame is missing since the first of the parts; it may have been a part, too.

@@ -17,7 +17,7 @@ import Synchronization
 /// names it.
 @safe final class SnapshotTable: @unchecked Sendable {
   let limit: Int
-  private static let stride = 128
+  static let stride = 128
   private static let revoked: UInt = 1 << 31
   private static let readMask: UInt = 1 << 31 - 1
   private static let indexMask: UInt = 1 << 32 - 1
@@ -50,7 +50,7 @@ import Synchronization
 
   /// Takes a place and keeps the newest version; nil when all places are taken. A read through it has begun; `endReading` ends
   /// it.
-  func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: StateReference)? {
+  func begin(_ newest: borrowing Atomic<UInt>) -> (index: Int, state: VersionReference)? {
     guard let index = takeFree() ?? takeUnused() else { return nil }
     var word = newest.load(ordering: .sequentiallyConsistent)
     while true {
@@ -59,7 +59,7 @@ import Synchronization
       if again == word { break }
       word = again
     }
-    return (index, StateReference(word: word))
+    return (index, VersionReference(word: word))
   }
 
   private func takeFree() -> Int? {

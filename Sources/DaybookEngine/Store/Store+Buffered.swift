@@ -12,20 +12,12 @@
 extension Store {
   /// The source of a store's pages.
   static func makeSource(
-    _ file: any DiskFile, _ header: FileHeader, _ cache: BlockCache?
+    _ file: any DiskFile, _ header: FileHeader, _ options: StoreOptions, _ cache: BlockCache.Shared
   ) throws(DiskFailure) -> PageSource {
-    guard let cache else {
-      return unsafe try PageSource(
-        base: file.base, salt: header.salt, maximumByteCount: min(file.mappableByteCount, TestSetting.mappedByteCount))
-    }
-    return try PageSource(reading: BufferedFile(file, cache: cache), salt: header.salt)
-  }
-
-  /// The page cache of the database; nil where its files are mapped.
-  static func makeCache(_ options: StoreOptions) throws(DiskFailure) -> BlockCache? {
-    if options.access == .mapped { return nil }
-    if let known = options.pageCache { return known }
-    return try BlockCache(byteCount: options.pageCacheByteCount)
+    if options.access == .buffered { return try PageSource(reading: file, salt: header.salt, cache: cache) }
+    return unsafe try PageSource(
+      base: file.base, salt: header.salt, maximumByteCount: min(file.mappableByteCount, TestSetting.mappedByteCount),
+      cache: cache)
   }
 
   /// Makes a file readable in place up to a byte, unless the options, or the address space that is left, do not allow it.
@@ -46,9 +38,7 @@ extension Store {
   }
 
   /// Called before any version reaches so far.
-  func admit(_ end: Int) throws(DiskFailure) {
-    try source.admit(end, of: file, cacheByteCount: options.pageCacheByteCount)
-  }
+  func admit(_ end: Int) throws(DiskFailure) { try source.admit(end, of: file) }
 
   /// A log up to a byte of the file.
   static func log(

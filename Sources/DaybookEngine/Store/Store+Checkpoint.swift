@@ -60,10 +60,10 @@ extension Store {
 
   /// Returns false when there is nothing to write.
   private func writeVersion() throws(StoreError) -> Bool {
-    guard let (slot, state) = slots.claim(versions.newestWord) else { return false }
-    let version = state.record
+    guard let (slot, state) = slots.claim(versions.publishedWord) else { return false }
+    let version = state.fields
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
-    guard version.position.offset > freeze.offset else { return false }
+    guard version.position.offset > replayStart.offset else { return false }
     do throws(StoreError) {
       try write(&pages, version)
     } catch {
@@ -76,7 +76,7 @@ extension Store {
     return true
   }
 
-  private func write(_ pages: inout CheckpointPages, _ version: StateRecord) throws(StoreError) {
+  private func write(_ pages: inout CheckpointPages, _ version: Version) throws(StoreError) {
     // At `.relaxed`, a version is published before it is durable. The checkpoint frame must prove that everything before it is
     // durable, even when there are no pages whose sync would ensure that.
     if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
@@ -133,9 +133,8 @@ extension Store {
   private var damagedPage: PageFault? { source.firstFault.withLock { $0 } }
 
   private func appendNote(of fault: PageFault, _ hold: borrowing Turn.Hold) throws(StoreError) {
-    let frame = ByteBuffer(capacity: 256)
-    frame.append(zeros: FrameHeader.byteCount)
-    frame.append(uint64: fault.offset)
+    let frame = FrameHeader.buffer()
+    frame.append(uint64: fault.offset ?? 0)
     _ = try log.append(
       .note, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
     hasToldOfDamagedPage = true
@@ -158,8 +157,7 @@ extension Store {
     _ pages: inout CheckpointPages, atMost limit: Int = pagesPerHurriedFrame, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> Bool {
     let tail = log.tail
-    let frame = ByteBuffer(capacity: FrameHeader.byteCount + (limit + 2) * Page.byteCount)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer(payloadByteCount: (limit + 2) * Page.byteCount)
     // The first page starts at a multiple of 4096 in the file, so no page spans two pages of the system.
     let first = (tail.offset + UInt64(FrameHeader.byteCount) + 4095) & ~4095
     frame.append(zeros: Int(first - tail.offset) - FrameHeader.byteCount)
@@ -193,9 +191,9 @@ extension Store {
   }
 
   /// - Parameter hasPages: whether pages of this checkpoint were written; then everything was synced after the last one.
-  private func writeCheckpointFrame(_ version: StateRecord, hasPages: Bool) throws(StoreError) {
+  private func writeCheckpointFrame(_ version: Version, hasPages: Bool) throws(StoreError) {
     var contents = CheckpointContents(
-      freeze: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
+      replayStart: version.position, pageCount: version.pageCount, liveByteCount: version.liveByteCount,
       roots: version.roots.array.map { root in
         let isDirty = root.reference & PageSource.memoryTag != 0
         return TreeRoot(
@@ -205,12 +203,11 @@ extension Store {
     let checkpoint = try turn.holding(takePoliteTurn()) { (hold) throws(StoreError) in
       // If only these pages follow the version, replay begins behind them: an open that had to walk over the pages of 100,000
       // zones took 31 ms instead of 3 (`daybook-bench large-zones`).
-      let place = log.tail.position
-      if hasPages, place.commitOffset == version.position.commitOffset { contents.freeze = place }
-      let frame = ByteBuffer(capacity: 512)
-      frame.append(zeros: FrameHeader.byteCount)
+      let position = log.tail.position
+      if hasPages, position.commitOffset == version.position.commitOffset { contents.replayStart = position }
+      let frame = FrameHeader.buffer(payloadByteCount: 416)
       contents.append(to: frame, header: header)
-      let checkpoint = try log.append(.checkpoint, frame, sequence: place.sequence, through: backgroundFile, hold)
+      let checkpoint = try log.append(.checkpoint, frame, sequence: position.sequence, through: backgroundFile, hold)
       if let damagedPage, !isMutant("forget-damaged-page") {
         // If there is no room for the note, `close` and the next checkpoint try again.
         hasToldOfDamagedPage = false
@@ -224,7 +221,7 @@ extension Store {
     try log.sync(backgroundFile)
     withTurnForBackground { hold in
       log.name(checkpoint, hold)
-      freeze = contents.freeze
+      replayStart = contents.replayStart
     }
   }
 
@@ -235,16 +232,16 @@ extension Store {
       turn.give(hold)
       throw error
     }
-    let shown = versions.publish(regardless: options.durability == .relaxed)
+    let published = versions.publish(regardless: options.durability == .relaxed)
     turn.give(hold)
-    if let shown { options.onPublish?(shown) }
+    if let published { options.onPublish?(published) }
   }
 
   private func exchange(_ pages: inout CheckpointPages, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let tail = log.tail
     var next = head
-    next.version += 1
-    editor.version = next.version
+    next.number += 1
+    editor.version = next.number
     editor.end = tail.offset
     let start = editor.beginEdit()
     do {

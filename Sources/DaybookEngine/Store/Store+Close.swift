@@ -2,8 +2,9 @@ import Synchronization
 
 /// Closing: makes everything durable, writes a `closed` frame and the length of the log, and releases the file.
 extension Store {
-  /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed. Errors are
-  /// thrown after the file has been released; what was acknowledged is safe either way.
+  /// Makes everything durable, writes the `closed` frame, trims, and releases the file. Closing twice is allowed, and throws again
+  /// if commits that returned are not durable. Errors are thrown after the file has been released; but for those commits, what was
+  /// acknowledged is safe either way.
   /// - Parameter lastly: work to do while the file is still locked; it is told whether everything is durable, the `closed` frame,
   ///   too. A copy gets its name there. After that no byte of it is written: that it is finished is said by its size
   ///   (`UnfinishedMark`). If that cannot be said, the copy is as whole, and its next writer says it.
@@ -11,7 +12,7 @@ extension Store {
     try checkProcess()
     closing.lock()
     defer { closing.unlock() }
-    if life.isClosed.load(ordering: .acquiring) { return }
+    if life.isClosed.load(ordering: .acquiring) { return try requireAllDurable() }
     // From here on, no read or write begins. Those that have begun finish first.
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
     maintenance?.stop()
@@ -29,7 +30,7 @@ extension Store {
       do {
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
-        let walkByteCount = Int(log.tail.offset) - Int(freeze.offset)
+        let walkByteCount = Int(log.tail.offset) - Int(replayStart.offset)
         if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
@@ -43,6 +44,7 @@ extension Store {
         } catch .disk {}
         try tellOfDamagedPage()
         if lastly == nil {
+          if header.unfinishedName != 0 { _ = try makeNameOfFinishedDurable() }
           let end = try writeClosed()
           try trim(to: end + (log.hasMetFullDisk ? options.reserveByteCount : 0))
         } else if isMutant("close-copy-late") {
@@ -52,10 +54,10 @@ extension Store {
           closedEnd = try writeClosed()
         }
       } catch { failure = error }
-    } else if mayWrite, options.durability == .relaxed, !log.isAlive, !isDurable(log.tail.lastDataNumber) {
-      // At other levels, each commit that waited was told. Here none waited: this is the last chance to report that commits
-      // which returned may be lost.
-      do { try checkAlive() } catch { failure = error }
+    } else {
+      // Whatever the reason why nothing is written any more: this is the last chance to report that commits which returned may be
+      // lost.
+      do { try requireAllDurable() } catch { failure = error }
     }
     if let lastly {
       do {
@@ -79,6 +81,22 @@ extension Store {
     }
     fileLock.releaseClaim()
     if let failure { throw failure }
+  }
+
+  // MARK: what was acknowledged
+
+  /// Throws what ended this writer, unless every commit that returned is durable. A caller who is to be told that all is well asks
+  /// this, not whether the writer is alive: a sync may have failed that no commit waited for, as those of a checkpoint and of a
+  /// transaction that is taken back do at `.relaxed`.
+  ///
+  /// At other levels each commit has waited, and its caller was told.
+  func requireDurable(_: borrowing Turn.Hold) throws(StoreError) {
+    if options.durability != .relaxed || log.isDurable(head.frameNumber) || isMutant("forget-undurable") { return }
+    try checkAlive()
+  }
+
+  private func requireAllDurable() throws(StoreError) {
+    try withTurnForBackground { (hold) throws(StoreError) in try requireDurable(hold) }
   }
 
   /// - Returns: where the log ends now.

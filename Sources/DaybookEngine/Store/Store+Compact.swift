@@ -116,7 +116,7 @@ extension Store {
   ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    let position = pin.state.record.position
+    let position = pin.state.fields.position
     if position.sequence == 0 { return position }
     let writer = try ImageWriter(target, sequence: position.sequence, pace: pace)
     do throws(StoreError) {
@@ -188,7 +188,7 @@ extension Store {
   ) throws(StoreError) -> LogPosition {
     let pin = try beginRead()
     defer { endRead(pin) }
-    let end = max(pin.state.record.position.commitOffset, position.commitOffset)
+    let end = max(pin.state.fields.position.commitOffset, position.commitOffset)
     var copied: UInt64 = 0
     var allowed: UInt64 = 0
     let batch = CommitBatch(target)
@@ -212,7 +212,7 @@ extension Store {
       }
     }
     try batch.flush()
-    return pin.state.record.position
+    return pin.state.fields.position
   }
 
   /// The last step, with the turn: after the `superseded` frame nothing is committed here.
@@ -240,8 +240,7 @@ extension Store {
       } catch { throw StoreError(diskOrStore: error) }
       try checkOnlyName()
       try takeOnAttributes(target)
-      let frame = ByteBuffer(capacity: 256)
-      frame.append(zeros: FrameHeader.byteCount)
+      let frame = FrameHeader.buffer()
       frame.append(uint64: target.header.generation)
       // Opened before the log mentions the new file, because a lack of descriptors must not end the writer.
       let folder: any DiskFolder

@@ -87,7 +87,7 @@ extension Store {
   }
 
   /// Makes the temporary file and locks it. A leftover of a crash is not locked. It is removed rather than reused: the creation
-  /// may have died between its two names, so the file may be a database that is in use under another name by now. `.foreign`
+  /// may have died between its two names. What has its second name elsewhere stays. `.foreign`
   /// when what has the name belongs to another user, `.exists` (of the operation `.remove`) when it is a whole database.
   private static func lockForCreating(
     _ temporary: String, in folder: any DiskFolder, path: String, disk: any Disk, options: StoreOptions,
@@ -115,7 +115,7 @@ extension Store {
         {
           if !isLeftover { return file }
           defer { file.close() }
-          do throws(DiskFailure) { try requireLeftover(file, .firstPage, at: path + ".new") } catch {
+          do throws(DiskFailure) { try requireLeftover(file, .firstPage, at: path + ".new", in: folder) } catch {
             // The process that opened the database has removed its second name since.
             if try folder.identity(of: temporary) != file.identity { continue }
             throw error

@@ -12,8 +12,7 @@ extension Store {
     let count = applier.declarationCount(in: head.roots)
     if count <= first || isMutant("never-repeat-declarations") { return }
     let tail = log.tail
-    let frame = ByteBuffer(capacity: 4096)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer(payloadByteCount: 4000)
     var number = 0
     applier.forEachDeclaration(in: head.roots) { kind, payload in
       defer { number += 1 }

@@ -34,11 +34,11 @@ extension Store {
       let folder = try disk.folder(holding: path)
       for (suffix, content) in Store.compactionLeftovers {
         let name = lastName(of: Store.unfinishedPath(of: path)) + suffix
-        if try folder.identity(of: name) == nil { continue }
+        if try folder.identity(of: name) == nil || folder.isEmptyFileOfRoot(name) { continue }
         try folder.checkRemovable(name, ownedBy: .ofWriters(of: try file.attributes()))
         let found = try folder.open(name, .readOnly)
         defer { found.close() }
-        try Store.requireLeftover(found, content, at: folder.place(name))
+        try Store.requireLeftover(found, content, at: folder.place(name), in: folder)
       }
       return nil
     } catch { return error.kind == .notFound ? nil : error }
@@ -64,7 +64,7 @@ extension Store {
     guard try file.tryLock(.writer, .exclusive), try folder.identity(of: name) == file.identity else {
       throw DiskFailure(.create, path: path, kind: .exists, code: 17)
     }
-    try requireLeftover(file, content, at: path)
+    try requireLeftover(file, content, at: path, in: folder)
     let found = try owners()
     try folder.checkRemovable(name, ownedBy: found)
     if content == .unfinishedDatabase {
@@ -76,19 +76,24 @@ extension Store {
   }
 
   /// Opens a leftover for locking, which takes the right to write. The copy of a database that no one may write to has that one's
-  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again.
+  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again. What root had made before
+  /// it died, and has no bytes yet, goes by its name: `.notFound` then.
   private static func openLeftover(
     _ name: String, in folder: any DiskFolder, _ content: LeftoverContent, at path: String,
     ownedBy owners: () throws(DiskFailure) -> FileOwners
   ) throws(DiskFailure) -> any DiskFile {
     do throws(DiskFailure) { return try folder.open(name, .readWrite) } catch {
       if error.kind != .permission { throw error }
+      if folder.isEmptyFileOfRoot(name) {
+        try folder.remove(name)
+        throw DiskFailure(.open, path: path, code: ErrorNumber.notFound)
+      }
       let file = try folder.open(name, .readOnly)
       defer { file.close() }
       var attributes = try file.attributes()
       // A copy that is being made is locked; one whose owner may write is refused for another reason.
       guard attributes.mode & 0o600 != 0o600, try !file.isLockedByOthers(.writer) else { throw error }
-      try requireLeftover(file, content, at: path)
+      try requireLeftover(file, content, at: path, in: folder)
       try folder.checkRemovable(name, ownedBy: try owners())
       attributes.mode |= 0o600
       try file.setAttributes(attributes)
@@ -97,13 +102,18 @@ extension Store {
   }
 
   /// Throws `.exists`, of the operation `.remove`, when a file is more than a leftover can be.
-  static func requireLeftover(_ file: any DiskFile, _ content: LeftoverContent, at path: String) throws(DiskFailure) {
+  static func requireLeftover(
+    _ file: any DiskFile, _ content: LeftoverContent, at path: String, in folder: any DiskFolder
+  ) throws(DiskFailure) {
     if isMutant("remove-whole-databases") { return }
     let isLeftover: Bool
     switch content {
     case .firstPage:
-      // A creation that died between its two names leaves a second name of a database that may be in use by now.
-      isLeftover = try file.linkCount() > 1 ? true : isFirstPage(file)
+      // A creation that died between its two names leaves a second name of a database that may be in use by now. A second name
+      // elsewhere, as snapshots by links give, says nothing.
+      var isSecondName = try file.linkCount() > 1
+      if isSecondName, !isMutant("remove-linked-names") { isSecondName = try isNamed(path, file, in: folder) }
+      isLeftover = isSecondName ? true : try isFirstPage(file)
     case .unfinishedDatabase:
       let page = try firstPage(of: file)
       let isMarked = UnfinishedMark.read(page.view) == UnfinishedMark.number(of: lastName(of: path))
@@ -112,8 +122,16 @@ extension Store {
     if !isLeftover { throw DiskFailure(.remove, path: path, kind: .exists, code: ErrorNumber.exists) }
   }
 
+  /// Whether a file that is called NAME.new is what is called NAME.
+  private static func isNamed(_ path: String, _ file: any DiskFile, in folder: any DiskFolder) throws(DiskFailure) -> Bool {
+    let name = lastName(of: path)
+    guard name.utf8.count > 4, let last = String(name.utf8.dropLast(4)) else { return false }
+    return try folder.identity(of: last) == file.identity
+  }
+
   /// Whether a creation can have left a file. It begins as a first page does, as far as it goes; or its first sector was never
-  /// written: then a crash may have left anything there, and its size is a number of sectors. A text is no such thing.
+  /// written: then a crash may have left anything there, and its size is a number of sectors, because a truncate arrives whole. A text
+  /// is no such thing.
   private static func isFirstPage(_ file: any DiskFile) throws(DiskFailure) -> Bool {
     let byteCount = try file.byteCount()
     guard byteCount <= FileHeader.byteCount else { return false }
@@ -163,11 +181,26 @@ extension Store {
     return next != nil
   }
 
-  /// Says it where a crash came first, or a user has taken a leftover for a database. On a full disk a commit says it later.
-  /// - Parameter isClosed: whether the log ends with a `closed` frame: of a compaction only a finished one has that.
-  func tellFinishedIfUntold(isClosed: Bool) {
-    if isClosed, header.maker == .compaction || ((try? file.byteCount()) ?? 0) <= Int(log.tail.offset) { return }
-    if (try? Store.isFinished(file, try Store.firstPage(of: file))) == false { try? tellFinished() }
+  /// Whether an open has to say it: a crash came first, or a user has taken a leftover for a database.
+  func isFinishedUntold(isClosed: Bool) -> Bool {
+    // Of a compaction only a finished one has a `closed` frame.
+    if isClosed, header.maker == .compaction || ((try? file.byteCount()) ?? 0) <= Int(log.tail.offset) { return false }
+    return (try? Store.isFinished(file, try Store.firstPage(of: file))) == false
+  }
+
+  /// A file is finished only when its name is durable: else a power loss could give it the name back under which it was made, and
+  /// no compaction would remove it there. Where the folder cannot be opened nothing is said; a commit will need it, too.
+  /// - Returns: whether the name is durable.
+  func makeNameOfFinishedDurable() throws(StoreError) -> Bool {
+    if isMutant("finish-before-name") { return true }
+    do throws(StoreError) {
+      try withTurnForBackground { (hold) throws(StoreError) in try makeNameDurable(hold) }
+      return true
+    } catch {
+      // A failed sync of the folder is final; but whatever was acknowledged is durable.
+      guard case .outcomeUnknown(let failure) = error else { return false }
+      throw .disk(failure)
+    }
   }
 
   private static func firstPage(of file: any DiskFile) throws(DiskFailure) -> ByteBuffer {

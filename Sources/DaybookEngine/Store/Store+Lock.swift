@@ -144,6 +144,7 @@ extension Store {
       // Also after a failed sync: then this writer is dead, and the system may suspend its process.
       defer { releaseFileLock(hold) }
       if log.isAlive { try syncWritten() }
+      try requireDurable(hold)
     }
   }
 

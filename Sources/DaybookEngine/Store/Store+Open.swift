@@ -85,9 +85,12 @@ extension Store {
       try used.checkUndamaged(header)
       try used.checkNumbers()
       try store.repair(used, log: log)
+      let isUntold = made == nil && header.unfinishedName != 0 && store.isFinishedUntold(isClosed: used.isClosed)
+      let tellsFinished = isUntold ? try store.makeNameOfFinishedDurable() : false
       store.startWriting(used)
       store.fileLock.hand(over: claim)
-      if made == nil, header.unfinishedName != 0 { store.tellFinishedIfUntold(isClosed: used.isClosed) }
+      // On a full disk a commit says it later.
+      if tellsFinished { try? store.tellFinished() }
       // A file that does not have its final name yet stays locked until it does.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.retain(hold) } }
       try? removeLeftover(of: name, file, disk: disk)

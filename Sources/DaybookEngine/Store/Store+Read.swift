@@ -3,23 +3,23 @@ extension Store {
   /// A pinned version; `endRead` releases it.
   @safe package struct Pin: Sendable {
     let slot: Int
-    let state: StateReference
+    let state: VersionReference
     let source: PageSource
 
-    package var sequence: UInt64 { state.record.sequence }
-    var version: UInt64 { state.record.version }
-    package var end: UInt64 { state.record.end }
-    @inline(__always) package func root(_ index: Int) -> TreeRoot { state.record.roots[index] }
+    package var sequence: UInt64 { state.fields.sequence }
+    var version: UInt64 { state.fields.number }
+    package var end: UInt64 { state.fields.end }
+    @inline(__always) package func root(_ index: Int) -> TreeRoot { state.fields.roots[index] }
     package var reader: TreeReader {
-      @inline(__always) get { TreeReader(source: source, end: state.record.end) }
+      @inline(__always) get { TreeReader(source: source, end: state.fields.end) }
     }
-    package var pageCount: UInt64 { state.record.pageCount }
+    package var pageCount: UInt64 { state.fields.pageCount }
     /// The live bytes of the file: the header, the pages of the trees, and the operations that they name.
     package var liveByteCount: Int {
-      FileHeader.byteCount + Int(clamping: state.record.pageCount) * Page.byteCount + operationByteCount
+      FileHeader.byteCount + Int(clamping: state.fields.pageCount) * Page.byteCount + operationByteCount
     }
     /// Bytes of the operations that the trees name.
-    package var operationByteCount: Int { state.record.liveByteCount }
+    package var operationByteCount: Int { state.fields.liveByteCount }
   }
 
   /// What the applier knows of a pinned version's trees; nil where it has not looked at them. The caller owns it, also when the pin is
@@ -30,7 +30,7 @@ extension Store {
   /// between reads it may be revoked, and its memory reused.
   package struct SnapshotPin: Sendable {
     let index: Int
-    fileprivate let state: StateReference
+    fileprivate let state: VersionReference
     /// The last commit in it, by value.
     package let sequence: UInt64
   }
@@ -41,7 +41,7 @@ extension Store {
   /// Pins the newest version: about 6 ns.
   @inline(__always)
   package func beginRead() throws(StoreError) -> Pin {
-    guard let (slot, state) = versions.slots.claim(versions.newestWord) else {
+    guard let (slot, state) = versions.slots.claim(versions.publishedWord) else {
       throw .tooManySnapshots(limit: slots.limit)
     }
     // In this order: `close` sets its flag first and then looks for slots in use.
@@ -65,14 +65,14 @@ extension Store {
 
   /// A snapshot of the newest version; `endSnapshot` ends it.
   package func beginSnapshot() throws(StoreError) -> SnapshotPin {
-    guard let (index, state) = slots.snapshots.begin(versions.newestWord) else {
+    guard let (index, state) = slots.snapshots.begin(versions.publishedWord) else {
       throw .tooManySnapshots(limit: slots.snapshots.limit)
     }
     return try begun(index, state)
   }
 
   /// Completes a snapshot for which a place in the table was taken.
-  func begun(_ index: Int, _ state: StateReference) throws(StoreError) -> SnapshotPin {
+  func begun(_ index: Int, _ state: VersionReference) throws(StoreError) -> SnapshotPin {
     // Safe: the place keeps the version, and nobody revokes it before the present read ends.
     let pin = unsafe SnapshotPin(index: index, state: state, sequence: state.pointer.pointee.sequence)
     if life.isClosed.load(ordering: .sequentiallyConsistent) {

@@ -167,8 +167,8 @@ extension Store {
     if plan.passesCheckpoint { hasPassedCheckpoint = true }
     let known = head.sequence
     replaceHead(
-      by: StateRecord(
-        version: head.version + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
+      by: Version(
+        number: head.number + 1, position: plan.lastCommitEnd, end: end, frameNumber: plan.lastCommitEnd.number - 1,
         pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
     let published = versions.publish(regardless: true)

@@ -92,8 +92,10 @@ extension Store {
   private func removeUnfinishedDiscarded(in folder: any DiskFolder, ownedBy owners: FileOwners) throws(DiskFailure) {
     let beginning = lastName(of: path) + ".discarded-"
     // A folder that may be entered but not listed keeps them.
-    for entry in (try? folder.entries()) ?? [] where !entry.isDirectory && entry.name.hasPrefix(beginning) {
-      let parts = entry.name.dropFirst(beginning.count).split(separator: ".", omittingEmptySubsequences: false)
+    for entry in (try? folder.entries()) ?? [] where !entry.isDirectory {
+      // By bytes: a database whose name is composed in another way has copies of its own.
+      guard let rest = entry.name.afterBytes(beginning) else { continue }
+      let parts = rest.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, UInt64(parts[0]) != nil, parts[1].hasPrefix("new-"), AssetHolder.isNumber(parts[1].dropFirst(4))
       else { continue }
       try? folder.remove(entry.name, ownedBy: owners)

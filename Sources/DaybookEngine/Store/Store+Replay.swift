@@ -37,7 +37,7 @@ extension Store {
       source.firstFault.withLock { $0 = nil }
     }
     withTurnForBackground { hold in self.log.begin(at: plan, hold) }
-    freeze = plan.start
+    replayStart = plan.start
     recovery.wasClosed = plan.isClosed || plan.last == nil && plan.ending == .clean
     recovery.basis =
       switch plan.basis {
@@ -87,8 +87,8 @@ extension Store {
     facts = applier.facts(transaction)
     let balance = editor.pageBalance
     withTurnForBackground { hold in versions.retire(editor.finishEdit(), newest: 2, hold) }
-    head = StateRecord(
-      version: 2, position: plan.end, end: plan.readableEnd, frameNumber: plan.repairedThrough,
+    head = Version(
+      number: 2, position: plan.end, end: plan.readableEnd, frameNumber: plan.repairedThrough,
       pageCount: plan.checkpoint?.pageCount ?? 0, pageBalance: balance,
       liveByteCount: transaction.liveByteCount, roots: transaction.roots)
   }

@@ -60,13 +60,13 @@ extension Store {
       throw error
     }
     whenWritten()
-    return finish(transaction, with: header)
+    return makeNewest(transaction, with: header)
   }
 
   /// Syncs the directory before the first commit of an open, because the process that renamed the file may have died before it
   /// did. It does not happen with the commit's own sync: if the directory cannot be opened, nothing is lost, and only this
   /// transaction fails.
-  private func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
+  func makeNameDurable(_: borrowing Turn.Hold) throws(StoreError) {
     if hasDurableName || isUnfinished { return }
     do throws(DiskFailure) {
       if !isMutant("skip-directory-sync") { try disk.syncDirectory(holding: path) }
@@ -79,20 +79,20 @@ extension Store {
 
   /// Makes the result of a transaction the newest version and releases the turn.
   /// - Parameter header: the header of its commit frame, or of the last one in a batch.
-  func finish(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
+  func makeNewest(_ transaction: StoreTransaction, with header: FrameHeader) -> Ticket {
     facts = applier.facts(transaction)
-    let hold = transaction.end()
+    let hold = transaction.takeTurn()
     let balance = editor.pageBalance
     replaceHead(
-      by: StateRecord(
-        version: head.version + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
+      by: Version(
+        number: head.number + 1, position: log.tail.position, end: log.tail.offset, frameNumber: header.number,
         pageCount: head.pageCount, pageBalance: balance, liveByteCount: transaction.liveByteCount,
         roots: transaction.roots), hold)
     repeatDeclarationsIfDue(hold)
     commitCount.add(1, ordering: .releasing)
     keepFeatures(of: transaction)
-    var shown: UInt64?
-    if options.durability == .relaxed || isMutant("acknowledge-before-sync") { shown = versions.publish(regardless: true) }
+    var published: UInt64?
+    if options.durability == .relaxed || isMutant("acknowledge-before-sync") { published = versions.publish(regardless: true) }
     var ticket = Ticket(frameNumber: header.number, sequence: header.sequence, didCommit: true)
     if let maintenance {
       ask(maintenance, afterCommit: header, hold)
@@ -101,7 +101,7 @@ extension Store {
     }
     ticket.needsCheckpoint = needsCheckpointNow(hold)
     turn.give(hold)
-    if let shown { options.onPublish?(shown) }
+    if let published { options.onPublish?(published) }
     return ticket
   }
 
@@ -111,7 +111,7 @@ extension Store {
     transaction.rollBackAll()
     transaction.giveBackRoom()
     let ticket = Ticket(frameNumber: head.frameNumber, sequence: head.sequence, didCommit: false)
-    turn.give(transaction.end())
+    turn.give(transaction.takeTurn())
     return ticket
   }
 

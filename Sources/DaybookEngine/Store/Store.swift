@@ -2,7 +2,7 @@ import Synchronization
 
 /// One open database file: a log, the trees that index it, and its readers and writers.
 ///
-///     readers ── claim a slot ──► newest StateRecord ──► roots ──► pages (memory or mapped file) ──► log bodies
+///     readers ── claim a slot ──► newest Version ──► roots ──► pages (memory or mapped file) ──► log bodies
 ///     writers ── the turn ──► StoreTransaction ──► frame appended ──► sync, shared ──► publish
 ///     maintenance thread ── checkpoint pieces, zeros ahead, notes, relaxed syncs (each within a turn of its own)
 ///
@@ -35,11 +35,11 @@ import Synchronization
   // The following properties change with the turn.
 
   /// The newest version, which the next transaction begins on.
-  @safe @exclusivity(unchecked) var head: StateRecord
+  @safe @exclusivity(unchecked) var head: Version
   /// What the applier knows of its trees; nil before it has looked at them.
   @safe @exclusivity(unchecked) var facts: (any RootFacts)?
   /// Where replay would start after a crash now.
-  @safe @exclusivity(unchecked) var freeze: LogPosition
+  @safe @exclusivity(unchecked) var replayStart: LogPosition
   let transactionBuffer = ByteBuffer(capacity: 64 << 10)
   /// The one transaction object, lent to the holder of the turn.
   private(set) lazy var reusableTransaction = StoreTransaction(store: self)
@@ -102,10 +102,11 @@ import Synchronization
     var options = options
     let slots: ReaderSlots
     do {
-      options.pageCache = try Store.makeCache(options)
-      source = try Store.makeSource(file, header, options.pageCache)
-      try source.admit(Int(plan.readableEnd), of: file, cacheByteCount: options.pageCacheByteCount)
-      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(limit: options.readerLimit) }
+      let cache = options.pageCache ?? BlockCache.Shared(byteCount: options.pageCacheByteCount)
+      options.pageCache = cache
+      source = try Store.makeSource(file, header, options, cache)
+      try source.admit(Int(plan.readableEnd), of: file)
+      if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(upTo: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
     number = slots.kept.nextNumber()
@@ -118,9 +119,9 @@ import Synchronization
     editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
     syncMonitor = Monitor()
     versions = Versions(slots: slots, monitor: syncMonitor, editor: editor, log: log, options: options)
-    freeze = plan.start
-    head = StateRecord(
-      version: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
+    replayStart = plan.start
+    head = Version(
+      number: 1, position: plan.start, end: plan.readableEnd, frameNumber: 0, pageCount: plan.checkpoint?.pageCount ?? 0,
       liveByteCount: plan.checkpoint?.liveByteCount ?? 0, roots: RootSet(plan.checkpoint?.roots ?? []))
     ForkedProcess.add(self)
   }
@@ -205,8 +206,8 @@ import Synchronization
   // MARK: the budget of the log
 
   /// The log bytes that an open would replay after a crash now. Pages and copies of declarations are passed and do not
-  /// count: those of a checkpoint lie behind its freeze position, and a large checkpoint would immediately require the next.
-  var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(freeze.commitOffset) }
+  /// count: those of a checkpoint lie after the start of its replay, and a large checkpoint would immediately require the next.
+  var replayByteCount: Int { Int(log.tail.position.commitOffset) - Int(replayStart.commitOffset) }
   var logBudgetByteCount: Int {
     if isUnfinished { return .max / 4 }
     let twiceIndex = 2 * Int(clamping: head.pageCount) * Page.byteCount
@@ -227,10 +228,10 @@ import Synchronization
   func releasePages() { turn.monitor.withLock { editor.pages.releaseAll() } }
 
   /// Makes the finished edit the newest version; readers see it when its frame is durable.
-  func replaceHead(by record: StateRecord, _ hold: borrowing Turn.Hold) {
-    versions.retire(editor.finishEdit(), newest: record.version, hold)
-    head = record
-    versions.enqueue(record, of: self, hold)
+  func replaceHead(by version: Version, _ hold: borrowing Turn.Hold) {
+    versions.retire(editor.finishEdit(), newest: version.number, hold)
+    head = version
+    versions.enqueue(version, of: self, hold)
   }
 }
 

@@ -22,8 +22,8 @@ package struct StoreOptions: Sendable {
   package var access = TestSetting.isBuffered || !AddressSpace.isAmple ? Access.buffered : .mapped
   /// Bytes of the file that `.buffered` keeps in memory.
   package var pageCacheByteCount = TestSetting.keepsLittle ? 256 << 10 : 64 << 20
-  /// The cache itself, once a store of the database is open: a compaction shares it.
-  var pageCache: BlockCache?
+  /// The cache itself, once a store of the database is open: those that replace it share it.
+  var pageCache: BlockCache.Shared?
   /// What work in the background failed at; a store that replaces another keeps it.
   package let failures = BackgroundFailures()
   /// How many reads may run at the same time, and how many snapshots there may be.

@@ -67,7 +67,7 @@ import Synchronization
   package var store: Store {
     // A child after `fork` has a copy of the lock, which no thread may ever release here. Nor is a store replaced or released here.
     if generation != ForkedProcess.generation.load(ordering: .relaxed) {
-      return StateReference(word: entrance.word.load(ordering: .acquiring)).store
+      return VersionReference(word: entrance.word.load(ordering: .acquiring)).store
     }
     guard let store = kept.newest else { preconditionFailure("a database has a store as long as it lives") }
     return store

@@ -12,7 +12,7 @@
   private let limits: Limits
   package let editor: TreeEditor
   @safe @exclusivity(unchecked) package var roots = RootSet()
-  /// What the applier knew of the trees where the transaction, or the savepoint it was rolled back to, began; nil when it has not looked.
+  /// What the applier knew of the trees at the start, or at the savepoint of the last rollback; nil if it has not looked.
   @safe @exclusivity(unchecked) package internal(set) var facts: (any RootFacts)?
   /// Whether the operations are those of commits that are in the log: only the trees at the end count.
   @safe @exclusivity(unchecked) package private(set) var isReplaying = false
@@ -75,7 +75,7 @@
 
   /// The version that it began on, durable or not: nobody takes it away before the transaction has ended.
   package var startPin: Store.Pin {
-    withTurn { hold in Store.Pin(slot: -1, state: store.versions.newest(hold), source: store.source) }
+    withTurn { hold in Store.Pin(slot: -1, state: store.versions.head(hold), source: store.source) }
   }
 
   /// The trees as this transaction has changed them so far.
@@ -90,7 +90,7 @@
   }
 
   /// Gives the turn to the caller, who ends the transaction.
-  func end() -> Turn.Hold {
+  func takeTurn() -> Turn.Hold {
     guard let hold = hold.take() else { preconditionFailure("a transaction ends once") }
     return hold
   }
@@ -126,7 +126,7 @@
     hasMetFullDisk = false
     start = (store.log.tail, store.log.zerosEnd.load(ordering: .relaxed))
     startFrame()
-    editor.version = store.head.version + 1
+    editor.version = store.head.number + 1
     base = editor.beginEdit()
   }
 

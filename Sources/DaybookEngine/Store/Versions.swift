@@ -14,7 +14,7 @@ final class Versions: @unchecked Sendable {
   private let log: LogWriter
   private let snapshotMemoryByteCount: Int
 
-  @safe @exclusivity(unchecked) private var pending: [StateReference] = []
+  @safe @exclusivity(unchecked) private var pending: [VersionReference] = []
   /// The address and version of every state that is not freed.
   @safe @exclusivity(unchecked) private(set) var live: [UInt: UInt64] = [:]
   /// What the layer above knows of their trees.
@@ -22,7 +22,7 @@ final class Versions: @unchecked Sendable {
   /// More are kept only for versions that are read, or that are not durable yet.
   private static let mostFacts = 16
   /// The newest published state, and its sequence for readers that have not pinned it.
-  let newestWord = Atomic<UInt>(0)
+  let publishedWord = Atomic<UInt>(0)
   let publishedSequence = Atomic<UInt64>(0)
   /// The entrance for readers, while the store of these versions is the current one.
   @safe @exclusivity(unchecked) private var entrance: Entrance?
@@ -50,19 +50,19 @@ final class Versions: @unchecked Sendable {
     reclaimThreshold = options.reclaimByteCount
   }
 
-  deinit { for word in live.keys { StateReference(word: word).free() } }
+  deinit { for word in live.keys { VersionReference(word: word).free() } }
 
   // MARK: publishing
 
   /// Queues a state that readers will see later, in the order of calls.
-  func enqueue(_ record: StateRecord, of store: Store, _: borrowing Turn.Hold) {
-    var record = record
-    record.owner = unsafe UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque())
-    let state = StateReference(record)
+  func enqueue(_ version: Version, of store: Store, _: borrowing Turn.Hold) {
+    var version = version
+    version.owner = unsafe UInt(bitPattern: Unmanaged.passUnretained(store).toOpaque())
+    let state = VersionReference(version)
     // Before anyone can pin it.
-    let factsCount = facts.add(store.facts, from: record.version)
+    let factsCount = facts.add(store.facts, from: version.number)
     monitor.lock()
-    live[state.word] = record.version
+    live[state.word] = version.number
     pending.append(state)
     monitor.unlock()
     if factsCount > Versions.mostFacts { _ = freeStates() }
@@ -77,16 +77,16 @@ final class Versions: @unchecked Sendable {
     let durableNumber = log.durableThrough.load(ordering: .acquiring)
     var last = -1
     for (index, state) in pending.enumerated() {
-      if !regardless && state.record.frameNumber > durableNumber { break }
+      if !regardless && state.fields.frameNumber > durableNumber { break }
       last = index
     }
     guard last >= 0 else { return nil }
     let state = pending[last]
-    newestWord.store(state.word, ordering: .sequentiallyConsistent)
+    publishedWord.store(state.word, ordering: .sequentiallyConsistent)
     entrance?.word.store(state.word, ordering: .sequentiallyConsistent)
-    publishedSequence.store(state.record.sequence, ordering: .releasing)
+    publishedSequence.store(state.fields.sequence, ordering: .releasing)
     pending.removeSubrange(0...last)
-    return state.record.sequence
+    return state.fields.sequence
   }
 
   /// From here on, new readers find these versions, not those of the former store.
@@ -96,15 +96,15 @@ final class Versions: @unchecked Sendable {
     monitor.lock()
     older?.entrance = nil
     self.entrance = entrance
-    entrance.word.store(newestWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
+    entrance.word.store(publishedWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
     monitor.unlock()
     older?.monitor.unlock()
   }
 
   /// The newest state, published or not: what the next transaction begins on. Only another one of the same turn's holder could
   /// take its place.
-  func newest(_: borrowing Turn.Hold) -> StateReference {
-    monitor.withLock { pending.last ?? StateReference(word: newestWord.load(ordering: .relaxed)) }
+  func head(_: borrowing Turn.Hold) -> VersionReference {
+    monitor.withLock { pending.last ?? VersionReference(word: publishedWord.load(ordering: .relaxed)) }
   }
 
   // MARK: looking without a pin
@@ -121,12 +121,12 @@ final class Versions: @unchecked Sendable {
   func endVisit() { monitor.withLock { visitorCount -= 1 } }
 
   /// The states, older than a version, that slots or snapshots name.
-  func pinnedStates(before version: UInt64) -> [StateReference] {
+  func pinnedStates(before version: UInt64) -> [VersionReference] {
     let words = slots.pinnedWords()
     return monitor.withLock {
       // A slot may name a freed version. Versions that are not freed are in this table, and only the holder of the turn removes
       // them.
-      live.filter { words.contains($0) && $1 < version }.map { StateReference(word: $0.key) }
+      live.filter { words.contains($0) && $1 < version }.map { VersionReference(word: $0.key) }
     }
   }
 
@@ -208,21 +208,21 @@ final class Versions: @unchecked Sendable {
     // Read the newest version first, then the slots, with no publication in between. A reader whose second look has found
     // another version still newest has filled its slot by now. In the other order, a reader could pin the newest version after
     // we passed its slot, and lose it at the next publication.
-    let newest = StateReference(word: newestWord.load(ordering: .sequentiallyConsistent))
+    let published = VersionReference(word: publishedWord.load(ordering: .sequentiallyConsistent))
     let words = slots.pinnedWords()
     let waiting = Set(pending.map(\.word))
     var pinned: [UInt64] = []
     for (word, version) in live {
       if words.contains(word) {
         pinned.append(version)
-      } else if word != newest.word && !waiting.contains(word) {
-        StateReference(word: word).free()
+      } else if word != published.word && !waiting.contains(word) {
+        VersionReference(word: word).free()
         live[word] = nil
       }
     }
     pinned.sort()
     facts.keep { live.values }
-    return (pinned, newest.record.version)
+    return (pinned, published.fields.number)
   }
 
   /// Revokes snapshots without reads, oldest first and no more than necessary, until so many bytes can be freed; false when

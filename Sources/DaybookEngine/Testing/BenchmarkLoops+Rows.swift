@@ -82,8 +82,7 @@ extension BenchmarkLoops {
       while left > 0, try cursor.next() {
         cursor.touchAhead(isPacked: false)
         cursor.key(into: key)
-        let bytes = cursor.value
-        let place = Place(offset: bytes.uint64(at: 0), byteCount: bytes.uint32(at: 8))
+        let place = Place(cursor.value, at: 0)
         try Store.checkPlace(place, end: end)
         target.truncate(to: 0)
         target.reserve(Int(place.byteCount))

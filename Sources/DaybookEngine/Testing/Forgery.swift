@@ -127,7 +127,7 @@ package enum Forgery {
     buffer.set(uint64: PartList.checksum(parts[first...].map(\.checksum)), at: payload.lowerBound + 24)
   }
 
-  /// Corrects what a checkpoint says about the frame before its freeze position; otherwise no open would use its trees.
+  /// Corrects what a checkpoint says about the frame before the start of its replay; otherwise no open would use its trees.
   private static func sealFreeze(_ buffer: ByteBuffer, _ payload: Range<Int>, _ chain: [UInt64: UInt64]) {
     guard payload.count >= FileHeader.meaningfulByteCount + 32 else { return }
     let start = payload.lowerBound + FileHeader.meaningfulByteCount

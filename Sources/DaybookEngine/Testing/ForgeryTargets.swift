@@ -41,8 +41,7 @@ extension Forgery {
   private static func examineRoundTrip(_ header: FrameHeader, _ payload: ByteView, _ log: LogReader) throws {
     let original = log.bytes.slice(Int(header.offset)..<Int(header.offset) + FrameHeader.byteCount)
     guard original[5] <= 3, original.uint16(at: 6) == 0 else { return }
-    let frame = ByteBuffer(capacity: FrameHeader.byteCount + payload.count)
-    frame.append(zeros: FrameHeader.byteCount)
+    let frame = FrameHeader.buffer(payloadByteCount: payload.count)
     frame.append(payload)
     var copy = header
     copy.seal(into: frame, salt: log.salt)

@@ -30,8 +30,7 @@ package final class KeyValueApplier: Applier {
 
   private func put(_ key: ByteView, _ place: Place, _ changes: StoreTransaction) throws(LogFault) {
     placeBuffer.truncate(to: 0)
-    placeBuffer.append(uint64: place.offset)
-    placeBuffer.append(uint32: place.byteCount)
+    place.append(to: placeBuffer)
     old.truncate(to: 0)
     try changes.put(key, placeBuffer.view, in: &changes.roots[0], old: old)
     changes.liveByteCount &+= Int(place.byteCount) &- oldByteCount
@@ -103,7 +102,7 @@ package final class KeyValueApplier: Applier {
   private static let keysPerLeaf: UInt64 = 64
 
   private var oldByteCount: Int {
-    old.count == Place.encodedByteCount ? Int(old.view.uint32(at: 8)) : 0
+    Place(old.view).map { Int($0.byteCount) } ?? 0
   }
 
   package func flush(_ changes: StoreTransaction) throws(LogFault) {

@@ -89,8 +89,8 @@ package final class KeyValueStore: Sendable {
   }
 
   static func place(_ value: ByteView) throws(StoreError) -> Place {
-    guard value.count == Place.encodedByteCount else { throw .page(PageFault(offset: 0, reason: .value)) }
-    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+    guard let place = Place(value) else { throw .page(PageFault(reason: .value)) }
+    return place
   }
 
   package var count: UInt64 {

@@ -151,8 +151,7 @@ package struct Cursor {
   @inline(__always)
   private func place(in value: ByteView, _ isPacked: Bool) -> Place? {
     if isPacked { return PackedPlace(value)?.place }
-    guard value.count >= Place.encodedByteCount else { return nil }
-    return Place(offset: value.uint64(at: 0), byteCount: value.uint32(at: 8))
+    return value.count >= Place.encodedByteCount ? Place(value, at: 0) : nil
   }
 
   /// Whether the group has the same order in the log: then the processor prefetches by itself, and loads ahead cost more than
@@ -187,7 +186,7 @@ package struct Cursor {
   /// roots in the value.
   package var catalogValue: CatalogValue {
     get throws(PageFault) {
-      if !isInCatalog { throw PageFault(offset: root.reference, reason: .kind) }
+      if !isInCatalog { throw reader.fault(in: root, .kind) }
       return reader.catalogValue(value, on: leaf, reference)
     }
   }
@@ -303,5 +302,5 @@ package struct Cursor {
     return false
   }
 
-  private func outOfOrder() -> PageFault { PageFault(offset: root.reference, reason: .order) }
+  private func outOfOrder() -> PageFault { reader.fault(in: root, .order) }
 }

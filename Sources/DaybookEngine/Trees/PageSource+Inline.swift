@@ -25,7 +25,7 @@ extension PageSource {
       image = unsafe ByteView(UnsafeRawPointer(catalog.base) + start, count: byteCount)
     }
     let page = unsafe Page(ThreadScratch.current.nextPage())
-    guard InlineTree.expand(image, into: page) else { throw PageFault(offset: 0, reason: .cell) }
+    guard InlineTree.expand(image, into: page) else { throw fault(reference, .cell) }
     return page
   }
 }

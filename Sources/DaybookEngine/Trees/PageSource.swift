@@ -30,6 +30,8 @@ import Synchronization
   var buffered: BufferedFile? { isBuffered ? throughCache : nil }
   /// How far the file can be mapped.
   let inPlaceEnd: Int
+  /// For what cannot be mapped.
+  private let cache: BlockCache.Shared
   private let verified: UnsafeMutablePointer<Atomic<UInt64>>
   private let verifiedByteCount: Int
   /// One more than the number of the last page that `verified` has a bit for.
@@ -37,9 +39,13 @@ import Synchronization
   /// The first page that failed its check; a note tells the next open for writing.
   package let firstFault = Mutex<PageFault?>(nil)
 
-  package init(base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40) throws(DiskFailure) {
+  package init(
+    base: UnsafeRawPointer, salt: UInt64, maximumByteCount: Int = 1 << 40,
+    cache: BlockCache.Shared = BlockCache.Shared(byteCount: BlockCache.minimumByteCount)
+  ) throws(DiskFailure) {
     unsafe self.base = base
     self.salt = salt
+    self.cache = cache
     readsThroughCache = Atomic(false)
     var byteCount = max(maximumByteCount / Page.byteCount / 8, 4096)
     var memory = unsafe RawMemory.reserveZeroed(byteCount: byteCount)
@@ -59,10 +65,11 @@ import Synchronization
   }
 
   /// Pages of a file that is not mapped.
-  init(reading file: BufferedFile, salt: UInt64) throws(DiskFailure) {
+  init(reading file: any DiskFile, salt: UInt64, cache: BlockCache.Shared) throws(DiskFailure) {
     readsThroughCache = Atomic(true)
-    throughCache = file
+    throughCache = BufferedFile(file, cache: try cache.cache())
     self.salt = salt
+    self.cache = cache
     verifiedByteCount = 4096
     guard let memory = unsafe RawMemory.reserveZeroed(byteCount: verifiedByteCount) else {
       throw DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: verifiedByteCount)
@@ -75,11 +82,11 @@ import Synchronization
   }
 
   /// Called before any version reaches up to `end`, by one thread at a time: what cannot be mapped will be read through a cache.
-  func admit(_ end: Int, of file: any DiskFile, cacheByteCount: Int) throws(DiskFailure) {
+  func admit(_ end: Int, of file: any DiskFile) throws(DiskFailure) {
     if end <= inPlaceEnd || isBuffered { return }
     // All that has a bit must be readable in place.
     if inPlaceEnd > 0 { try file.map(through: inPlaceEnd) }
-    throughCache = BufferedFile(file, cache: try BlockCache(byteCount: cacheByteCount))
+    throughCache = BufferedFile(file, cache: try cache.cache())
     readsThroughCache.store(true, ordering: .releasing)
   }
 

@@ -85,8 +85,11 @@ final class ProcessActor: @unchecked Sendable {
     case .limit(let byteCount): return run.limit(byteCount)
     case .close:
       held = nil
-      guard let closing = process.take(process.open) else { return }
-      return try closing.close()
+      guard let open = process.open, let closing = process.take(open) else { return }
+      let seen = open.seen
+      try closing.close()
+      if member.role != .follower { try history.promise(seen, "commit \(seen) was there when its writer closed") }
+      return
     default: break
     }
     let open = try process.current()
@@ -120,8 +123,6 @@ final class ProcessActor: @unchecked Sendable {
     case .suspend:
       let seen = open.seen
       try database.suspend()
-      // Another thread was told that the writer is dead.
-      if run.settings.hasThreads && run.hasFailures { return }
       if member.role != .follower { try history.promise(seen, "commit \(seen) was there when its writer was suspended") }
     case .resume:
       try database.resume()

@@ -23,7 +23,7 @@ extension ProcessStep {
 
 extension ProcessAction {
   fileprivate static func randomTrouble(_ generator: inout SeededGenerator) -> ProcessAction {
-    switch Int.random(in: 0..<12, using: &generator) {
+    switch Int.random(in: 0..<13, using: &generator) {
     case 0..<4: return .dieSoon(calls: Int.random(in: 1..<16, using: &generator))
     case 4..<7:
       var fault = ProcessFault.random(&generator)
@@ -34,6 +34,8 @@ extension ProcessAction {
     case 8: return .compact
     case 9: return .checkpoint
     case 10: return .suspend
+    // So large that parts of it are written, and taken back: a sync more that no commit waits for.
+    case 11: return .abort(zone: Int.random(in: 0..<2, using: &generator), count: Int.random(in: 9..<40, using: &generator))
     default: return .refresh
     }
   }
@@ -54,7 +56,7 @@ extension ProcessAction {
     case 41: return .commit(.forgetDeletions)
     case 42: return .commit(.index(CrashOperation.randomKinds(&generator)))
     case 43..<45: return .savepoints(zone: zone, count: number(2..<8))
-    case 45..<47: return .abort(zone: zone, count: number(1..<9))
+    case 45..<47: return .abort(zone: zone, count: number(0..<3) == 0 ? number(9..<40) : number(1..<9))
     case 47..<52: return .checkpoint
     case 52..<54: return .note
     case 54: return .zeros

@@ -7,7 +7,7 @@ extension Commands {
     positionals: ["FILE", "ZONE"],
     options: [
       .value("--since", "TOKEN", "Only what changed after the token that an earlier call printed."),
-      .value("--limit", "N", "At most this many changes; the token then leads to the rest."), .json,
+      .value("--limit", "N", "At most this many changes; the token then leads to the rest."), .owner, .json,
     ],
     details: """
       The last line is the token. With --json: {"saved":[lines of a dump with metadata],"deleted":[{"name","type"}],

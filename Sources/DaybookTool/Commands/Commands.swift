@@ -24,7 +24,6 @@ extension Invocation {
     var options = databaseOptions
     options.isReadOnly = true
     let database = try Database.open(at: path, options: options)
-    try refuseWritingInto(database)
     let status = try body(database)
     let recovery = database.lastRecovery
     if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return status }
@@ -38,14 +37,6 @@ extension Invocation {
     try note(
       "daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; the output above is older than the damage.")
     return .damaged
-  }
-
-  /// `daybook dump FILE >> FILE` would end the log with text.
-  private func refuseWritingInto(_ database: Database) throws {
-    guard let number = output.descriptor, let identity = OutputPlace.identity(ofDescriptor: number),
-      try database.outputRules().forbids(identity)
-    else { return }
-    throw ToolError(OutputFault.refused(.database, path: "standard output"))
   }
 
   /// Opens the database at a path for writing, and closes it.
@@ -71,10 +62,17 @@ extension Invocation {
     return status
   }
 
-  /// The zone of a name: one of this user, or the only other of that name.
+  /// The zone of a name: that of the owner that `--owner` names; else one of this user, or the only other of that name. A
+  /// user who makes a zone of a name that is used already does not choose which one is read, written or deleted.
   func zone(_ name: String, in database: Database) throws -> Zone.ID {
-    if let own = try? Zone.ID(name), try database.zones().contains(where: { $0.id == own }) { return own }
-    return try database.zones().first { $0.id.name == name }?.id ?? (try Zone.ID(name))
+    if let owner = arguments.value("--owner") { return try Zone.ID(name, owner: owner) }
+    // By bytes, as zones are told apart: a composed and a decomposed "é" are two names.
+    let found = try database.zones().map(\.id).filter { UTF8Order.equal($0.name, name) }
+    if let own = found.first(where: \.isOwn) ?? (found.count == 1 ? found[0] : nil) { return own }
+    if found.isEmpty { return try Zone.ID(name) }
+    throw ToolError.usage(
+      "There are \(found.count) zones \(ShownText.escaped(name)), of "
+        + found.map { ShownText.escaped($0.owner) }.joined(separator: ", ") + ".", advice: "--owner says whose is meant.")
   }
 
   /// The zone of a name that has to be there: what is asked for within it cannot be found either.
@@ -87,13 +85,23 @@ extension Invocation {
     return zone
   }
 
-  /// The zones that `--zone` names, or all; in order.
+  /// Whether only one zone is looked at.
+  var namesZone: Bool { arguments.value("--zone") != nil || arguments.value("--owner") != nil }
+
+  /// The zone that `--zone` names, or all; in order.
   func selectedZones(_ database: Database) throws -> [Zone.ID] {
     let zones = try database.zones().map(\.id)
-    guard let name = arguments.value("--zone") else { return zones }
-    let selected = zones.filter { $0.name == name }
-    if selected.isEmpty { throw DatabaseError(.zoneNotFound, facts: .init(name: name)) }
-    return selected
+    guard let name = try zoneName() else { return zones }
+    let selected = try zone(name, in: database)
+    if !zones.contains(selected) { throw DatabaseError(.zoneNotFound, facts: .init(zone: selected, name: name)) }
+    return [selected]
+  }
+
+  /// What `--zone` says.
+  func zoneName() throws -> String? {
+    if let name = arguments.value("--zone") { return name }
+    if arguments.value("--owner") == nil { return nil }
+    throw ToolError.usage("--owner goes with --zone.", advice: command.usage)
   }
 
   /// Prints a list of JSON values, a line each, as one array.

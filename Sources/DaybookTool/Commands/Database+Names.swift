@@ -32,7 +32,7 @@ extension Database {
   private func reading<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
     do { return try body() } catch {
       throw DatabaseError(
-        .corrupted, "A page of the file is damaged.", facts: .init(path: path, offset: Int(clamping: error.offset)),
+        .corrupted, "A page of the file is damaged.", facts: .init(path: path, offset: error.offset.map { Int(clamping: $0) }),
         cause: error)
     }
   }

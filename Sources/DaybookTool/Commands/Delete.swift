@@ -4,7 +4,7 @@ extension Commands {
   static let delete = Command(
     name: "delete", summary: "Delete records, or a zone with everything in it.",
     positionals: ["FILE", "ZONE", "NAME…"], optionalCount: 1,
-    options: [.flag("--whole-zone", "Delete the zone and all its records; without names.")],
+    options: [.flag("--whole-zone", "Delete the zone and all its records; without names."), .owner],
     details: "The exit status is 1 when none of the records is there."
   ) { invocation in
     let arguments = invocation.arguments

@@ -5,7 +5,7 @@ extension Commands {
     name: "dump", summary: "Print the records, one line of JSON each, ordered by zone and name.",
     positionals: ["FILE"],
     options: [
-      .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices."),
+      .zone, .owner, .type, .flag("--metadata", "Add change tags, dates, users and devices."),
       .value("--format", "FORMAT", "How to print; ndjson when left out.", choices: RecordFormat.allCases.map(\.rawValue)),
       .flag("--json", "The same as --format ndjson."),
     ],

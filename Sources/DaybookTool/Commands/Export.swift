@@ -5,7 +5,7 @@ extension Commands {
     name: "export", summary: "Write the records to a file: as dump prints them, or as CSV.",
     positionals: ["FILE", "OUT"],
     options: [
-      .zone, .type, .flag("--metadata", "Add change tags, dates, users and devices; not with csv."),
+      .zone, .owner, .type, .flag("--metadata", "Add change tags, dates, users and devices; not with csv."),
       .value("--format", "FORMAT", "How to write.", choices: ExportFormat.allCases.map(\.rawValue)),
       .value("--assets", "DIR", "Also write the contents of assets into a directory, each once, named by its SHA-256."),
       .value("--keys", "KEY,KEY…", "In csv only these keys, in this order."),

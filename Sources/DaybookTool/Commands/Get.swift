@@ -5,7 +5,7 @@ extension Commands {
     name: "get", summary: "Print one record.", positionals: ["FILE", "ZONE", "NAME"],
     options: [
       .flag("--json", "Print the line that dump prints, with metadata."),
-      .value("--format", "FORMAT", "How to print; text if left out.", choices: RecordFormat.allCases.map(\.rawValue)),
+      .value("--format", "FORMAT", "How to print; text if left out.", choices: RecordFormat.allCases.map(\.rawValue)), .owner,
     ],
     details: "The default zone is called _defaultZone. The exit status is 1 when there is no such record."
   ) { invocation in

@@ -4,7 +4,7 @@ extension Commands {
   static let history = Command(
     name: "history", summary: "List the versions of a record that the file still has, newest first.",
     positionals: ["FILE", "ZONE", "NAME"],
-    options: [.value("--limit", "N", "At most so many versions, from the newest."), .json],
+    options: [.value("--limit", "N", "At most so many versions, from the newest."), .owner, .json],
     details: "A version lists what differs from the one before it. The exit status is 1 when there is none."
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in

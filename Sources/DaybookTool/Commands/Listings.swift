@@ -32,7 +32,9 @@ extension Commands {
 
   static let types = Command(
     name: "types", summary: "List the record types with the number of their records.", positionals: ["FILE"],
-    options: [.zone, .flag("--fields", "List the fields of each type and their kinds instead: the schema."), .json],
+    options: [
+      .zone, .owner, .flag("--fields", "List the fields of each type and their kinds instead: the schema."), .json,
+    ],
     details: """
       --fields lists what the database knows of its types, also of those without records; with --json in the form that an
       application gives to another database (Transaction.declare).

@@ -7,7 +7,7 @@ extension Commands {
     positionals: ["FILE", "ZONE", "NAME", "KEY=VALUE…"], optionalCount: 1,
     options: [
       .value("--type", "TYPE", "The type; needed for a new record."),
-      .value("--remove", "KEY", "Remove a value.", mayRepeat: true),
+      .value("--remove", "KEY", "Remove a value.", mayRepeat: true), .owner,
       .flag("--json", "Print the saved record as a line of JSON."),
     ],
     details: """

@@ -16,7 +16,7 @@ extension Commands {
     name: "query", summary: "Print the records of a type that a predicate accepts, a line of JSON each.",
     positionals: ["FILE", "TYPE", "PREDICATE"], optionalCount: 1,
     options: [
-      .zone, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
+      .zone, .owner, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
       .value("--sort", "KEY", "By this field, with - before it downwards; several in turn.", mayRepeat: true),
       .value("--limit", "N", "At most so many records."),
       .value("--keys", "KEYS", "Only these fields, with commas between them."),
@@ -41,7 +41,7 @@ extension Commands {
     name: "explain", summary: "Print how a query would be answered.", positionals: ["FILE", "TYPE", "PREDICATE"],
     optionalCount: 1,
     options: [
-      .zone, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
+      .zone, .owner, .value("--where", "PREDICATE", "The predicate, if it does not follow the type."),
       .value("--sort", "KEY", "By this field, with - before it downwards; several in turn.", mayRepeat: true),
       .value("--limit", "N", "At most so many records."), .json,
     ],
@@ -97,7 +97,7 @@ extension Invocation {
     let isByName = query.sort.isEmpty
     if isByName { query.sort = [.ascending(Query.Field.recordName)] }
     // By zone and name: a zone after the other.
-    guard isByName || arguments.value("--zone") != nil else { return [query] }
+    guard isByName || namesZone else { return [query] }
     return try selectedZones(database).map { zone in
       var own = query
       own.zone = zone
@@ -147,8 +147,7 @@ extension Invocation {
 
   fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {
     var query = query
-    let zones = arguments.value("--zone") == nil ? [] : try selectedZones(database)
-    if zones.count == 1 { query.zone = zones[0] }
+    if namesZone { query.zone = try selectedZones(database).first }
     let plan = try database.explain(query)
     guard arguments.has("--json") else {
       // Names in it are escaped by themselves; lines are its own.

@@ -16,7 +16,7 @@ extension Commands {
         return .done
       }
       try invocation.printTable(
-        ["SUBSCRIPTION", "TO", "FIRES ON"], subscriptions.map { [$0.id, target(of: $0), triggers(of: $0)] })
+        ["SUBSCRIPTION", "TO", "FIRES ON"], subscriptions.map { [$0.id.name, target(of: $0), triggers(of: $0)] })
       return .done
     }
   }
@@ -37,7 +37,7 @@ extension Commands {
   }
 
   private static func json(_ subscription: Subscription) throws -> JSONValue {
-    var members: [JSONValue.Member] = [.init(key: "id", value: .string(subscription.id))]
+    var members: [JSONValue.Member] = [.init(key: "id", value: .string(subscription.id.name))]
     func add(_ key: String, _ value: JSONValue?) { if let value { members.append(.init(key: key, value: value)) } }
     func add(_ zone: Zone.ID?) {
       add("zone", zone.map { .string($0.name) })

@@ -5,7 +5,7 @@ extension Invocation {
   /// The query of the options, in all zones; nil when commits are watched.
   func watchedQuery() throws -> Query? {
     guard let text = arguments.value("--query") else {
-      for option in ["--type", "--zone", "--sort"] where !arguments.allValues(option).isEmpty {
+      for option in ["--type", "--zone", "--owner", "--sort"] where !arguments.allValues(option).isEmpty {
         throw ToolError.usage("\(option) goes with --query.", advice: command.usage)
       }
       return nil

@@ -9,7 +9,7 @@ extension Commands {
       .value("--since", "SEQUENCE", "Begin with the commits after this one; with new ones when left out."),
       .value("--query", "PREDICATE", "Print what becomes of the records that it accepts, instead of commits."),
       .value("--type", "TYPE", "Of a query: only records of this type."),
-      .value("--zone", "ZONE", "Of a query: only this zone."),
+      .value("--zone", "ZONE", "Of a query: only this zone."), .owner,
       .value("--sort", "KEY", "Of a query: by this field, with - before it downwards; several in turn.", mayRepeat: true),
       .value("--limit", "N", "End after this many commits, or changes of the result."), .json,
     ],
@@ -33,7 +33,7 @@ extension Commands {
     options.isReadOnly = true
     let database = try Database.open(at: arguments[0], options: options)
     if var query {
-      if let zone = arguments.value("--zone") { query.zone = try invocation.existingZone(zone, in: database) }
+      if let zone = try invocation.zoneName() { query.zone = try invocation.existingZone(zone, in: database) }
       return try invocation.watchResult(of: query, database, atMost: left)
     }
     var last = try known ?? database.statistics().lastSequence

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 /// A column that names a file, whose content becomes an asset: a path, from the input's directory on if it is not absolute, or
@@ -18,18 +19,26 @@ struct AssetColumn {
       guard scheme == "file" else { throw .badRow(line: line, "\(column): only files become assets, not \(scheme) URLs.") }
       url = URL(string: text)
     } else {
-      url = URL(fileURLWithPath: text.hasPrefix("/") ? text : options.baseDirectory + "/" + text)
+      url = URL(fileURLWithPath: text.hasBytes("/") ? text : options.baseDirectory + "/" + text)
     }
     guard let url else { throw .badRow(line: line, "\(column): this is no file URL.") }
-    let file = url.resolvingSymlinksInPath()
-    for directory in [options.baseDirectory, options.assetDirectory] {
-      guard let root = directory.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }), isFile(url, file, in: root)
-      else { continue }
-      do throws(DatabaseError) { return try Asset(fileURL: file, below: root) } catch { throw Importer.badRow(line, error) }
-    }
+    do throws(DatabaseError) {
+      if let asset = try asset(at: url, below: [options.baseDirectory, options.assetDirectory]) { return asset }
+    } catch { throw Importer.badRow(line, error) }
     throw .badRow(
       line: line,
       "\(column): \(url.path) is not in the directory of the input; --assets names another one whose files may be taken.")
+  }
+
+  /// The file that a URL leads to, if it is in one of the directories; else nil.
+  static func asset(at url: URL, below directories: [String?]) throws(DatabaseError) -> Asset? {
+    let file = url.resolvingSymlinksInPath()
+    for directory in directories {
+      guard let root = directory.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }), isFile(url, file, in: root)
+      else { continue }
+      return try Asset(fileURL: file, below: root)
+    }
+    return nil
   }
 
   private static func isFile(_ url: URL, _ file: URL, in root: String) -> Bool {
@@ -37,7 +46,7 @@ struct AssetColumn {
     let path =
       FileManager.default.fileExists(atPath: file.path)
       ? file.path : url.deletingLastPathComponent().resolvingSymlinksInPath().path
-    return path == root || path.hasPrefix(root == "/" ? "/" : root + "/")
+    return UTF8Order.equal(path, root) || path.hasBytes(root == "/" ? "/" : root + "/")
   }
 
   /// What stands before `://`, if it can be a scheme.

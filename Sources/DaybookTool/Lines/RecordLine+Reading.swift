@@ -171,9 +171,11 @@ extension RecordLine {
       throw Fault(reason: "an asset without its content; --assets names the directory that `daybook export` wrote it to.")
     }
     let url = URL(fileURLWithPath: directory + "/" + name)
-    guard try Asset(fileURL: url).byteCount == byteCount else {
-      throw Fault(reason: "\(url.path) has not the size of its asset.")
+    // As for a column of files: the author of the dump, and of the directory, does not choose which other files are read.
+    guard let asset = try AssetColumn.asset(at: url, below: [directory]) else {
+      throw Fault(reason: "\(url.path) leads out of the directory that --assets names.")
     }
-    return Asset(digest: digest.bytes, byteCount: byteCount, fileURL: url)
+    guard asset.byteCount == byteCount else { throw Fault(reason: "\(url.path) has not the size of its asset.") }
+    return asset.claiming(digest.bytes)
   }
 }

@@ -23,6 +23,8 @@ struct Command: Sendable {
     /// Of every command.
     static let buffered = flag("--buffered", "Read the file instead of mapping it, for disks that may fail or go away.")
     static let zone = value("--zone", "ZONE", "Only this zone.")
+    /// For commands that take the name of a zone.
+    static let owner = value("--owner", "OWNER", "Whose zone, where several users have one of the name.")
     static let type = value("--type", "TYPE", "Only records of this type.")
   }
 

@@ -19,10 +19,11 @@ package final class Output {
   private let sink: Sink
   private let name: String
   private var buffer: [UInt8] = []
+  private var isMute = false
   private static let pieceByteCount = 64 << 10
   /// Whether a person is watching.
   let isTerminal: Bool
-  /// The number that standard output has, where this is it.
+  /// The number of standard output or standard error, where this is one of them.
   let descriptor: Int32?
 
   private init(_ sink: Sink, name: String, isTerminal: Bool, descriptor: Int32? = nil) {
@@ -51,6 +52,15 @@ package final class Output {
     } catch { throw ToolError(error) }
   }
 
+  /// Throws when this is a stream that leads into a database or what belongs to it.
+  func check(_ rules: OutputRules) throws {
+    guard let descriptor else { return }
+    do { try OutputPlace.check(descriptor, rules, name: name) } catch { throw ToolError(error) }
+  }
+
+  /// From now on nothing is written.
+  func mute() { isMute = true }
+
   /// What has gathered; in memory everything.
   var text: String { String(decoding: buffer, as: UTF8.self) }
 
@@ -78,6 +88,7 @@ package final class Output {
   }
 
   func flush() throws {
+    if isMute { buffer.removeAll() }
     guard !buffer.isEmpty else { return }
     do {
       switch sink {

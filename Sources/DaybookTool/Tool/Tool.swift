@@ -56,9 +56,25 @@ package enum Tool {
       try output.write(Help.text(of: command))
       return .done
     }
-    return try command.run(
-      Invocation(
-        command: command, arguments: try Arguments(rest, for: command), output: output, errors: errors))
+    let arguments = try Arguments(rest, for: command)
+    if command.positionals.first == "FILE" { try refuseWritingInto(arguments[0], output, errors) }
+    return try command.run(Invocation(command: command, arguments: arguments, output: output, errors: errors))
+  }
+
+  /// `daybook dump FILE >> FILE` would end the log with text. Asked before the file is opened: what is said if that fails
+  /// would go there, too.
+  private static func refuseWritingInto(_ path: String, _ output: Output, _ errors: Output) throws {
+    let streams = [errors, output].filter { $0.descriptor != nil }
+    guard !streams.isEmpty, !isMutant("write-into-the-database"), let rules = Database.outputRules(forFileAt: path) else {
+      return
+    }
+    for stream in streams {
+      do { try stream.check(rules) } catch {
+        // Not even the reason may be written there.
+        if stream === errors { errors.mute() }
+        throw error
+      }
+    }
   }
 
   private static func report(_ error: any Error, _ errors: Output) -> ExitStatus {

@@ -400,7 +400,7 @@ struct RecoveryTests {
     let frames = try frames(of: disk.bytes(of: path) ?? [])
     let checkpoint = try #require(frames.last { $0.kind == .checkpoint })
     #expect(frames.contains { $0.kind == .pages && $0.offset >= commits })
-    #expect(store.store.freeze.offset == (commitsMeanwhile ? version : checkpoint.offset))
+    #expect(store.store.replayStart.offset == (commitsMeanwhile ? version : checkpoint.offset))
     let again = try KeyValueStore(path, disk: disk.killed(), options: .withoutCheckpoints())
     #expect(again.store.recovery.basis == .newestCheckpoint)
     #expect(again.store.recovery.replayedCommitCount == (commitsMeanwhile ? 1 : 0))
@@ -494,7 +494,7 @@ struct RecoveryTests {
 
   // MARK: stale and spliced frames
 
-  @Test("a frame of a copy that went its own way does not continue this log")
+  @Test("a frame of a copy that has a history of its own does not continue this log")
   func spliced() throws {
     var base = Specimen(.withoutCheckpoints())
     try base.continued(closing: false) { store, specimen in try specimen.commit(store, ("a", [1])) }

@@ -412,6 +412,52 @@ struct FolderTests {
   #endif
 
   #if !os(iOS)
+    @Test("an empty file that root was making when it died keeps nobody from compacting; one with bytes, or elsewhere, stays")
+    func emptyOfRoot() async {
+      await #expect(processExitsWith: .success) {
+        if geteuid() != 0 { return }
+        let tests = FolderTests()
+        try tests.withFolder(.system) { disk, folder in
+          let user: UInt32 = 65_534
+          let (own, foreign) = (try folder.makeFolder("own", like: nil), try folder.makeFolder("foreign", like: nil))
+          #expect(unsafe chown(own.path, user, user) == 0 && chmod(foreign.path, 0o777) == 0 && chmod(folder.path, 0o755) == 0)
+          let id = "0123456789abcdef"
+          for place in [own, foreign] {
+            for name in ["a.compacted.new", "a.compacted", "a.unfinished", "holder-" + id] {
+              try place.create(name, byteCount: nil, like: nil).close()
+            }
+          }
+          try tests.write("text", to: own.open("a.unfinished", .readWrite))
+          func remove(_ name: String, in place: any DiskFolder) -> Int32 {
+            inChild {
+              if setgid(user) != 0 || setuid(user) != 0 { return 1 }
+              // The child's own view of the folder.
+              guard let place = try? disk.folder(at: place.path) else { return 2 }
+              if name.hasPrefix("holder-") {
+                guard AssetHolder.life(of: id, in: place) == .dead else { return 3 }
+                return (try? AssetHolder.removeDead(id, in: place, ownedBy: .ofUser(andOf: nil), isOverdue: false)) == nil
+                  ? 4 : 0
+              }
+              let content: Store.LeftoverContent = name.hasSuffix(".new") ? .firstPage : .unfinishedDatabase
+              do throws(DiskFailure) {
+                try Store.removeUnlocked(place.place(name), content, disk: disk) { .ofUser(andOf: nil) }
+              } catch { return 5 }
+              return 0
+            }
+          }
+          for name in ["a.compacted.new", "a.compacted", "holder-" + id] {
+            #expect(remove(name, in: own) == 0, "\(name)")
+            #expect(remove(name, in: foreign) != 0, "\(name)")
+          }
+          #expect(remove("a.unfinished", in: own) >> 8 == 5)
+          #expect(try own.entries().map(\.name) == ["a.unfinished"])
+          #expect(try foreign.entries().count == 4)
+        }
+      }
+    }
+  #endif
+
+  #if !os(iOS)
     @Test("a database in a folder that its user may enter, not list, takes commits, also with a new name")
     func databaseInEnteredFolder() async {
       await #expect(processExitsWith: .success) {

@@ -10,7 +10,7 @@ import Testing
 struct DiscardedCopyTests {
   /// Opens a database whose torn tail has whole frames. Returns whether the copy of them is there.
   private func recover(
-    _ body: (_ path: String, _ disk: HookedDisk) throws -> Void
+    name: String = "book", _ body: (_ path: String, _ disk: HookedDisk) throws -> Void
   ) throws -> Outcome {
     let specimen = try Specimen.threeCommits(closing: false)
     let commits = try specimen.frames(.commit)
@@ -19,7 +19,7 @@ struct DiscardedCopyTests {
     let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let path = directory + "/book"
+    let path = directory + "/" + name
     try Data(bytes).write(to: URL(filePath: path))
     let disk = HookedDisk()
     try body(path, disk)
@@ -56,6 +56,16 @@ struct DiscardedCopyTests {
       try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: path + Self.leftoverName)
     }
     #expect(others.isThere && others.read("book" + Self.leftoverName) == Array("precious".utf8))
+  }
+
+  @Test("a recovery removed a copy that one of a database whose name is composed in another way was making")
+  func otherComposition() throws {
+    let name = "cafe\u{301}" + Self.leftoverName
+    let outcome = try recover(name: "caf\u{E9}") { path, _ in
+      let other = directory(holding: path) + "/" + name
+      try Data("being made".utf8).write(to: URL(filePath: other))
+    }
+    #expect(outcome.isThere && outcome.first(Self.leftoverName) == Array("being made".utf8))
   }
 
   @Test(

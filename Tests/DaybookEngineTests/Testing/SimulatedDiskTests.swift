@@ -110,6 +110,24 @@ struct SimulatedDiskTests {
     #expect(mixtureCount > 40)
   }
 
+  @Test("a size that a truncate gave arrives whole or not at all, and one that writes gave also in part")
+  func sizesOfTruncates() throws {
+    let disk = SimulatedDisk(seed: 5)
+    let file = try disk.open("/a", .createNew)
+    try [UInt8](repeating: 1, count: 100).withView { (view: ByteView) throws -> Void in try file.write(view, at: 0) }
+    try file.sync(.full)
+    try disk.syncDirectory(holding: "/a")
+    try file.truncate(to: 4096)
+    try [UInt8](repeating: 2, count: 1000).withView { (view: ByteView) throws -> Void in try file.write(view, at: 4096) }
+    var sizes: Set<Int> = []
+    for seed in 0..<400 as Range<UInt64> {
+      let policy = CrashPolicy(sectors: .random, sizes: .random, names: .all)
+      sizes.insert(try #require(disk.crashed(seed: seed, policy: policy).bytes(of: "/a")).count)
+    }
+    #expect(sizes.isSuperset(of: [100, 4096, 5096]) && sizes.contains { 4097..<5096 ~= $0 })
+    #expect(!sizes.contains { 101..<4096 ~= $0 })
+  }
+
   @Test("space that was not written holds zeros or garbage after the size arrived without the bytes")
   func unwrittenSpace() throws {
     let (disk, file) = try preparedDisk()

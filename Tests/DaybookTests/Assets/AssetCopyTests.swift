@@ -36,7 +36,7 @@ struct AssetCopyTests {
     }
     try copy.expectClean()
     #expect(try (copy.record(Record.ID("r0"))?["file"] as Asset?)?.content() == AssetBench.content(7))
-    // The two go their own ways.
+    // Each has a history of its own from here on.
     try database.write { transaction in for number in 0..<5 { try transaction.delete(Record.ID("r\(number)")) } }
     try database.collectAssets(grace: .zero)
     try copy.expectClean()

@@ -167,6 +167,36 @@ struct FolderMarkTests {
     try database.close()
   }
 
+  @Test("a forged list of unreferenced contents is not read beyond what the folder can need, and is believed of nothing else")
+  func forgedNote() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a")
+    let database = try Database.withFiles(at: path)
+    try database.put("r", asset: Asset(data: AssetBench.content(1)))
+    try database.write { try $0.delete(Record.ID("r")) }
+    let digest = AssetBench.digest(AssetBench.content(1))
+    let note = path + ".assets/unreferenced"
+    let store = database.library.store
+    // Each claims that the content has waited for years; the first has millions of other lines.
+    let honest = "\(digest.name) 1.5\n"
+    try Data((honest + String(repeating: "a 1\n", count: 100_000)).utf8).write(to: URL(filePath: note))
+    var found = try store.readFirstSeen(of: store.inventory())
+    #expect(found.seconds.isEmpty && found.hasOtherLines)
+    #expect(try database.collectAssets(grace: .seconds(3600)).waitingCount == 1)
+    // It is our own again.
+    #expect(try #require(FileManager.default.contents(atPath: note)).count < 200)
+    found = try store.readFirstSeen(of: store.inventory())
+    #expect(found.seconds.count == 1 && !found.hasOtherLines)
+    let lines = [
+      "a 1", "", " ", "clocks 3 4", "\(digest.name) 1 2", "\(digest.name) inf", String(repeating: "b", count: 300), "\u{1}",
+    ]
+    try Data((lines.joined(separator: "\n") + "\n" + honest).utf8).write(to: URL(filePath: note))
+    found = try store.readFirstSeen(of: store.inventory())
+    #expect(found.seconds == [digest.name: 1.5] && found.hasOtherLines)
+    #expect(found.clocks?.date == 3 && found.clocks?.uptime == 4)
+    try database.close()
+  }
+
   // MARK: clocks
 
   @Test("a clock that was set back, or was ahead when a content was first seen, removes nothing and lets it wait from now on")

@@ -202,6 +202,70 @@ import Testing
       }
     }
 
+    /// Whether an allocation of this size succeeds.
+    private static func hasRoom(for byteCount: Int) -> Bool {
+      guard let rest = unsafe SystemCall.reserveAddresses(byteCount: byteCount) else { return false }
+      unsafe SystemCall.unmap(rest, byteCount: byteCount)
+      return true
+    }
+
+    /// Opens databases of one record each, and keeps them open.
+    private static func open(_ count: Int, _ options: Database.Options, in directory: String) throws -> [Database] {
+      try (0..<count).map { number in
+        let database = try Database.open(at: "\(directory)/\(number).daybook", options: options)
+        try database.write { try $0.save(.fresh("a", in: .default, ["n": .int(1)])) }
+        return database
+      }
+    }
+
+    @Test("sixty databases are open where a limit leaves 40 GB, and much is left for everything else")
+    func manyWithinLimit() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 40 << 30)
+        try Self.withDirectory { directory in
+          try #require(Database.Options().access == .mapped)
+          let databases = try Self.open(60, Database.Options(), in: directory)
+          try #require(Self.hasRoom(for: 512 << 20))
+          for database in databases {
+            try #require(try database.recordCount(in: .default) == 1)
+            try database.close()
+          }
+        }
+      }
+    }
+
+    @Test("twelve databases that are mapped all the same leave memory for everything else where a limit leaves 2 GB")
+    func manyMapped() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 2048 << 20)
+        try Self.withDirectory { directory in
+          var options = Database.Options()
+          options.access = .mapped
+          let databases = try Self.open(12, options, in: directory)
+          try #require(Self.hasRoom(for: 64 << 20))
+          for database in databases { try database.close() }
+        }
+      }
+    }
+
+    @Test("sixteen databases with the usual options are open where a limit leaves 2 GB")
+    func manyWithCaches() async {
+      await #expect(processExitsWith: .success) {
+        try Self.limit(toMore: 2048 << 20)
+        try Self.withDirectory { directory in
+          let databases = try Self.open(16, Database.Options(), in: directory)
+          try #require(Self.hasRoom(for: 64 << 20))
+          for database in databases { try database.close() }
+        }
+      }
+    }
+
+    @Test("an open that finds no addresses says so, and what to do")
+    func noAddresses() {
+      let error = DatabaseError(DiskFailure(.map, path: "memory", code: ErrorNumber.noMemory, byteCount: 4096))
+      #expect(error.code == .ioFailed && "\(error)".contains("no address space left") && "\(error)".contains("RLIMIT_AS"))
+    }
+
     @Test("databases in memory leave room for others")
     func inMemory() async {
       await #expect(processExitsWith: .success) {

@@ -98,6 +98,31 @@ struct AsyncTests {
     _ = try { try database.close() }()
   }
 
+  @Test("maintenance stops when its progress says so, and when its task is cancelled")
+  func maintenanceStops() async throws {
+    let database = try Database.scratch()
+    try await database.write { transaction in for number in 0..<10 { try transaction.save(.fresh("r\(number)")) } }
+    let calls: [@Sendable (_ progress: @escaping @Sendable (Int, Int) -> Bool) async throws -> Void] = [
+      { progress in _ = try await database.check(progress: progress) },
+      { progress in try await database.compact(progress: progress) },
+      { progress in try await database.setIndex(.queryable, on: "n", ofType: "Note", progress: progress) },
+    ]
+    for call in calls {
+      let refused = await #expect(throws: DatabaseError.self) { try await call { _, _ in false } }
+      #expect(refused?.code == .operationCancelled)
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        try await call { _, _ in true }
+      }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      try await call { _, _ in true }
+    }
+    let report = try await database.check(.deep)
+    #expect(report.isClean)
+    _ = try { try database.close() }()
+  }
+
   @Test("reads do not wait for writers, however many wait for their turn")
   func readsGoFirst() async throws {
     let database = try Database.scratch()

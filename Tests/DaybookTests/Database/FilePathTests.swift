@@ -53,6 +53,23 @@ struct FilePathTests {
     }
   }
 
+  @Test("a link to a path whose first name begins with a combining mark was taken for one beside it")
+  func combiningMark() throws {
+    try withDirectory { directory in
+      let name = "\u{301}daybook-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: directory + "/" + name, withIntermediateDirectories: false)
+      try link(directory + "/link.daybook", to: "/" + name + "/a.daybook")
+      #expect(failure { _ = try Database.open(at: directory + "/link.daybook") }?.code == .ioFailed)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/" + name).isEmpty)
+      // A relative one leads there.
+      try link(directory + "/near.daybook", to: name + "/a.daybook")
+      let database = try Database.open(at: directory + "/near.daybook")
+      try increment(database)
+      #expect(database.path.utf8.elementsEqual((directory + "/" + name + "/a.daybook").utf8))
+      try database.close()
+    }
+  }
+
   @Test("a database opened through a link is compacted where it lies, and the link stays one")
   func symbolicLink() throws {
     try withDirectory { directory in

@@ -209,6 +209,42 @@ struct FileRightsTests {
     }
   }
 
+  @Test(
+    "whom a list shuts out of the database reads none of its assets, old ones either",
+    arguments: ["open", "collect", "compact"])
+  func listAfterwards(way: String) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      var options = Database.Options()
+      options.inlineAssetByteCount = 0
+      let database = try Database.open(at: path, options: options)
+      try setMode(0o644, of: path)
+      try fill(database)
+      // setfacl -m u:4711:--- FILE
+      var attributes = try SystemDisk().attributes(of: path)
+      attributes.extended[AccessList.posixName] =
+        [2, 0, 0, 0] + [1, 0, 6, 0, 255, 255, 255, 255] + [2, 0, 0, 0, 0x67, 0x12, 0, 0] + [4, 0, 4, 0, 255, 255, 255, 255]
+        + [16, 0, 4, 0, 255, 255, 255, 255] + [32, 0, 4, 0, 255, 255, 255, 255]
+      try SystemDisk().setAttributes(attributes, of: path)
+      let list = try SystemDisk().attributes(of: path).extended[AccessList.posixName]
+      switch way {
+      case "collect": try database.collectAssets()
+      case "compact": try database.compact()
+      default: break
+      }
+      try database.close()
+      if way == "open" { try Database.open(at: path, options: options).close() }
+      // Where the file system has no lists, its rights are what is left.
+      let names = try FileManager.default.subpathsOfDirectory(atPath: path + ".assets").map { "/" + $0 }
+      #expect(names.count > 10)
+      for name in names + [""] where list != nil {
+        let found = try #require(
+          try SystemDisk().attributes(of: path + ".assets" + name).extended[AccessList.posixName], "\(name)")
+        #expect(found[12] == 2 && found[14] == 0, "\(name)")
+      }
+    }
+  }
+
   @Test("nobody else may open what a compaction or a backup is writing, at any of its steps")
   func whileCopying() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-// Copies of a file that go their own ways: each knows the other's tokens from before the parting, and refuses those from
+// Copies of a file that have histories of their own: each knows the other's tokens from before the parting, and refuses those from
 // after it, permanently. The same goes for a file that lost commits in a crash.
 
 @Suite("forked copies")

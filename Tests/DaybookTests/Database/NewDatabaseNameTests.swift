@@ -148,20 +148,24 @@ struct NewDatabaseNameTests {
   func account() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
-    let (real, link) = (folder.file("real.json"), folder.file("account.json"))
-    var account = ContainerAccount(container: "iCloud.a.b", userRecordName: "user-1", status: .available)
-    try account.write(real, replaces: false, disk: SystemDisk())
+    func place(_ id: String) throws -> AccountFile {
+      try AccountFile(of: id, in: ContainerFolder(folder.path, on: SystemDisk()))
+    }
+    let (real, link) = (folder.file("real.b.account.json"), folder.file("a.b.account.json"))
+    var account = ContainerAccount(container: "a.b", userRecordName: "user-1", status: .available)
+    try account.write(to: place("real.b"), replaces: false)
     #expect(unsafe chmod(real, 0o600) == 0)
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "real.json")
-    #expect(try ContainerAccount.read(link, disk: SystemDisk()) == account)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "real.b.account.json")
+    let behind = try place("a.b")
+    #expect(try ContainerAccount.read(behind) == account)
     account.status = .restricted
-    try account.write(link, replaces: true, disk: SystemDisk())
-    #expect(try ContainerAccount.read(real, disk: SystemDisk()) == account)
+    try account.write(to: behind, replaces: true)
+    #expect(try ContainerAccount.read(place("real.b")) == account)
     #expect(try SystemDisk().attributes(of: real).mode & 0o777 == 0o600)
     #expect(try FileManager.default.attributesOfItem(atPath: link)[.type] as? FileAttributeType == .typeSymbolicLink)
     // A pipe is no account, and no call waits for it.
-    let pipe = folder.file("pipe.json")
-    try #require(AssetBench.makePipe(pipe))
-    #expect(failure { try ContainerAccount.read(pipe, disk: SystemDisk()) }?.code == .ioFailed)
+    try #require(AssetBench.makePipe(folder.file("pipe.b.account.json")))
+    let pipe = try place("pipe.b")
+    #expect(failure { try ContainerAccount.read(pipe) }?.code == .ioFailed)
   }
 }

@@ -164,6 +164,23 @@ struct OptionsTests {
     #expect(try second.recordCount(in: .default) == 1)
   }
 
+  @Test("a backup and a salvage take file URLs, and no others")
+  func copiesAtURLs() throws {
+    let folder = try TemporaryFolder()
+    let (source, copy, saved) = (folder.file("a"), folder.file("copy"), folder.file("saved"))
+    let database = try Database.open(at: URL(fileURLWithPath: source))
+    try database.put("a")
+    try database.backup(to: URL(fileURLWithPath: copy))
+    try database.close()
+    try Database.salvage(from: URL(fileURLWithPath: copy), to: URL(fileURLWithPath: saved))
+    let opened = try Database.open(at: saved)
+    #expect(try opened.record(Record.ID("a")) != nil)
+    let elsewhere = try #require(URL(string: "https://example.org/a"))
+    #expect(failure { try opened.backup(to: elsewhere) }?.code == .invalidArguments)
+    #expect(failure { _ = try Database.salvage(from: elsewhere, to: elsewhere) }?.code == .invalidArguments)
+    try opened.close()
+  }
+
   @Test("only file URLs name databases")
   func urls() throws {
     let error = failure { try Database.open(at: #require(URL(string: "https://example.org/a.daybook"))) }

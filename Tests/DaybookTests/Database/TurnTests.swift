@@ -200,7 +200,7 @@ struct TurnTests {
     var heard = a.commits().makeAsyncIterator()
     try Self.increment(b)
     try Self.increment(b)
-    try a.refresh()
+    try await a.refresh()
     #expect(await heard.next() == .missed(from: 1, to: 2), "told by the refresh")
     try Self.increment(b)
     try Self.increment(a)

@@ -246,7 +246,7 @@ enum FixtureRecords {
       try context.start()
       let operation = context.changes.beginOperation()
       RequiredFeatures(reading: 0, writing: 0).append(to: context.changes.payload)
-      try context.end(operation, .requires)
+      try context.endOperation(operation, .requires)
       let fields: [Schema.Field] = [
         .init(key: "a", kinds: [.double]), .init(key: "b", kinds: [.string]), .init(key: "far", kinds: [.reference]),
       ]
@@ -320,7 +320,7 @@ enum FixtureRecords {
         try context.start()
         let operation = context.changes.beginOperation()
         context.changes.payload.append(shape.view)
-        try context.end(operation, .declare)
+        try context.endOperation(operation, .declare)
       }
     }
     let packing = BodyPacking(shape: try #require(shapes.find(shape.view)))

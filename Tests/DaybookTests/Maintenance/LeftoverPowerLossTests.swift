@@ -94,6 +94,24 @@ struct LeftoverPowerLossTests {
     #expect(call > 5)
   }
 
+  @Test("whatever a power loss leaves of a creation or compaction that was just beginning, the next one works")
+  func beginning() throws {
+    let source = try Self.source(false, isEmpty: true)
+    for work in [Work.creation, .compaction] {
+      for call in 0..<12 {
+        let disk = source.afterKill()
+        disk.stop(atCall: disk.callCount + call)
+        _ = try? Self.carryOut(work, on: disk, false)
+        for seed in 0..<40 as Range<UInt64> {
+          let found = disk.afterPowerLoss(seed: seed)
+          do {
+            if try work == .compaction || !found.exists("made") { try Self.carryOut(work, on: found, false) }
+          } catch { Issue.record("\(work), call \(call), seed \(seed): \(error)") }
+        }
+      }
+    }
+  }
+
   @Test(
     "a file that has had its own name is removed under no other, opened since or not, whatever a power loss left of it",
     arguments: [Work.compaction, .backup, .salvage], [false, true])
@@ -166,6 +184,42 @@ struct LeftoverPowerLossTests {
       }
     }
     #expect(returnedCount > 0)
+  }
+
+  @Test(
+    "after a compaction whose last sync of the folder failed, a power loss leaves nothing that blocks the next ones",
+    arguments: [false, true], [false, true])
+  func compactionWithoutItsLastSync(padding: Bool, isEmpty: Bool) throws {
+    let source = SimulatedDisk(seed: 11)
+    let first = try Self.open(source, padding)
+    if !isEmpty { for number in 0..<3 { try first.put("r\(number)") } }
+    try first.close()
+    var isDone = false
+    var call = 1
+    while !isDone {
+      let disk = source.afterKill()
+      let database = try Self.open(disk, padding)
+      disk.inject(SimulatedFault([.syncDirectory], call: call, repeats: true))
+      isDone = (try? database.compact()) != nil
+      try? database.close()
+      disk.removeFaults()
+      // Opened to write, closed or killed, and nothing is saved.
+      for closes in [true, false] {
+        let again = try Self.open(disk, padding)
+        if closes { try again.close() }
+        for found in Self.states(disk, UInt64(call)) {
+          do {
+            let after = try Self.open(found, padding)
+            for _ in 0..<2 { try after.compact() }
+            #expect(try after.recordCount(in: .default) == (isEmpty ? 0 : 3))
+            try after.close()
+          } catch { Issue.record("call \(call): \(error)") }
+        }
+        if !closes { try again.close() }
+      }
+      call += 1
+    }
+    #expect(call > 2)
   }
 
   @Test("of a copy whose power fails before it says that it is finished, the next open says it", arguments: [false, true])

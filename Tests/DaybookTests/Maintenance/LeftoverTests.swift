@@ -49,6 +49,35 @@ struct LeftoverTests {
     }
   }
 
+  @Test("a database or a text called NAME.new keeps that name when a snapshot by links knows it, too")
+  func linkedNames() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let (path, other) = (folder.file("films"), folder.file("films.new"))
+    try Self.make(other)
+    try FileManager.default.linkItem(atPath: other, toPath: folder.file("snapshot"))
+    #expect(failure { _ = try Database.withFiles(at: path) }?.facts.path == other)
+    try Self.expectWhole(other)
+    try FileManager.default.removeItem(atPath: other)
+    try Self.make(path)
+    let text = folder.file("films.compacted.new")
+    try Data("notes of mine".utf8).write(to: URL(filePath: text))
+    try FileManager.default.linkItem(atPath: text, toPath: folder.file("notes"))
+    let database = try Database.withFiles(at: path)
+    try database.put("more", asset: Asset(data: AssetBench.content(8)))
+    #expect(failure { try database.compact() }?.facts.path == text)
+    try database.close()
+    #expect(FileManager.default.contents(atPath: text) == Data("notes of mine".utf8))
+    // What a creation that died between its two names leaves is no other file.
+    try FileManager.default.removeItem(atPath: text)
+    try FileManager.default.linkItem(atPath: path, toPath: other)
+    try Self.expectWhole(path)
+    try FileManager.default.moveItem(atPath: path, toPath: folder.file("films.compacted"))
+    try FileManager.default.linkItem(atPath: folder.file("films.compacted"), toPath: text)
+    try Store.removeUnlocked(text, .firstPage, disk: SystemDisk()) { .ofUser(andOf: nil) }
+    #expect(!FileManager.default.fileExists(atPath: text))
+  }
+
   @Test("a whole database that is called NAME.compacted is removed by no open and no compaction of NAME, which says so")
   func compaction() throws {
     for ending in [".compacted", ".compacted.new"] {

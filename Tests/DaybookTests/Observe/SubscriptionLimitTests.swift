@@ -12,7 +12,7 @@ struct SubscriptionLimitTests {
   private func subscription(_ id: String, _ change: (inout Subscription.NotificationInfo) -> Void) -> Subscription {
     var info = Subscription.NotificationInfo()
     change(&info)
-    return Subscription(id, to: Query("Note"), info: info)
+    return Subscription(.init(id), to: Query("Note"), info: info)
   }
 
   @Test("a subscription that repeats the keys of its text without end, or is a megabyte itself, is refused with the limit")
@@ -90,7 +90,7 @@ struct SubscriptionLimitTests {
     for _ in 0..<200 {
       let notification = try #require(await iterator.next())
       #expect(notification.content == .missed)
-      ids.append(notification.subscription.id)
+      ids.append(notification.subscription.id.name)
     }
     #expect(ids == (0..<200).map { "s\(1000 + $0)" })
   }
@@ -116,14 +116,14 @@ struct SubscriptionLimitTests {
         for (id, text) in [
           ("future", #"{"since":1,"subscription":{"constellation":[]}}"#), ("junk", "{"),
           ("other", #"{"since":1,"subscription":{"firesOn":1,"firesOnce":false,"id":"another"}}"#),
-        ] { try transaction.context.setMetadata(Data(text.utf8), forKey: StoredSubscriptions.key(of: id)) }
+        ] { try transaction.context.setMetadata(Data(text.utf8), forKey: StoredSubscriptions.key(of: .init(id))) }
       }
     }
     #expect(try now { try database.subscriptions() } == [good])
     #expect(try now { try database.subscription("zzz") } == good)
     #expect(try now { try database.subscription("none") } == nil)
     for id in ["future", "junk", "other"] {
-      let error = failure { _ = try now { try database.subscription(id) } }
+      let error = failure { _ = try now { try database.subscription(.init(id)) } }
       #expect(error?.code == .formatTooNew && error?.facts.name == id)
     }
     let findings = try now { try database.check() }.findings
@@ -164,7 +164,7 @@ struct SubscriptionLimitTests {
     #expect(try database.subscriptions() == [good])
     for subscription in forged {
       let error = failure { _ = try database.subscription(subscription.id) }
-      #expect(error?.code == .formatTooNew && error?.facts.name == subscription.id)
+      #expect(error?.code == .formatTooNew && error?.facts.name == subscription.id.name)
     }
     let findings = try database.check().findings
     #expect(findings.count == 3 && findings.allSatisfy { $0.message.contains("cannot be read") }, "\(findings)")
@@ -243,7 +243,7 @@ struct SubscriptionLimitTests {
     #expect(try now { try database.subscriptions() } == kept)
     var told: [String] = []
     for await notification in stream {
-      told.append(notification.subscription.id)
+      told.append(notification.subscription.id.name)
       if told.last == "x database" { break }
     }
     #expect(told == ["a zone", "b query", "c once", "x database"])

@@ -194,13 +194,39 @@ struct SubscriptionTests {
     }
   }
 
+  @Test("of two subscriptions whose IDs differ in composition one never fired, and was told as failed with the other")
+  func spelling() async throws {
+    let (composed, decomposed): (Subscription.ID, Subscription.ID) = ("\u{E9}", "e\u{301}")
+    #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
+    let database = try subscribed(
+      Subscription(composed, to: Query("Note"), firesOn: .creation, firesOnce: true),
+      Subscription(decomposed, to: Query("Note"), firesOn: .creation, firesOnce: true))
+    let stream = database.notifications()
+    try now { try database.put("a", type: "Note") }
+    var fired: [Subscription.ID] = []
+    for await notification in stream {
+      fired.append(notification.subscription.id)
+      if fired.count == 2 { break }
+    }
+    #expect(fired == [decomposed, composed].sorted())
+    try now {
+      #expect(try database.subscriptions().map(\.id) == ["zzz"])
+      let result = try database.modifySubscriptions(
+        saving: [Subscription(composed, to: .default), Subscription(decomposed, to: Zone.ID("None"))])
+      #expect(result.saved.count == 2 && result.errors.keys.elementsEqual([decomposed]))
+      #expect(try database.subscription(composed)?.id == composed && database.subscription(decomposed) == nil)
+      #expect(try database.subscriptions().map(\.id) == ["zzz", composed].sorted())
+      try database.expectClean()
+    }
+  }
+
   @Test("what no database takes is refused, and the library's entry is no metadata of an application")
   func refusals() throws {
     let database = try Database.scratch()
     let zone = try Zone.ID("None")
     let refused: [(Subscription, DatabaseError.Code)] = [
       (Subscription("", to: Query("Note")), .invalidArguments),
-      (Subscription(String(repeating: "x", count: 256), to: Query("Note")), .invalidArguments),
+      (Subscription(.init(String(repeating: "x", count: 256)), to: Query("Note")), .invalidArguments),
       (Subscription("a", to: Query("Note"), firesOn: []), .invalidArguments),
       (Subscription("a", to: Query("Note", limit: 0)), .invalidArguments),
       (Subscription("a", to: zone), .zoneNotFound), (Subscription("a", to: Query("Note", in: zone)), .zoneNotFound),
@@ -223,7 +249,7 @@ struct SubscriptionTests {
       let result = try container.database(scope).modifySubscriptions(saving: subscriptions, deleting: ["none"])
       #expect(result.errors["none"]?.code == .unknownItem)
       #expect(result.errors.values.allSatisfy { $0.code == .invalidArguments || $0.code == .unknownItem })
-      return try container.database(scope).subscriptions().map(\.id)
+      return try container.database(scope).subscriptions().map(\.id.name)
     }
     #expect(try taken(.private) == ["all", "query", "zone"])
     #expect(try taken(.public) == ["query"])

@@ -92,7 +92,7 @@ struct ChangePageTests {
     #expect(thrownCount == 40)
   }
 
-  @Test("copies of a changed record go their own ways")
+  @Test("copies of a changed record change apart")
   func draftsAreValues() throws {
     var first = try Record.fresh("a", ["x": 1])
     var second = first

@@ -14,7 +14,7 @@ extension Database {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(bytes)
-      try context.end(operation, .saveRecord)
+      try context.endOperation(operation, .saveRecord)
     }
   }
 

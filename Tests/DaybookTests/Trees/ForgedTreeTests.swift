@@ -173,6 +173,48 @@ struct ForgedTreeTests {
     try database.close()
   }
 
+  /// What may be wrong between the name of a deleted record and its deletion in the log.
+  enum BrokenDeletion: CaseIterable { case tombstone, journal, missing, living }
+
+  @Test(
+    "a deletion whose entries are malformed, or lead to what is none, is told with the page, in place of a history or a link that ends",
+    arguments: BrokenDeletion.allCases)
+  func deletion(broken: BrokenDeletion) throws {
+    let (database, zones) = try Self.people()
+    let id = try Record.ID("carol", in: zones[0])
+    #expect(try database.history(of: id).count == 2)
+    try database.forge(zones[0]) { trees, changes in
+      let tombstone = try Self.value(Array("carol".utf8), in: trees.tombstones, changes)
+      let position = tombstone.withView { ($0.uint64(at: 0), $0.uint32(at: 8)) }
+      let key = Self.journalKey("", position.0, position.1)
+      let entry = try Self.value(key, in: trees.changeJournal, changes)
+      switch broken {
+      case .tombstone: try Self.put(Array("carol".utf8), tombstone + [0], in: &trees.tombstones, changes)
+      case .journal: try Self.put(key, entry + [0], in: &trees.changeJournal, changes)
+      case .missing:
+        try key.withView { (key) throws(LogFault) in _ = try changes.remove(key, from: &trees.changeJournal) }
+      case .living:
+        let living = ByteBuffer(capacity: 16)
+        ChangeEntry.append(try #require(entry.withView { ChangeEntry($0) }).place, isDeleted: false, to: living)
+        try Self.put(key, living.view.array, in: &trees.changeJournal, changes)
+      }
+    }
+    // The trees are in the file, so that their pages have a place there.
+    try database.store.checkpoint()
+    for (what, body) in [
+      ("history", { () throws -> Void in _ = try database.history(of: id) }),
+      ("new life", { try database.write { _ = try $0.save(Record(type: "Person", id: id)) } }),
+      ("compaction", { try database.compact() }),
+    ] {
+      let error = failure(of: body)
+      #expect(error?.code == .corrupted, "\(what): \(String(describing: error))")
+      let offset = try #require(error?.facts.offset, "\(what): \(String(describing: error))")
+      #expect(offset > 0 && offset % Page.byteCount == 0, "\(what): \(offset)")
+    }
+    #expect(try !database.check().isClean)
+    try database.close()
+  }
+
   @Test("a record that stands among those of another type is told")
   func byType() throws {
     let (database, zones) = try Self.people()

@@ -441,7 +441,7 @@ struct IndexTests {
       try context.start()
       let operation = context.changes.beginOperation()
       context.changes.payload.append(definition)
-      try context.end(operation, .defineIndex)
+      try context.endOperation(operation, .defineIndex)
     }
     let query = Query("Note", where: .field("n") == 7)
     for _ in 0..<2 {

@@ -172,7 +172,7 @@ struct LaterVersionTests {
       try transaction.context.start()
       let operation = transaction.context.changes.beginOperation()
       features.append(to: transaction.context.changes.payload)
-      _ = try transaction.context.end(operation, .requires)
+      _ = try transaction.context.endOperation(operation, .requires)
       if let error { throw error }
     }
   }

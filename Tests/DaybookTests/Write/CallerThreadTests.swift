@@ -118,6 +118,32 @@ struct CallerThreadTests {
     Call("history") { database, record in _ = try await database.history(of: record.id) },
     Call("asset") { database, record in _ = try await database.asset("file", of: record.id) },
     Call("asset of a list") { database, record in _ = try await database.asset("file", of: record.id, at: 0) },
+    Call("backup") { database, _ in try await database.backup(to: database.path + ".copy-\(UUID())") },
+    Call("backup, all") { database, _ in
+      try await database.backup(to: database.path + ".copy-\(UUID())", linksAssets: false) { _, _ in true }
+    },
+    Call("backup, to a URL") { database, _ in
+      try await database.backup(to: URL(fileURLWithPath: database.path + ".copy-\(UUID())"))
+    },
+    Call("check") { database, _ in _ = try await database.check() },
+    Call("check, deep") { database, _ in _ = try await database.check(.deep) { _, _ in true } },
+    Call("compact") { database, _ in try await database.compact() },
+    Call("compact, with progress") { database, _ in try await database.compact { _, _ in true } },
+    Call("setIndex") { database, _ in try await database.setIndex(.queryable, on: "n", ofType: "Note") },
+    Call("setIndex, with progress") { database, _ in
+      try await database.setIndex(.searchable, on: "t", ofType: "Note") { _, _ in true }
+    },
+    Call("buildIndexes") { database, _ in try await database.buildIndexes() },
+    Call("buildIndexes, with progress") { database, _ in try await database.buildIndexes { _, _ in true } },
+    Call("indexes") { database, _ in _ = try await database.indexes() },
+    Call("collectAssets") { database, _ in try await database.collectAssets() },
+    Call("collectAssets, at once") { database, _ in try await database.collectAssets(grace: .zero) },
+    Call("takeOverAssets") { database, _ in try await database.takeOverAssets() },
+    Call("storedAssets") { database, _ in _ = try await database.storedAssets() },
+    Call("statistics") { database, _ in _ = try await database.statistics() },
+    Call("refresh") { database, _ in try await database.refresh() },
+    Call("refresh, to a target") { database, _ in try await database.refresh(to: .visible) },
+    Call("sync") { database, _ in try await database.sync() },
     Call("the protocol: modify") { database, record in
       let any: any RecordDatabase = database
       _ = try await any.modify(saving: [record], deleting: [], policy: .changedKeys, atomically: true)

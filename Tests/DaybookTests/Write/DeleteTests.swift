@@ -27,6 +27,25 @@ struct DeleteTests {
     try database.expectClean()
   }
 
+  @Test("records are deleted together, in a transaction too, and one that is not there is no error")
+  func several() throws {
+    let database = try Database.scratch()
+    for name in ["a", "b", "c", "d"] { try database.put(name) }
+    let ids = try ["a", "never", "b"].map { try Record.ID($0) }
+    try database.write { transaction in
+      try transaction.delete(ids)
+      #expect(try transaction.recordCount(in: .default) == 2)
+      try? transaction.savepoint {
+        try transaction.delete([Record.ID("c")])
+        throw CancellationError()
+      }
+    }
+    #expect(try database.records(in: .default).map(\.id.name) == ["c", "d"])
+    try database.delete([Record.ID("c"), Record.ID("d")])
+    #expect(try database.recordCount(in: .default) == 0)
+    try database.expectClean()
+  }
+
   @Test("deleting what is not there is no error and no commit")
   func unknown() throws {
     let database = try Database.scratch()

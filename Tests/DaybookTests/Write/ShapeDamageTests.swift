@@ -217,7 +217,7 @@ struct ShapeDamageTests {
         try context.start()
         let operation = context.changes.beginOperation()
         context.changes.payload.append(forged)
-        try context.end(operation, .declare)
+        try context.endOperation(operation, .declare)
       }
     }
     #expect(try database.record(Record.ID("a"))?["n"] == 1)

@@ -1,16 +1,16 @@
 /// A version of the store in memory. The store frees it when nobody pins it.
-@safe struct StateReference: @unchecked Sendable {
-  let pointer: UnsafeMutablePointer<StateRecord>
+@safe struct VersionReference: @unchecked Sendable {
+  let pointer: UnsafeMutablePointer<Version>
 
-  init(_ record: StateRecord) {
+  init(_ version: Version) {
     unsafe pointer = .allocate(capacity: 1)
-    unsafe pointer.initialize(to: record)
+    unsafe pointer.initialize(to: version)
   }
   /// Makes a reference from the word in a slot or in the store. Safe: such words are only made from `word`.
   init(word: UInt) { unsafe pointer = UnsafeMutablePointer(bitPattern: word)! }
 
   var word: UInt { unsafe UInt(bitPattern: pointer) }
-  var record: StateRecord {
+  var fields: Version {
     @inline(__always) _read { yield unsafe pointer.pointee }
   }
   /// The store of this version. Only for holders of a pin, and only until they release it: a store keeps its memory until none of
@@ -26,7 +26,7 @@
     // Safe: nobody has it pinned. In tests, the pattern makes a read through a stale address visible.
     #if DEBUG
       unsafe RawMemory.fill(
-        UnsafeMutableRawPointer(pointer), byteCount: MemoryLayout<StateRecord>.size, with: DirtyPages.poison)
+        UnsafeMutableRawPointer(pointer), byteCount: MemoryLayout<Version>.size, with: DirtyPages.poison)
     #endif
     unsafe pointer.deallocate()
   }

@@ -1,8 +1,9 @@
 /// One version of the store, as readers see it. Raw memory: a reader that pinned it costs no reference count.
-struct StateRecord {
+struct Version {
   /// The address of the store of this version; set when the version is queued for publication.
   var owner: UInt = 0
-  var version: UInt64
+  /// One more than that of the version before it.
+  var number: UInt64
   /// The position behind its last commit, or behind frames after it that change nothing. After a checkpoint of this version,
   /// replay starts there.
   var position: LogPosition
@@ -19,15 +20,15 @@ struct StateRecord {
   /// The counts are sums of what a file claims, and a forged file may claim anything. So they are clamped, and computations
   /// with them do not overflow.
   init(
-    version: UInt64, position: LogPosition, end: UInt64, frameNumber: UInt64, pageCount: UInt64, pageBalance: Int = 0,
+    number: UInt64, position: LogPosition, end: UInt64, frameNumber: UInt64, pageCount: UInt64, pageBalance: Int = 0,
     liveByteCount: Int, roots: RootSet
   ) {
-    self.version = version
+    self.number = number
     self.position = position
     self.end = end
     self.frameNumber = frameNumber
     self.pageCount = TreeRoot.sum(pageCount, pageBalance)
-    self.liveByteCount = min(max(0, liveByteCount), StateRecord.liveByteLimit)
+    self.liveByteCount = min(max(0, liveByteCount), Version.liveByteLimit)
     self.roots = roots
   }
 

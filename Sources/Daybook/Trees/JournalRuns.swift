@@ -1,0 +1,110 @@
+import DaybookEngine
+
+/// The entries of a change journal that an image gathers: sorted runs, and what makes one sequence of them.
+extension ImageApplier {
+  /// One change journal entry to be.
+  struct Entry {
+    var sequence: UInt64
+    /// With the number of its type from `typeShift` on: none for a tombstone. Files are shorter than that.
+    var offset: UInt64
+    var ordinal: UInt32
+    var byteCount: UInt32
+    static let typeShift: UInt64 = 48
+    static let typeLimit = 1 << 16
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.sequence, left.ordinal) < (right.sequence, right.ordinal)
+    }
+  }
+
+  /// Entries of a run; all but the last are full, and sorted.
+  static let runCount = TestSetting.keepsLittle ? 64 : 64 << 10
+
+  /// Sorted runs as one: a heap of those that have something left, the least entry first.
+  struct RunMerge {
+    private var runs: [EntryRun?]
+    private var positions: [Int]
+    private var heap: [Int]
+
+    /// Takes the runs away from who had them.
+    init(_ source: inout [EntryRun]) {
+      runs = source
+      positions = Array(repeating: 0, count: runs.count)
+      // Sorted by their first entries, which is a heap.
+      heap = source.indices.sorted { [source] in source[$0][0] < source[$1][0] }
+      source = []
+    }
+
+    var isEmpty: Bool { heap.isEmpty }
+
+    private func entry(of run: Int) -> Entry { runs[run]![positions[run]] }
+
+    mutating func next() -> Entry? {
+      guard let run = heap.first else { return nil }
+      let entry = entry(of: run)
+      positions[run] += 1
+      if positions[run] == runs[run]!.count {
+        runs[run] = nil
+        let last = heap.removeLast()
+        if heap.isEmpty { return entry }
+        heap[0] = last
+      }
+      sink()
+      return entry
+    }
+
+    private func isLess(_ left: Int, _ right: Int) -> Bool {
+      entry(of: heap[left]) < entry(of: heap[right])
+    }
+
+    /// Puts the first of the heap where it belongs.
+    private mutating func sink() {
+      var parent = 0
+      while true {
+        var least = parent
+        for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isLess(child, least) { least = child }
+        if least == parent { return }
+        heap.swapAt(parent, least)
+        parent = least
+      }
+    }
+  }
+}
+
+/// Entries of one run, in memory of their own that goes back to the system with it: an allocator kept the quarter of a
+/// gigabyte of ten million entries until the process ended.
+@safe final class EntryRun {
+  typealias Entry = ImageApplier.Entry
+  private let base: UnsafeMutablePointer<Entry>
+  private(set) var count = 0
+  private static let byteCount = ImageApplier.runCount * MemoryLayout<Entry>.stride
+
+  init() {
+    guard let memory = unsafe RawMemory.reserveZeroed(byteCount: EntryRun.byteCount) else {
+      preconditionFailure("the system has no memory left for a run of change journal entries")
+    }
+    // Safe: room for `runCount` entries, which are plain numbers.
+    unsafe base = memory.bindMemory(to: Entry.self, capacity: ImageApplier.runCount)
+  }
+
+  deinit { unsafe RawMemory.release(UnsafeMutableRawPointer(base), byteCount: EntryRun.byteCount) }
+
+  func append(_ entry: Entry) {
+    precondition(count < ImageApplier.runCount, "a full run takes nothing more")
+    // Safe: the line above.
+    unsafe base[count] = entry
+    count += 1
+  }
+
+  subscript(index: Int) -> Entry {
+    precondition(index < count, "an entry of the run")
+    // Safe: the line above.
+    return unsafe base[index]
+  }
+
+  func sort() {
+    // Safe: `count` entries have been written.
+    var entries = unsafe UnsafeMutableBufferPointer(start: base, count: count)
+    unsafe entries.sort(by: <)
+  }
+}

@@ -1,0 +1,1 @@
+package enum LockStrength: Sendable { case shared, exclusive }
