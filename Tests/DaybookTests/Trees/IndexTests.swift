@@ -545,7 +545,7 @@ struct IndexTests {
         number: 9, kind: .value, type: Array("Note".utf8), key: Array("secret".utf8), isComplete: true,
         sinceSequence: context.changes.sequence, sinceOrdinal: context.changes.ordinal
       ).append(to: context.changes.payload)
-      try context.end(operation, .defineIndex)
+      try context.endOperation(operation, .defineIndex)
     }
     #expect(try database.indexes().map(\.key) == ["secret", "x"])
     #expect(try take()["Note"]?.indexes == [.init(key: "x")])
