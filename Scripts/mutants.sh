@@ -54,6 +54,8 @@ declare-after-bodies             ShapeTests             a compacted file declare
 build-without-unreadable         IndexTests             an index lacks a record that could not be read, and the call does not say so
 enter-unbuilt-versions           IndexTests             a record counts as entered that the build has not come to
 drop-index-leave-entries         IndexTests             entries of an index that was dropped stay
+build-without-room               IndexTests             a part of an index's build takes the memory that it takes
+accept-forked-cursor             QueryTests             a cursor of another history goes on in this one
 build-within-replay              DeclaredFactsTests     a replay builds an index whenever it meets the operation
 keep-facts-of-rollback           DeclaredFactsTests     after a rollback a transaction has the indexes that went back
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
