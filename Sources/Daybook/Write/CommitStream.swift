@@ -43,8 +43,9 @@ final class CommitStream: CommitWatcher {
     case .untold(let sequence, let origin, _):
       if excluded == nil || origin != excluded { miss(sequence...sequence) }
     case .others(let others):
-      // Another file under the name may be an older one. Its commits are not those that were reported, whatever their numbers.
-      if others.last > others.known || others.isReopened { miss(min(others.known + 1, others.last)...others.last) }
+      if others.last > others.known { miss(others.known + 1...others.last) }
+      // An older file has taken the name. One that ends with the same commit is a compacted one, in which nothing is new.
+      if others.isReopened, others.last < others.known { miss(others.last...others.last) }
     }
   }
 
