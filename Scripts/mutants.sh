@@ -52,7 +52,6 @@ never-repeat-declarations        ShapeTests             no copy of the declarati
 copy-in-same-block               ShapeDamageTests       a copy of a declaration counts that a damaged block takes with the first
 declare-after-bodies             ShapeTests             a compacted file declares what its bodies name after them
 build-without-unreadable         IndexTests             an index lacks a record that could not be read, and the call does not say so
-build-without-room               IndexTests             a build gathers the entries of all records before it looks at its memory
 enter-unbuilt-versions           IndexTests             a record counts as entered that the build has not come to
 drop-index-leave-entries         IndexTests             entries of an index that was dropped stay
 build-without-room               IndexTests             a part of an index's build takes the memory that it takes
@@ -173,7 +172,6 @@ open-any-made-file               StrangersNameTests     what has the name of a c
 rights-of-the-name               StrangersNameTests     contents get the rights of another file with the database's name
 keep-inherited-list              FileRights             copies keep the list of rights that their folder gives
 output-keeps-list                FileRights             so do outputs
-accept-forked-cursor             QueryTests             cursors of another lineage pass
 accept-forked-token              ForkTests              tokens of another lineage pass
 forget-cascade                   CascadeTests           what belongs to a deleted record stays
 cascade-one-level                CascadeTests           what belongs to a victim stays
