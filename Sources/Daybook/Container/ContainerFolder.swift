@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// The directory of a container: opened once, and kept open as long as the container is.
 ///
-///     disk.folder(holding: "/home/alice/box/…")      by its path, through links, at the open and never again
+///     disk.folder(holding: "/srv/alice/box/…")       by its path, through links, at the open and never again
 ///       ├─ ID.account.json                           itself; a link in its place has been followed at the open, once
 ///       └─ ID.private.daybook …                      each as `Database` opens its file
 ///
