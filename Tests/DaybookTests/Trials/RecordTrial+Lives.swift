@@ -94,6 +94,9 @@ extension RecordTrial {
     }
     if !crashes, !mayGoBack { try require(sequence == model.sequence, "a kill lost commits: \(sequence) of \(model.sequence)") }
     model = state
+    // Numbers above that belong to a history that is lost, and some of them are not kept again.
+    recent = recent.filter { $0.key < sequence }
+    recent[sequence] = state
     try openBeside()
     for index in tokens.indices where tokens[index].sequence > sequence { tokens[index].isForked = true }
     raiseFloor()
