@@ -29,26 +29,11 @@ private func mapped(_ file: any DiskFile, _ range: Range<Int>) -> [UInt8] {
 /// The promises of the seam that all three disks keep.
 @Suite("Disks", .serialized)
 struct DiskTests {
-  enum Kind: CaseIterable { case system, memory, simulated }
-
-  private func withDisk(_ kind: Kind, _ body: (any Disk, String) throws -> Void) throws {
-    switch kind {
-    case .memory:
-      try body(MemoryDisk(), "/somewhere")
-    case .simulated:
-      try body(SimulatedDisk(seed: 1, maximumFileByteCount: 512 << 20), "/somewhere")
-    case .system:
-      let directory = NSTemporaryDirectory() + "/daybook-platform-" + UUID().uuidString
-      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(atPath: directory) }
-      try body(SystemDisk(), directory)
-    }
-  }
-
   @Test(
-    "directories are made, listed, renamed with all they hold, and removed when they hold nothing", arguments: Kind.allCases)
-  func directories(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+    "directories are made, listed, renamed with all they hold, and removed when they hold nothing", arguments: DiskKind.allCases
+  )
+  func directories(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let (outer, inner) = (directory + "/outer", directory + "/outer/inner")
       func code(_ body: () throws -> Void) -> DiskFailure.Kind? {
         do { try body() } catch { return (error as? DiskFailure)?.kind }
@@ -77,9 +62,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a link is a second name of the same bytes, and takes no name that is there", arguments: Kind.allCases)
-  func links(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a link is a second name of the same bytes, and takes no name that is there", arguments: DiskKind.allCases)
+  func links(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let (first, second) = (directory + "/a", directory + "/b")
       let file = try disk.open(first, .createNew)
       try write([1, 2], to: file, at: 0)
@@ -94,9 +79,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a range is copied inside the system, or not at all", arguments: Kind.allCases)
-  func copiedRange(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a range is copied inside the system, or not at all", arguments: DiskKind.allCases)
+  func copiedRange(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 * 3) }
       let source = try disk.open(directory + "/a", .createNew)
       try write(bytes, to: source, at: 0)
@@ -111,90 +96,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a file made like another has its rights, owner and attributes before it has a byte", arguments: Kind.allCases)
-  func attributes(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
-      _ = try disk.open(directory + "/a", .createNew)
-      var wanted = try disk.attributes(of: directory + "/a")
-      wanted.mode = 0o640
-      wanted.extended["user.color"] = Array("red".utf8)
-      // The owner may read and write, user 4711 may read, its group nothing; the mask is what the mode shows as the group's.
-      let nobody: [UInt8] = [0xff, 0xff, 0xff, 0xff]
-      wanted.extended[AccessList.posixName] =
-        [2, 0, 0, 0] + [1, 0, 6, 0] + nobody + [2, 0, 4, 0, 0x67, 0x12, 0, 0] + [4, 0, 0, 0] + nobody
-        + [16, 0, 4, 0] + nobody + [32, 0, 0, 0] + nobody
-      // Only a superuser gives files away.
-      if kind != .system || geteuid() == 0 { (wanted.owner, wanted.group) = (4712, 4713) }
-      try disk.setAttributes(wanted, of: directory + "/a")
-      let given = try disk.attributes(of: directory + "/a")
-      // A volume that knows no lists, or no attributes, has kept the rest.
-      for (name, value) in given.extended where wanted.extended[name] != nil { #expect(value == wanted.extended[name]) }
-      let hasList = given.extended[AccessList.posixName] != nil
-      #expect(given.mode == (hasList ? 0o640 : 0o600))
-      #expect(given.owner == wanted.owner && given.group == wanted.group)
-
-      let copy = try disk.create(directory + "/b", like: given)
-      #expect(try copy.byteCount() == 0 && copy.attributes() == given)
-      #expect(throws: DiskFailure.self) { try disk.create(directory + "/b", like: given) }
-      #expect(try disk.createPrivate(directory + "/c", byteCount: 100).attributes().mode == 0o600)
-      try disk.makeDirectory(directory + "/d", like: given.ofDirectory)
-      #expect(try disk.attributes(of: directory + "/d").mode == (hasList ? 0o750 : 0o700))
-      #expect(throws: DiskFailure.self) { try disk.makeDirectory(directory + "/d", like: given) }
-      try disk.rename(directory + "/d", to: directory + "/e")
-      #expect(try disk.attributes(of: directory + "/e").owner == given.owner)
-      #expect(try disk.create(directory + "/f", like: given.readOnly).attributes().mode & 0o222 == 0)
-      #expect(throws: DiskFailure.self) { try disk.attributes(of: directory + "/none") }
-      #expect(throws: DiskFailure.self) { try disk.setAttributes(given, of: directory + "/none") }
-    }
-  }
-
-  @Test("a copy that may not have the owner, group or list of its original is for fewer people, never for more")
-  func narrowedAttributes() throws {
-    let list = [AccessList.posixName: [UInt8](repeating: 0, count: 4)]
-    for mode in UInt32(0)...0o777 {
-      for keeps in 0..<8 {
-        let (keepsOwner, keepsGroup, keepsLists) = (keeps & 1 != 0, keeps & 2 != 0, keeps & 4 != 0)
-        for extended in [[:], list] {
-          let original = FileAttributes(mode: mode, owner: 1, group: 1, extended: extended)
-          let copy = original.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
-          let (user, group, others) = (mode >> 6, mode >> 3 & 7, mode & 7)
-          // Who is in the group or among the others of the copy may have been in either of the original, or its owner.
-          var groupAtMost = group
-          var othersAtMost = others
-          if !keepsGroup { (groupAtMost, othersAtMost) = (group & others, group & others) }
-          if !keepsOwner { (groupAtMost, othersAtMost) = (groupAtMost & user, othersAtMost & user) }
-          if !extended.isEmpty && !(keepsLists && keepsGroup) { (groupAtMost, othersAtMost) = (0, 0) }
-          #expect(copy.mode == user << 6 | groupAtMost << 3 | othersAtMost)
-          #expect(copy.extended == (keepsLists && keepsGroup ? extended : [:]))
-        }
-      }
-    }
-  }
-
-  @Test("what is narrowed to another file loses each right that this one does not give, and a list that cannot be read")
-  func narrowedToAnother() throws {
-    let name = AccessList.posixName
-    func posix(_ rights: UInt8) -> [UInt8] { [2, 0, 0, 0] + [2, 0, rights, 0, 0x67, 0x12, 0, 0] }
-    func file(_ list: [UInt8]?, mode: UInt32 = 0o640, group: UInt32 = 1) -> FileAttributes {
-      FileAttributes(mode: mode, owner: 1, group: group, extended: list.map { [name: $0] } ?? [:])
-    }
-    #expect(file(posix(4)).narrowed(to: file(posix(6))) == nil)
-    #expect(file(posix(6)).narrowed(to: file(posix(4))) == file(posix(4)))
-    #expect(file(posix(4)).narrowed(to: file(nil)) == file(nil))
-    // Of another version, cut off, or of an application of the future: only an equal one gives no more.
-    for unreadable: [UInt8] in [[3, 0, 0, 0] + posix(4).dropFirst(4), Array(posix(4).dropLast()), [2], []] {
-      #expect(file(unreadable).narrowed(to: file(unreadable)) == nil)
-      #expect(file(unreadable).narrowed(to: file(posix(6))) == file(posix(6)))
-      #expect(file(posix(4)).narrowed(to: file(unreadable)) == file(unreadable))
-      #expect(file(unreadable).narrowed(to: file(nil)) == file(nil))
-    }
-    // Members of another group are others there, and bits that are no rights stay.
-    #expect(file(nil, mode: 0o2664).narrowed(to: file(nil, mode: 0o664, group: 2)) == file(nil, mode: 0o2644))
-  }
-
-  @Test("bytes come back, and reads stop at the end of the file", arguments: Kind.allCases)
-  func roundTrip(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("bytes come back, and reads stop at the end of the file", arguments: DiskKind.allCases)
+  func roundTrip(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let file = try disk.open(directory + "/a", .createNew)
       #expect(try file.byteCount() == 0)
       try write([1, 2, 3, 4], to: file, at: 6)
@@ -208,9 +112,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a file cut and grown again has zeros where it was cut", arguments: Kind.allCases)
-  func truncate(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a file cut and grown again has zeros where it was cut", arguments: DiskKind.allCases)
+  func truncate(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let file = try disk.open(directory + "/a", .createNew)
       try write([UInt8](repeating: 7, count: 20_000), to: file, at: 0)
       try file.truncate(to: 100)
@@ -221,9 +125,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a mapping follows later writes, and its base never moves", arguments: Kind.allCases)
-  func mapping(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a mapping follows later writes, and its base never moves", arguments: DiskKind.allCases)
+  func mapping(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let writer = try disk.open(directory + "/a", .createNew)
       try write([1, 2, 3], to: writer, at: 0)
       let reader = try disk.open(directory + "/a", .readOnly)
@@ -243,9 +147,9 @@ struct DiskTests {
     }
   }
 
-  @Test("many threads may map at once", arguments: Kind.allCases)
-  func mappingByManyThreads(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("many threads may map at once", arguments: DiskKind.allCases)
+  func mappingByManyThreads(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let file = try disk.open(directory + "/a", .createNew)
       try write([42], to: file, at: (300 << 20) - 1)
       let failures = Locked(0)
@@ -303,7 +207,7 @@ struct DiskTests {
     #expect(SystemFile.wholePieces(1) == SystemFile.wholePieces(64 << 20))
     #expect(SystemFile.wholePieces((64 << 20) + 1) == 128 << 20)
     // Where the file system lets a file have such a length.
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       let file = try disk.open(directory + "/long", .createNew)
       defer { file.close() }
       guard (try? file.truncate(to: .max)) != nil else { return }
@@ -311,9 +215,9 @@ struct DiskTests {
     }
   }
 
-  @Test("an exclusive lock shuts out other descriptions, a shared one only exclusive ones", arguments: Kind.allCases)
-  func locks(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("an exclusive lock shuts out other descriptions, a shared one only exclusive ones", arguments: DiskKind.allCases)
+  func locks(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let first = try disk.open(directory + "/a", .createNew)
       let second = try disk.open(directory + "/a", .readWrite)
       let reader = try disk.open(directory + "/a", .readOnly)
@@ -337,9 +241,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a rename replaces its target, and open descriptions keep what they have", arguments: Kind.allCases)
-  func rename(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a rename replaces its target, and open descriptions keep what they have", arguments: DiskKind.allCases)
+  func rename(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let old = try disk.open(directory + "/a", .createNew)
       try write([1], to: old, at: 0)
       let new = try disk.open(directory + "/b", .createNew)
@@ -356,9 +260,9 @@ struct DiskTests {
     }
   }
 
-  @Test("a rename without replacing takes a free name, and refuses a taken one", arguments: Kind.allCases)
-  func renameWithoutReplacing(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("a rename without replacing takes a free name, and refuses a taken one", arguments: DiskKind.allCases)
+  func renameWithoutReplacing(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let old = try disk.open(directory + "/a", .createNew)
       let new = try disk.open(directory + "/b", .createNew)
       expect(.rename, .exists) { try disk.renameWithoutReplacing(directory + "/b", to: directory + "/a") }
@@ -375,7 +279,7 @@ struct DiskTests {
 
   @Test("a name is taken without replacing in each of the ways that volumes know", arguments: SystemCall.RenameWay.allCases)
   func waysToRename(way: SystemCall.RenameWay) throws {
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       for name in ["/a", "/b"] { try write(Array(name.utf8), to: disk.open(directory + name, .createNew), at: 0) }
       func rename(_ source: String, _ target: String) throws -> Bool {
         try SystemCall.renameWithoutReplacing(directory + source, to: directory + target, way)
@@ -404,7 +308,7 @@ struct DiskTests {
 
   @Test("a path leads to a file through links, also to one that is not there yet, and not in circles")
   func resolvedPaths() throws {
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       let base = try disk.resolve(directory)
       try disk.makeDirectory(base + "/real")
       func link(_ name: String, to target: String) throws {
@@ -433,8 +337,7 @@ struct DiskTests {
     @Test("no file gets the number of standard input, output or error, where those are closed")
     func standardDescriptors() async {
       await #expect(processExitsWith: .success) {
-        let tests = DiskTests()
-        try tests.withDisk(.system) { disk, directory in
+        try DiskKind.system.use { disk, directory in
           let status = inChild {
             for number in Int32(0)...2 { close(number) }
             guard let file = try? disk.open(directory + "/a", .createNew), (try? file.byteCount()) == 0 else { return 1 }
@@ -452,8 +355,7 @@ struct DiskTests {
     func locksAfterFork(byte: LockByte) async {
       await #expect(processExitsWith: .success) { [lock = byte.rawValue as Int] in
         let byte = try #require(LockByte(rawValue: lock))
-        let tests = DiskTests()
-        try tests.withDisk(.system) { disk, directory in
+        try DiskKind.system.use { disk, directory in
           let file = try disk.open(directory + "/a", .createNew)
           #expect(try file.tryLock(byte, .exclusive))
           let status = inChild {
@@ -478,9 +380,9 @@ struct DiskTests {
     }
   #endif
 
-  @Test("of many threads that rename to one name without replacing, one succeeds", arguments: Kind.allCases)
-  func renameWithoutReplacingByManyThreads(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("of many threads that rename to one name without replacing, one succeeds", arguments: DiskKind.allCases)
+  func renameWithoutReplacingByManyThreads(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       for round in 0..<20 {
         for index in 0..<4 { _ = try disk.open(directory + "/\(round)-\(index)", .createNew) }
         let winners = Locked<[Int]>([])
@@ -499,9 +401,9 @@ struct DiskTests {
     }
   }
 
-  @Test("failures are typed and carry what was tried", arguments: Kind.allCases)
-  func failures(kind: Kind) throws {
-    try withDisk(kind) { disk, directory in
+  @Test("failures are typed and carry what was tried", arguments: DiskKind.allCases)
+  func failures(kind: DiskKind) throws {
+    try kind.use { disk, directory in
       let missing = directory + "/missing"
       expect(.open, .notFound) { _ = try disk.open(missing, .readWrite) }
       expect(.open, .notFound) { _ = try disk.open(missing, .readOnly) }
@@ -524,7 +426,7 @@ struct DiskTests {
 
   @Test("a file without a name is given back piece by piece, but never under somebody who still has it open")
   func closingRemovedFiles() throws {
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       let path = directory + "/a"
       let bytes = [UInt8](repeating: 7, count: 2 << 20)
       /// How many pieces were given back.
@@ -595,7 +497,7 @@ struct DiskTests {
 
   @Test("a path with a zero byte names no file")
   func zeroByteInPath() throws {
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       _ = try disk.open(directory + "/a", .createNew)
       expect(.open, .other) { _ = try disk.open(directory + "/a\0b", .readWrite) }
     }
@@ -603,7 +505,7 @@ struct DiskTests {
 
   @Test("closing beside writes is safe: each write arrives or says that the file is closed")
   func closeBesideWrites() throws {
-    try withDisk(.system) { disk, directory in
+    try DiskKind.system.use { disk, directory in
       for round in 0..<50 {
         let file = try disk.open(directory + "/\(round)", .createNew)
         let odd = Locked(0)
@@ -626,85 +528,5 @@ struct DiskTests {
     #expect(directory(holding: "/a") == "/")
     #expect(directory(holding: "x/y/a") == "x/y")
     #expect(directory(holding: "x/\u{301}a") == "x", "a mark that joins the slash to one character")
-  }
-}
-
-@Suite("Threads and clocks")
-struct ThreadTests {
-  private final class Counter: @unchecked Sendable {
-    let monitor = Monitor()
-    var value = 0
-  }
-
-  @Test("a monitor lets one thread in at a time, and a waiter learns of a change")
-  func monitor() throws {
-    let counter = Counter()
-    let threads = try (0..<4).map { index in
-      try #require(
-        BackgroundThread(name: "counter \(index)") {
-          for _ in 0..<10_000 { counter.monitor.withLock { counter.value += 1 } }
-          counter.monitor.withLock { counter.monitor.broadcast() }
-        })
-    }
-    counter.monitor.lock()
-    while counter.value < 40_000 { counter.monitor.wait() }
-    counter.monitor.unlock()
-    for thread in threads { thread.join() }
-    #expect(counter.value == 40_000)
-  }
-
-  @Test("waiting with a limit ends when nobody signals")
-  func timeOut() {
-    let monitor = Monitor()
-    let start = SystemClock.monotonicNanoseconds()
-    let wasSignalled = monitor.withLock {
-      // A condition may wake for no reason; only the limit ends this loop.
-      while monitor.wait(nanoseconds: 20_000_000) && SystemClock.monotonicNanoseconds() - start < 1_000_000_000 {}
-      return SystemClock.monotonicNanoseconds() - start >= 1_000_000_000
-    }
-    #expect(!wasSignalled)
-    #expect(SystemClock.monotonicNanoseconds() - start >= 20_000_000)
-  }
-
-  @Test("join returns after the body, also when called twice, and a dropped thread runs on")
-  func join() throws {
-    let counter = Counter()
-    let thread = try #require(
-      BackgroundThread(name: "sleeper") {
-        SystemClock.sleep(nanoseconds: 10_000_000)
-        counter.monitor.withLock { counter.value = 1 }
-      })
-    thread.join()
-    thread.join()
-    #expect(counter.value == 1)
-    _ = BackgroundThread(name: "dropped") {
-      counter.monitor.withLock {
-        counter.value = 2
-        counter.monitor.signal()
-      }
-    }
-    counter.monitor.withLock {
-      while counter.value != 2 { counter.monitor.wait() }
-    }
-  }
-
-  @Test("the wall clock tells the date")
-  func wallClock() {
-    #expect(abs(SystemClock.secondsSince1970() - Date().timeIntervalSince1970) < 5)
-    #expect(processID() == processID())
-  }
-
-  @Test("reserved memory is zero, and zero again after it was cleared")
-  func rawMemory() throws {
-    let byteCount = 1 << 20
-    let base = try unsafe #require(RawMemory.reserveZeroed(byteCount: byteCount))
-    defer { unsafe RawMemory.release(base, byteCount: byteCount) }
-    let bytes = unsafe UnsafeMutableRawBufferPointer(start: base, count: byteCount)
-    #expect(unsafe bytes.allSatisfy { $0 == 0 })
-    for range in [0..<byteCount, 5..<100, 4000..<9000, 100..<50_001] {
-      unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0xaa)
-      unsafe RawMemory.clear(base, range)
-      #expect(bytes.indices.allSatisfy { unsafe bytes[$0] == (range.contains($0) ? 0 : 0xaa) })
-    }
   }
 }
