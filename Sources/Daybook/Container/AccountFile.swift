@@ -51,7 +51,7 @@ struct AccountFile {
         try folder.renameWithoutReplacing(temporary, to: folder, name)
       }
     } catch {
-      if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
+      folder.remove(temporary, ifStill: file)
       throw error
     }
     try folder.sync(holding: name)
@@ -80,7 +80,7 @@ struct AccountFile {
         try? folder.remove(name)
         throw error
       }
-      if (try? folder.identity(of: name)) == file.identity { try? folder.remove(name) }
+      folder.remove(name, ifStill: file)
       file.close()
     }
     throw DiskFailure(.lock, path: path, kind: .other, code: ErrorNumber.again)

@@ -93,7 +93,7 @@ package final class AssetHolder: Sendable {
 
   /// Ends the holder: names that are still there become leftovers.
   func remove() {
-    if (try? folder.identity(of: name)) == file.identity { try? folder.remove(name) }
+    folder.remove(name, ifStill: file)
     file.close()
   }
 

@@ -90,6 +90,12 @@ extension DiskFolder {
     }
   }
 
+  /// Takes the name away from a file that was made here and is not wanted, unless another file has it by now. What cannot be
+  /// removed stays, as a leftover.
+  package func remove(_ name: String, ifStill file: any DiskFile) {
+    if (try? identity(of: name)) == file.identity { try? remove(name) }
+  }
+
   /// The directory with a name, or nil.
   package func folderIfAny(_ name: String) throws(DiskFailure) -> (any DiskFolder)? {
     do { return try folder(name) } catch {

@@ -62,7 +62,7 @@ extension Store {
           try folder.renameWithoutReplacing(temporary, to: folder, name)
         }
       } catch {
-        if (try? folder.identity(of: temporary)) == file.identity { try? folder.remove(temporary) }
+        folder.remove(temporary, ifStill: file)
         throw error
       }
       if !isMutant("skip-directory-sync-at-creation") { try folder.sync(holding: name) }

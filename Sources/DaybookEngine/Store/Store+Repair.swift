@@ -63,7 +63,7 @@ extension Store {
     let copy = try folder.create(temporary, byteCount: nil, like: attributes)
     var isFinished = false
     defer {
-      if !isFinished, (try? folder.identity(of: temporary)) == copy.identity { try? folder.remove(temporary) }
+      if !isFinished { folder.remove(temporary, ifStill: copy) }
       copy.close()
     }
     let contentEnd = log.contentEnd(from: plan.end.offset)
