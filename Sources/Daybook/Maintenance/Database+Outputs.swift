@@ -17,8 +17,11 @@ extension Database {
   /// The same for a file that is not open, and may not be one of ours: no stream is to lead there while it is looked at. Nil when there is
   /// nothing, or nothing that can be reached.
   package static func outputRules(forFileAt path: String) -> OutputRules? {
-    let disk = SystemDisk()
-    guard let place = try? disk.resolve(path), let file = try? disk.identity(of: place) else { return nil }
+    // From the folder that holds it, which is opened once: no path leads below a folder that others may write to.
+    let walk = SystemDisk()
+    guard let place = try? walk.resolve(path), let disk = try? walk.keepingFolder(holding: place),
+      let file = try? disk.identity(of: place)
+    else { return nil }
     let store = AssetStore(path: place, disk: disk, random: { .random(in: 0 ... .max) })
     return try? OutputRules(path: place, file: file, attributes: nil, on: disk) { identity in
       (try? store.holds(identity)) ?? true
