@@ -101,7 +101,7 @@ extension Store {
     var lastGroup: Int?
     syncMonitor.lock()
     // A frame that was taken back in the meantime needs no wait.
-    func isReached() -> Bool { log.isDurable(min(number, log.writtenNumber.load(ordering: .acquiring))) }
+    func isReached() -> Bool { log.isDurable(min(number, log.durability.writtenThrough)) }
     while !isReached() {
       if !log.isAlive { break }
       if groupCommit.isSyncing {
@@ -155,8 +155,8 @@ extension Store {
       _ = groupCommit.begin(commitCount: .max)
     }
     let commits = commitCount.load(ordering: .acquiring)
-    let targetOffset = log.writtenOffset.load(ordering: .acquiring)
-    let target = log.writtenNumber.load(ordering: .acquiring)
+    let targetOffset = log.durability.writtenOffset
+    let target = log.durability.writtenThrough
     let companionCount = groupCommit.cover(through: target, commitCount: commits)
     syncMonitor.unlock()
     let start = SystemClock.monotonicNanoseconds()
@@ -166,7 +166,7 @@ extension Store {
     var published: UInt64?
     let isAlive = log.isAlive
     if hasWorked && isAlive {
-      let covered = isMutant("cover-late-frames") ? log.writtenNumber.load(ordering: .acquiring) : target
+      let covered = isMutant("cover-late-frames") ? log.durability.writtenThrough : target
       log.didSync(through: covered, offset: targetOffset)
       published = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(

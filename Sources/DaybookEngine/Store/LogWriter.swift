@@ -4,7 +4,7 @@ import Synchronization
 /// written at all.
 ///
 ///     offset   │ frames, durable │ frames, written │ a frame that is being written │ reserve, zeros ahead │
-///                     durableThrough        writtenNumber, tail                              zerosEnd
+///                  durability.through       writtenThrough, tail                             zerosEnd
 ///
 /// Commits use `file`, background work uses `backgroundFile`: a description reports a write-back error only once, and one kind
 /// of work must not receive the other's errors. Syncs of commits go through `GroupCommit`, those of checkpoints through `sync`; one
@@ -38,11 +38,7 @@ final class LogWriter: @unchecked Sendable {
   /// Frames at the very end were partly overwritten. As long as no frame follows them, a walk ends in front of them.
   @safe @exclusivity(unchecked) private(set) var hasDamagedEnd = false
 
-  /// Every frame up to this one is durable; `GroupCommit` and repairs move it, with `syncMonitor`.
-  let durableThrough = Atomic<UInt64>(0)
-  let writtenNumber = Atomic<UInt64>(0)
-  let writtenOffset = Atomic<UInt64>(0)
-  let syncedOffset = Atomic<UInt64>(0)
+  let durability = Durability()
   private let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
 
@@ -95,7 +91,7 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: the end of the log
 
-  func isDurable(_ number: UInt64) -> Bool { durableThrough.load(ordering: .acquiring) >= number }
+  func isDurable(_ number: UInt64) -> Bool { durability.through >= number }
 
   /// An open has found the log's end.
   func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
@@ -111,16 +107,12 @@ final class LogWriter: @unchecked Sendable {
   /// Everything up to a frame is durable, and everything up to the tail is written: an open has repaired the log, or others
   /// have handed it over. Called with `syncMonitor`.
   func setDurable(through number: UInt64) {
-    durableThrough.store(max(durableThrough.load(ordering: .acquiring), number), ordering: .releasing)
-    writtenNumber.store(max(writtenNumber.load(ordering: .acquiring), number), ordering: .releasing)
-    writtenOffset.store(tail.offset, ordering: .releasing)
-    syncedOffset.store(tail.offset, ordering: .releasing)
+    durability.setDurable(through: number, offset: tail.offset)
   }
 
   /// A sync of commits has ended. Called with `syncMonitor`.
   func didSync(through number: UInt64, offset: UInt64) {
-    syncedOffset.store(offset, ordering: .releasing)
-    durableThrough.store(max(durableThrough.load(ordering: .acquiring), number), ordering: .releasing)
+    durability.didSync(through: number, offset: offset)
   }
 
   /// Completes a frame and writes it at the end of the log.
@@ -134,7 +126,7 @@ final class LogWriter: @unchecked Sendable {
     if !fileLock.isHeld { throw .refused(reason: "the file lock is not held") }
     var header = FrameHeader(
       kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
-      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durableThrough.load(ordering: .acquiring),
+      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durability.through,
       newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
       olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
     header.hasParts = hasParts
@@ -163,8 +155,7 @@ final class LogWriter: @unchecked Sendable {
     tail.move(over: header)
     hasDamagedEnd = false
     hasWritten = true
-    writtenNumber.store(header.number, ordering: .releasing)
-    writtenOffset.store(header.next, ordering: .releasing)
+    durability.didWrite(header)
     return header
   }
 
@@ -242,15 +233,11 @@ final class LogWriter: @unchecked Sendable {
     return true
   }
 
-  /// Moves the end of the log back. The numbers behind it will be used again, so what a sync has said about them is dropped.
+  /// Moves the end of the log back.
   /// Called with `syncMonitor`, while no sync is under way, after `erase`.
   func moveBack(to earlier: LogTail, _: borrowing Turn.Hold) {
     tail = earlier
-    let last = earlier.number - 1
-    durableThrough.store(min(durableThrough.load(ordering: .acquiring), last), ordering: .releasing)
-    writtenNumber.store(min(writtenNumber.load(ordering: .acquiring), last), ordering: .releasing)
-    writtenOffset.store(min(writtenOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
-    syncedOffset.store(min(syncedOffset.load(ordering: .acquiring), earlier.offset), ordering: .releasing)
+    durability.moveBack(to: earlier.number - 1, offset: earlier.offset)
   }
 
   /// Cuts off zeros behind an offset, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space

@@ -91,7 +91,7 @@ final class MaintenanceThread: @unchecked Sendable {
         }
       }
       if now.contains(.note) {
-        let number = store.log.writtenNumber.load(ordering: .acquiring)
+        let number = store.log.durability.writtenThrough
         let time = SystemClock.monotonicNanoseconds()
         if number != lastNumber { lastWrite = time }
         let hasRested = number == lastNumber
@@ -160,7 +160,7 @@ extension Store {
   }
 
   var unsyncedByteCount: Int {
-    max(0, Int(log.writtenOffset.load(ordering: .acquiring)) - Int(log.syncedOffset.load(ordering: .acquiring)))
+    max(0, Int(log.durability.writtenOffset) - Int(log.durability.syncedOffset))
   }
 
   /// Whether the committing thread must make the checkpoint: if there is no background thread, or if that thread has not got to

@@ -102,9 +102,7 @@ extension Store {
 
   /// Removes the name of the new file, unless another file has it by now.
   private func removeUnfinished(_ temporary: String, _ made: any DiskFile) {
-    guard let folder = try? disk.folder(holding: temporary) else { return }
-    let name = lastName(of: temporary)
-    if (try? folder.identity(of: name)) == made.identity { try? folder.remove(name) }
+    (try? disk.folder(holding: temporary))?.remove(lastName(of: temporary), ifStill: made)
   }
 
   fileprivate func trimZeros() throws(StoreError) -> Bool {
@@ -139,7 +137,7 @@ extension Store {
     for _ in 0..<16 {
       try pace.check()
       // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
-      if log.writtenOffset.load(ordering: .acquiring) < position.offset + Store.unnoticedByteCount { return }
+      if log.durability.writtenOffset < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
@@ -205,7 +203,7 @@ extension Store {
         limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isFlushed, !target.options.hasBackgroundThread { target.tryCheckpoint() }
-      try pace?.pause(writtenThrough: target.log.writtenOffset.load(ordering: .acquiring)) { () throws(StoreError) in
+      try pace?.pause(writtenThrough: target.log.durability.writtenOffset) { () throws(StoreError) in
         // Publishes what is durable, so that the pages it replaced are freed: a version's pages for each commit would take
         // hundreds of megabytes, and touching them the first time most of the time.
         try target.syncWritten()

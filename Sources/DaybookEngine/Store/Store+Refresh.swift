@@ -117,7 +117,7 @@ extension Store {
 
   /// The plan for what follows the tail by now.
   func planOfOthers(in reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
-    let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
+    let (place, proven) = (log.tail.position, log.durability.through)
     let plan: RecoveryPlan
     do {
       guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }
@@ -131,7 +131,7 @@ extension Store {
   private func planBesideWriter(
     _: borrowing Turn.Hold
   ) throws(StoreError) -> (LogReader, RecoveryPlan, writtenSequence: UInt64) {
-    let (place, proven) = (log.tail.position, log.durableThrough.load(ordering: .acquiring))
+    let (place, proven) = (log.tail.position, log.durability.through)
     let reader = try readerOfFile()
     do {
       guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }

@@ -144,5 +144,5 @@ extension Store {
     if options.durability == .relaxed { _ = tryNote() }
   }
 
-  func syncWritten() throws(StoreError) { try syncThrough(log.writtenNumber.load(ordering: .acquiring)) }
+  func syncWritten() throws(StoreError) { try syncThrough(log.durability.writtenThrough) }
 }

@@ -74,7 +74,7 @@ final class Versions: @unchecked Sendable {
 
   /// The same, called with `monitor` locked.
   func publishLocked(regardless: Bool) -> UInt64? {
-    let durableNumber = log.durableThrough.load(ordering: .acquiring)
+    let durableNumber = log.durability.through
     var last = -1
     for (index, state) in pending.enumerated() {
       if !regardless && state.fields.frameNumber > durableNumber { break }
