@@ -25,6 +25,10 @@ import Synchronization
 
   /// For reading.
   let table: ShapeTable
+  /// Slots and blocks. The system gives such memory away when it is first touched, so that an open pays for what it has.
+  private let memory: UnsafeMutableRawPointer
+  private let isReserved: Bool
+  private static let tableByteCount = 8 * (ShapeTable.slotCount + blockLimit)
   private var blockCount = 0
   private var made: [UInt32] = []
   /// Blocks that were rolled back, by their numbers: with few bits several have one.
@@ -42,18 +46,29 @@ import Synchronization
 
   init(mask: UInt32 = .max) {
     self.mask = mask
-    // Zero is an empty slot. The system gives such memory away when it is first touched.
-    let slots = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: ShapeTable.slotCount)
-    for index in 0..<ShapeTable.slotCount { unsafe (slots + index).initialize(to: Atomic(0)) }
-    table = unsafe ShapeTable(slots: slots, blocks: .allocate(capacity: ShapeDictionary.blockLimit))
+    let byteCount = ShapeDictionary.tableByteCount
+    if let reserved = unsafe RawMemory.reserveZeroed(byteCount: byteCount) {
+      unsafe memory = reserved
+      isReserved = true
+    } else {
+      unsafe memory = .allocate(byteCount: byteCount, alignment: 16)
+      isReserved = false
+      unsafe RawMemory.zero(memory, byteCount: byteCount)
+    }
+    // Safe: the memory has room for both. Zero is an empty slot, and all that an atomic number is made of.
+    let slots = unsafe memory.bindMemory(to: Atomic<UInt64>.self, capacity: ShapeTable.slotCount)
+    let blocks = unsafe (memory + ShapeTable.slotCount * 8).bindMemory(to: UInt.self, capacity: ShapeDictionary.blockLimit)
+    table = unsafe ShapeTable(slots: slots, blocks: blocks)
   }
 
   deinit {
     // Safe: so many blocks have been filled, and no one has the dictionary any more.
     for block in 0..<blockCount { unsafe Declared(address: table.blocks[block])?.free() }
-    unsafe table.slots.deinitialize(count: ShapeTable.slotCount)
-    unsafe table.slots.deallocate()
-    unsafe table.blocks.deallocate()
+    if isReserved {
+      unsafe RawMemory.release(memory, byteCount: ShapeDictionary.tableByteCount)
+    } else {
+      unsafe memory.deallocate()
+    }
   }
 
   /// The declaration with a number; nil when there is none. For any thread.
