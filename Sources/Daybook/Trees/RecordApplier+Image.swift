@@ -10,41 +10,13 @@ extension RecordApplier {
     // An image stands for commits of the past.
     guard stamp.sequence <= changes.sequence else { throw .inconsistent }
     switch kind {
-    case .saveRecord: try saveRecord(image: payload, entry, changes)
+    case .saveRecord: try saveRecord(payload, entry, isImage: true, changes)
     case .deleteRecord: try deleteRecord(image: payload, entry, changes)
     case .lineage: try saveLineage(payload, stamp.sequence, changes)
     case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
       .declareFields, .declare, .defineIndex, .buildIndex, .dropIndex, .requires:
       throw .inconsistent
     }
-  }
-
-  /// A record that no tree holds yet.
-  private func saveRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = identity(of: body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
-      throw .operation
-    }
-    let name = NameKey.view(of: identity.name, in: nameKey)
-    if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
-    try open(identity.zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted, identity.isOfLife(zone.epoch), entry.ordinal < RecordEntry.ordinalLimit else {
-      throw .inconsistent
-    }
-    var entry = entry
-    entry.contributes = zone.takes(ZoneTree.contributed(by: body))
-    value.truncate(to: 0)
-    entry.append(to: value)
-    guard try changes.put(name, value.view, in: &zone.byName) else { throw .inconsistent }
-    let isIndexed = indexes.covers(identity.type)
-    if entry.contributes || isIndexed {
-      let version = RecordVersion(try spelled(body), identity, entry)
-      try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, &zone, changes)
-    }
-    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
-    if !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {
-      try changeJournal(entry, ofType: identity.type, &zone, changes)
-    }
-    setOpenZone(zone)
   }
 
   /// The tombstone of a record that no tree holds.

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Turns record operations into tree changes, for live commits, replay and check: nothing else changes the trees of records.
 ///
-/// What a save or a deletion changes is written here, and twice more: for replay in the order of names
-/// (`RecordApplier+Replay.swift`) and for images (`RecordApplier+Image.swift`). All three must agree: `ReplayTests`,
-/// `CompactionTests` and the deep check see to it.
+/// What a save or a deletion changes is written here, and once more for replay in the order of names
+/// (`RecordApplier+Replay.swift`), which touches each tree once. Both must agree: `ReplayTests`, `CompactionTests` and the deep check
+/// see to it.
 ///
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
@@ -253,11 +253,15 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
   }
 
-  private func saveRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+  /// - Parameter isImage: no tree holds the record yet, in any version, and its change journal entry waits for the zone's end.
+  func saveRecord(
+    _ body: ByteView, _ entry: RecordEntry, isImage: Bool = false, _ changes: StoreTransaction
+  ) throws(LogFault) {
     guard let identity = identity(of: body), ChangeKey.isType(identity.type), NameKey.isName(identity.name) else {
       throw .operation
     }
     let name = NameKey.view(of: identity.name, in: nameKey)
+    if isImage, image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted, identity.isOfLife(zone.epoch) else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
@@ -269,7 +273,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     entry.append(to: value)
     old.truncate(to: 0)
     if try !changes.put(name, value.view, in: &zone.byName, old: old) {
-      guard let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
+      guard !isImage, let oldEntry = RecordEntry(old.view) else { throw .inconsistent }
       addLiveBytes(-Int(oldEntry.place.byteCount), to: &zone, changes)
       if entry.contributes || oldEntry.contributes || isIndexed {
         let version = RecordVersion(try spelled(body), identity, entry)
@@ -277,16 +281,17 @@ final class RecordApplier: Applier, @unchecked Sendable {
       }
       try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
     } else {
-      if zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
+      if !isImage, zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
       if entry.contributes || isIndexed {
         let version = RecordVersion(try spelled(body), identity, entry)
         try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, &zone, changes)
       }
     }
-    try changeJournal(entry, ofType: identity.type, &zone, changes)
-    openZone = zone
-    isOpenZoneChanged = true
-    try touch(entry.sequence, changes)
+    if !isImage || !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {
+      try changeJournal(entry, ofType: identity.type, &zone, changes)
+    }
+    setOpenZone(zone)
+    if !isImage { try touch(entry.sequence, changes) }
   }
 
   private func deleteRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
