@@ -61,12 +61,19 @@ extension Commands {
     let what = version.record == nil ? "deleted" : before?.record == nil ? "made" : "changed"
     try output.line("\(RecordText.moment(version.date))  \(what)  tag \(version.changeTag)\(commit)")
     guard let record = version.record else { return }
-    let older = before?.record
-    for key in Set(record.keys + (older?.keys ?? [])).sorted() {
-      let value: Record.Value? = record[key]
-      let old: Record.Value? = older?[key]
+    let values = valuesByKey(record)
+    let older = before?.record.map { valuesByKey($0) } ?? [:]
+    for key in Set(values.keys).union(older.keys).sorted() {
+      let (value, old) = (values[key], older[key])
       if value == old, value?.kind == old?.kind { continue }
       try output.line("  \(key) = \(value.map { RecordText.text(of: $0) } ?? "(removed)")")
     }
+  }
+
+  /// In one walk over the record: to look for each key is to walk from the front each time.
+  private static func valuesByKey(_ record: Record) -> [String: Record.Value] {
+    var values: [String: Record.Value] = [:]
+    for (key, value) in record.fieldValues() { values[key] = value }
+    return values
   }
 }

@@ -142,9 +142,10 @@ private struct DatabaseFacts {
         "  assets    \(Wording.count(statistics.assetCount)) in files of their own, \(Wording.bytes(statistics.assetByteCount))"
       )
     }
+    let typesByZone = Dictionary(grouping: types, by: \.zone)
     for zone in zones {
       try output.line("  zone      \(zone.id)  \(Wording.count(zone.recordCount, "record"))")
-      for type in types where type.zone == zone.id {
+      for type in typesByZone[zone.id] ?? [] {
         try output.line("              \(type.type)  \(Wording.count(type.recordCount))")
       }
     }
