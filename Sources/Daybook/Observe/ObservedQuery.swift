@@ -182,7 +182,8 @@ struct ObservedCount: Observed {
 
   init(_ query: Query, in database: Database) {
     limit = query.limit ?? .max
-    self.query = Query(query, limit: nil)
+    // Counting refuses a limit that is none.
+    self.query = limit < 1 ? query : Query(query, limit: nil)
     rows = ObservedQuery(query, desiredKeys: [], in: database)
   }
 

@@ -32,8 +32,13 @@ struct ZoneDeletion: Sendable {
   let types: [(type: String, count: UInt64)]?
   /// Those that went with it, which it is the last to concern.
   var subscriptions: [StoredSubscriptions.Stored] = []
+  /// The types of records that were there before the commit, and changed or deleted in it before their zone went: `types` lacks them
+  /// when none of their type was left. Of those that a watcher wants.
+  var formerTypes: Set<String> = []
 
-  func concerns(_ types: Set<String>) -> Bool { self.types.map { $0.contains { types.contains($0.type) } } ?? true }
+  func concerns(_ types: Set<String>) -> Bool {
+    !formerTypes.isDisjoint(with: types) || self.types.map { $0.contains { types.contains($0.type) } } ?? true
+  }
 }
 
 /// What a commit made of one zone as a whole.
@@ -126,6 +131,7 @@ final class CommitChanges: Sendable {
     var positions: [Zone.ID: Int] = [:]
     var changes: [ZoneChange] = []
     var deletions: [Zone.ID: Int] = [:]
+    let formerTypes = makeFormerTypes()
     for (index, event) in recorder.events.enumerated() {
       let zone = event.zone
       if positions[zone] == nil {
@@ -140,7 +146,10 @@ final class CommitChanges: Sendable {
       case .deletedZone(_, let deletion):
         deletions[zone] = index
         // A record that was made in this commit is missed by no watcher.
-        if !changes[position].isNew, changes[position].deletion == nil { changes[position].deletion = deletion }
+        if !changes[position].isNew, changes[position].deletion == nil {
+          changes[position].deletion = deletion
+          changes[position].deletion?.formerTypes = formerTypes[zone] ?? []
+        }
         changes[position].isNew = false
       }
     }
@@ -155,5 +164,23 @@ final class CommitChanges: Sendable {
       summary.records.append(RecordChange(id: id, old: life.old, new: new, isDeleted: isDeleted))
     }
     return summary
+  }
+
+  /// Of each zone that was deleted, the types of records that the commit found and touched before.
+  private func makeFormerTypes() -> [Zone.ID: Set<String>] {
+    var left: Set<Zone.ID> = []
+    for case .deletedZone(let zone, _) in recorder.events { left.insert(zone) }
+    if left.isEmpty || isMutant("forget-deletions-before-zone") { return [:] }
+    var types: [Zone.ID: Set<String>] = [:]
+    var seen: Set<Record.ID> = []
+    for event in recorder.events where left.contains(event.zone) {
+      switch event {
+      case .record(let id, let old, _, _):
+        if seen.insert(id).inserted, let type = old?.type { types[id.zone, default: []].insert(type) }
+      case .deletedZone(let zone, _): left.remove(zone)
+      case .savedZone: break
+      }
+    }
+    return types
   }
 }

@@ -279,6 +279,42 @@ struct ObserveTests {
     #expect(try await iterators[42].next()?.count == 1)
   }
 
+  @Test("a record that is deleted just before its zone is missed by its observers, also when it was the last of its type")
+  func deletedBeforeZone() async throws {
+    let database = try Database.scratch()
+    let zone = try Zone.ID("Z")
+    let (last, other) = (try Record.ID("last", in: zone), try Record.ID("other", in: zone))
+    try now {
+      try database.write { transaction in
+        try transaction.save(Zone(zone))
+        try transaction.save(Record(type: "Note", id: last))
+        try transaction.save(Record(type: "Task", id: other))
+      }
+    }
+    var rows = database.observe(Query("Note")).makeAsyncIterator()
+    var counts = database.observeCount(Query("Note")).makeAsyncIterator()
+    var tasks = database.observeCount(Query("Task")).makeAsyncIterator()
+    let (found, number, taskNumber) = (try await rows.next(), try await counts.next(), try await tasks.next())
+    #expect(found?.map(\.id) == [last] && number == 1 && taskNumber == 1)
+    try now {
+      try database.write { transaction in
+        try transaction.delete(last)
+        try transaction.deleteZone(zone)
+      }
+    }
+    #expect(try await rows.next()?.isEmpty == true)
+    #expect(try await counts.next() == 0)
+    #expect(try await tasks.next() == 0)
+  }
+
+  @Test("a count whose limit is none gets the error of a read", arguments: [0, -1, Int.min])
+  func countWithoutLimit(limit: Int) async throws {
+    let database = try Database.scratch()
+    var counts = database.observeCount(Query(Query("Note"), limit: limit)).makeAsyncIterator()
+    let error = await #expect(throws: DatabaseError.self) { _ = try await counts.next() }
+    #expect(error?.code == .invalidArguments)
+  }
+
   @Test("an observer whose predicate has a NaN, or an asset, gets the error of a read, and the program goes on")
   func notANumber() async throws {
     let database = try Database.scratch()
