@@ -56,7 +56,11 @@ struct IndexQueryTests {
     case 4: return Query.Predicate(Query.Condition(field, .between(.value(first), .value(value(&random, key)))))
     case 5: return Query.Predicate(Query.Condition(field, .isIn((0..<random.number(4)).map { _ in value(&random, key) })))
     case 6: return Query.Predicate(Query.Condition(Query.Field(key: "t"), .text(.prefix, Self.text(&random))))
-    case 7: return Query.Predicate(Query.Condition(field, .contains(first)))
+    case 7:
+      if case .string(let text) = first {
+        return Query.Predicate(Query.Condition(field, .contains(.string(String(text.dropFirst())))))
+      }
+      return Query.Predicate(Query.Condition(field, .contains(first)))
     case 8:
       var field = Query.Field(key: random.pick(Self.places))
       if random.chance(2) { field = field.any }
@@ -208,6 +212,22 @@ struct IndexQueryTests {
     let expected = (0..<50).filter { ($0 % 10 > 5 || $0 % 7 > 5) && ($0 % 10 < 3 || $0 % 7 < 3) }
     #expect(try Set(database.records(both).map(\.id.name)) == Set(expected.map { "m\($0)" }))
     #expect(!expected.isEmpty)
+  }
+
+  @Test("a part of any text of a list is found, with an index of the list, too")
+  func anyContains() throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    for number in 0..<8 {
+      try database.put("m\(number)", type: "Movie", ["tags": .strings(number == 0 ? ["blue", "green"] : ["red"])])
+    }
+    let query = Query("Movie", where: Query.Field("tags").any.contains("lu"))
+    #expect(try database.records(query).map(\.id.name) == ["m0"])
+    try database.createIndex(on: "tags", ofType: "Movie")
+    #expect(try database.records(query).map(\.id.name) == ["m0"])
+    #expect(try database.count(query) == 1)
+    // An element is found by the index.
+    let element = Query("Movie", where: Query.Field("tags").contains("blue"))
+    #expect(try database.records(element).map(\.id.name) == ["m0"])
   }
 
   @Test("in cloudKit's dialect texts are equal whatever their case, which no index knows")
