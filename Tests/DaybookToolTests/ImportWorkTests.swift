@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 import Testing
 
@@ -85,6 +86,36 @@ struct ImportWorkTests {
     let record = try Self.row("{\(members.joined(separator: ","))}\n", .json)
     try Self.expectAll(record)
     #expect(record?["k10000"] == 10_000 && record?["k39999"] == 39_999)
+  }
+
+  /// A letter with more marks than any word has. To compare two such texts Swift sorts the marks, in the square of their number.
+  private static let marked = "e" + String(repeating: "\u{301}\u{323}", count: 300_000)
+
+  @Test("a header or key of a letter under half a million marks becomes a key", .timeLimit(.minutes(1)))
+  func manyMarks() throws {
+    for (text, format) in [("\(Self.marked)\n7\n", InputFile.Format.csv), ("{\"\(Self.marked)\":7}\n", .json)] {
+      let record = try #require(try Self.row(text, format))
+      #expect(record.keys.count == 1 && (record[record.keys[0]] as Int?) == 7)
+    }
+  }
+
+  @Test("words of a dump's line that are a letter under half a million marks are refused", .timeLimit(.minutes(1)))
+  func markedWords() throws {
+    func line(_ field: String, _ more: String = "") -> String {
+      #"{"zone":"_defaultZone","name":"a","type":"T","fields":{"k":\#(field)}\#(more)}"#
+    }
+    let marked = Self.marked
+    for text in [
+      line(#"{"type":"\#(marked)","value":1}"#), line(#"{"type":"int","value":1}"#, #","\#(marked)":1"#),
+      line(#"{"type":"double","value":"\#(marked)"}"#), line(#"{"type":"date","value":"\#(marked)"}"#),
+      line(#"{"type":"reference","value":{"name":"a","action":"\#(marked)"}}"#),
+    ] {
+      var sealedCount = 0
+      #expect(throws: ToolError.self) { try Importer.record(try json(text), 1, sealedCount: &sealedCount) }
+    }
+    var options = ImportOptions()
+    options.base = try SourceFolder(".")
+    #expect(throws: ToolError.self) { try AssetColumn.asset(marked, "file", options, 1) }
   }
 
   @Test("a line of a dump whose fields are in the worst order is the record that it was", .timeLimit(.minutes(1)))

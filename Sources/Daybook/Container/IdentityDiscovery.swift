@@ -107,7 +107,7 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
     for lookup in lookups {
       found[lookup] = all.first { identity in
         switch lookup {
-        case .emailAddress(let address): identity.emailAddress?.lowercased() == address.lowercased()
+        case .emailAddress(let address): identity.emailAddress.map { Self.isSame($0, address) } ?? false
         case .phoneNumber(let number): identity.phoneNumber.map(Self.digits) == Self.digits(number)
         case .userRecordName(let name): UTF8Order.equal(identity.userRecordName, name)
         }
@@ -116,7 +116,14 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
     return found
   }
 
-  private static func digits(_ number: String) -> String {
-    String(number.filter { $0.isASCII && $0.isNumber || $0 == "+" })
+  /// No address is longer, and comparing texts may take the square of their length.
+  private static let longestAddress = 1024
+
+  private static func isSame(_ first: String, _ second: String) -> Bool {
+    first.utf8.count <= longestAddress && second.utf8.count <= longestAddress && first.lowercased() == second.lowercased()
+  }
+
+  private static func digits(_ number: String) -> [UInt8] {
+    number.utf8.filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 == UInt8(ascii: "+") }
   }
 }

@@ -74,14 +74,14 @@ public struct Asset: Sendable {
   ///
   /// - Parameters:
   ///   - fileURL: its path, without links.
-  ///   - root: the path of the folder, without links.
-  package init(fileURL: URL, below root: String) throws(DatabaseError) {
-    let (path, root) = (fileURL.path, root == "/" ? "" : root)
+  ///   - folder: the folder.
+  package init(fileURL: URL, below folder: SourceFolder) throws(DatabaseError) {
+    let (path, root) = (fileURL.path, folder.path == "/" ? "" : folder.path)
     let isBelow = path.utf8.starts(with: root.utf8) && path.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/")
     // The path of a file that is missing may have links in it.
     guard isBelow || path == root else { throw DatabaseError(.assetFileNotFound, facts: .init(path: path)) }
     let names = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-    do { self.init(fileURL: fileURL, try SystemDisk.sourceState(of: names, below: root.isEmpty ? "/" : root)) } catch {
+    do { self.init(fileURL: fileURL, try folder.state(of: names)) } catch {
       throw Self.cannotBeRead(path, error)
     }
   }

@@ -181,3 +181,9 @@ package enum UTF8Order {
     return unsafe String(decoding: view.buffer, as: UTF8.self)
   }
 }
+
+extension String {
+  /// Whether a text has the same bytes. For texts that somebody else wrote: what Swift compares is composed first, which takes the
+  /// square of the marks that follow one letter.
+  package func isBytes(_ other: String) -> Bool { UTF8Order.equal(self, other) }
+}

@@ -1,7 +1,7 @@
 /// A folder for outputs, found or made. It stays open, so a link that takes its name later changes nothing.
 package final class OutputFolder {
   /// Closes with the last reference.
-  final class Descriptor {
+  final class Descriptor: Sendable {
     let number: Int32
     init(_ number: Int32) { self.number = number }
     deinit { SystemCall.close(number) }

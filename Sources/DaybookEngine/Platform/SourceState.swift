@@ -9,7 +9,7 @@ package struct SourceState: Sendable, Hashable {
   private let seconds: Int64
   private let nanoseconds: Int64
 
-  fileprivate init(_ status: FileStatus) throws(SystemError) {
+  init(_ status: FileStatus) throws(SystemError) {
     guard status.isRegular else { throw SystemError(code: ErrorNumber.tooManyLinks) }
     identity = status.identity
     byteCount = status.byteCount
@@ -21,26 +21,6 @@ extension SystemDisk {
   /// The state of what a path leads to, through links. `.notRegular` when that is no regular file.
   package static func sourceState(of path: String) throws(DiskFailure) -> SourceState {
     try DiskFailure.calling(.status, path) { () throws(SystemError) in try SourceState(SystemCall.status(path)) }
-  }
-
-  /// The state of a file below a folder, reached without links: someone who may rename things there cannot lead us outside.
-  /// - Parameters:
-  ///   - path: the names of the folders, then of the file.
-  ///   - root: the folder; its own path may lead through links.
-  /// - Throws: `.notRegular` when a name on the way is a link, or the last one no regular file.
-  package static func sourceState(of path: [String], below root: String) throws(DiskFailure) -> SourceState {
-    let all = ([root] + path).joined(separator: "/")
-    return try DiskFailure.calling(.status, all) { () throws(SystemError) in
-      var folder = OutputFolder.Descriptor(try OutputCall.openFolder(root))
-      for name in path.dropLast() {
-        guard try SystemCall.status(in: folder.number, name).isDirectory else {
-          throw SystemError(code: ErrorNumber.tooManyLinks)
-        }
-        folder = OutputFolder.Descriptor(try OutputCall.openFolderItself(name, in: folder.number))
-      }
-      guard let name = path.last else { throw SystemError(code: ErrorNumber.tooManyLinks) }
-      return try SourceState(SystemCall.status(in: folder.number, name))
-    }
   }
 
   /// Opens a file as `openSource` does; nil if it has changed since.

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 extension Commands {
@@ -156,6 +157,7 @@ extension Commands {
 
 extension ImportOptions {
   init(_ arguments: Arguments, _ input: InputFile) throws {
+    base = input.folder
     if let name = arguments.value("--zone") { zone = try Zone.ID(name) }
     if let name = arguments.value("--type") {
       _ = try Record(type: name)
@@ -172,8 +174,11 @@ extension ImportOptions {
       try probe.set(.int(0), forKey: key)
       assets.append((key, column))
     }
-    assetDirectory = arguments.value("--assets")
-    baseDirectory = input.directory
+    if let path = arguments.value("--assets") {
+      do { assetFolder = try SourceFolder(path) } catch {
+        throw ToolError(.inputOutput, "--assets: \(path) cannot be opened.", advice: "It names a directory that exists.")
+      }
+    }
     delimiter = try Delimiter(arguments, name: input.name)
     if let columns = arguments.value("--location") {
       let parts = columns.split(separator: ",", omittingEmptySubsequences: false)

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// What the options of an import say.
 struct ImportOptions {
@@ -16,10 +17,10 @@ struct ImportOptions {
   var dates: [(column: String, pattern: DatePattern)] = []
   /// Keys whose assets are in the files that a column names.
   var assets: [(key: String, column: String)] = []
-  /// Where paths in such columns begin: beside the input.
-  var baseDirectory = "."
+  /// Where paths in such columns begin: beside the input. Nil for one that is no file.
+  var base: SourceFolder?
   /// Where the contents of a dump's assets are.
-  var assetDirectory: String?
+  var assetFolder: SourceFolder?
   var onExisting = OnExisting.replace
   var isStrict = false
   /// What separates the cells of CSV.

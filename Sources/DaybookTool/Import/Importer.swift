@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// Brings rows into a database: reads the input once to see what is in it, once to save it.
 ///
@@ -72,7 +73,7 @@ struct Importer {
     while let (row, line) = try reader.next() {
       if recordCount > 0 || (survey.rowCount == 0 && RecordLine.isRecordLine(row)) {
         recordCount += 1
-        _ = try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetDirectory)
+        _ = try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetFolder)
       } else {
         try survey.observe(row, line: line)
       }
@@ -86,9 +87,9 @@ struct Importer {
   static let maximumColumnCount = 65_535
 
   static func record(
-    _ row: JSONValue, _ line: Int, sealedCount: inout Int, assets directory: String? = nil
+    _ row: JSONValue, _ line: Int, sealedCount: inout Int, assets folder: SourceFolder? = nil
   ) throws(ToolError) -> Record {
-    do { return try RecordLine.record(row, sealedCount: &sealedCount, assets: directory) } catch {
+    do { return try RecordLine.record(row, sealedCount: &sealedCount, assets: folder) } catch {
       switch error {
       case let fault as RecordLine.Fault: throw .badRow(line: line, fault.reason)
       case let error as DatabaseError: throw badRow(line, error)
@@ -113,7 +114,7 @@ struct Importer {
     guard let format, !content.isEmpty else { return ImportReport() }
     let source = input.source()
     var rows = try RowReader(
-      source, format, content, assets: options.assetDirectory, delimiter: options.delimiter)
+      source, format, content, assets: options.assetFolder, delimiter: options.delimiter)
     var session = ImportSession(options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords)
     var bar = ProgressBar("saving", on: errors)
     var isAtEnd = false

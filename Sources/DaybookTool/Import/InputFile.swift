@@ -11,20 +11,19 @@ final class InputFile {
 
   /// The name that the input was given by; nil for standard input.
   let name: String?
-  /// The directory of the input; the present one for standard input.
-  let directory: String
+  /// The folder of the input, opened before it; the present one for standard input. Nil for a text.
+  let folder: SourceFolder?
   private let file: any DiskFile
 
   /// - Parameter path: `-` for standard input.
   init(path: String) throws(ToolError) {
     if path == "-" {
-      (name, directory) = (nil, ".")
+      (name, folder) = (nil, try? SourceFolder("."))
       file = try Self.kept(.standardInput)
       return
     }
     name = (path as NSString).lastPathComponent
-    let folder = (path as NSString).deletingLastPathComponent
-    directory = folder.isEmpty ? "." : folder
+    folder = try? SourceFolder(DaybookEngine.directory(holding: path))
     do { file = try SystemDisk.openSource(path) } catch {
       guard error.kind == .notRegular else {
         throw ToolError(.inputOutput, "\(path) cannot be read.", advice: "Check that it exists and that you may read it.")
@@ -36,7 +35,7 @@ final class InputFile {
   /// Keeps a text.
   init(text: String, name: String) throws(ToolError) {
     self.name = name
-    directory = "."
+    folder = nil
     file = try Self.unnamed()
     try Self.append(Data(text.utf8), to: file, at: 0)
   }

@@ -20,7 +20,8 @@ enum KeyMapping {
   static func sanitized(_ name: String) -> String {
     var key = ""
     for character in name {
-      let byte = character.asciiValue ?? 0
+      let bytes = character.utf8
+      let byte = bytes.count == 1 ? bytes[bytes.startIndex] : 0
       key.append(isLetter(byte) || isDigit(byte) ? character : "_")
     }
     if let first = key.utf8.first, isLetter(first) { return String(key.prefix(maximumByteCount)) }

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// Reads rows as records.
 struct RowReader {
@@ -13,16 +14,16 @@ struct RowReader {
   /// Nil for lines of a dump.
   private let plan: ImportPlan?
   /// Where the contents of a dump's assets are.
-  private let assetDirectory: String?
+  private let assetFolder: SourceFolder?
   private var names = RandomNames()
   private(set) var firstUnnamed: [(number: Int, line: Int)] = []
   private(set) var unnamedCount = 0
 
   init(
-    _ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content, assets directory: String? = nil,
+    _ source: ByteSource, _ format: InputFile.Format, _ content: Importer.Content, assets folder: SourceFolder? = nil,
     delimiter: Delimiter = .comma
   ) throws {
-    assetDirectory = directory
+    assetFolder = folder
     if case .rows(let plan) = content { self.plan = plan } else { plan = nil }
     switch format {
     case .csv:
@@ -40,7 +41,7 @@ struct RowReader {
     guard let (value, line) = try json?.next() else { return nil }
     report.rowCount += 1
     guard let plan else {
-      let record = try Importer.record(value, line, sealedCount: &report.sealedCount, assets: assetDirectory)
+      let record = try Importer.record(value, line, sealedCount: &report.sealedCount, assets: assetFolder)
       return Row(record: record, line: line)
     }
     return note(try plan.row(value, number: report.rowCount, line: line, names: &names), line, &report)

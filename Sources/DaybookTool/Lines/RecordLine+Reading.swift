@@ -9,14 +9,15 @@ extension RecordLine {
     let reason: String
   }
 
-  private static let topKeys: Set<String> = [
+  private static let topKeys = [
     "zone", "owner", "name", "type", "parent", "fields", "encrypted", "tag", "created", "modified",
   ]
 
   /// Whether a row is a line of a dump rather than a row of somebody's data that happens to have a key `fields`.
   static func isRecordLine(_ row: JSONValue) -> Bool {
     guard case .object(let members) = row, case .object(let fields)? = row["fields"], row["name"]?.text != nil,
-      row["type"]?.text != nil, row["zone"]?.text != nil, members.allSatisfy({ topKeys.contains($0.key) })
+      row["type"]?.text != nil, row["zone"]?.text != nil,
+      members.allSatisfy({ member in topKeys.contains { $0.isBytes(member.key) } })
     else { return false }
     return fields.allSatisfy { field in
       guard case .object(let parts) = field.value else { return false }
@@ -28,17 +29,17 @@ extension RecordLine {
   ///
   /// - Parameter sealedCount: counts the encrypted values that only a cipher could open, and that are left out.
   static func record(
-    _ row: JSONValue, sealedCount: inout Int, assets directory: String? = nil
+    _ row: JSONValue, sealedCount: inout Int, assets folder: SourceFolder? = nil
   ) throws -> Record {
     guard isRecordLine(row), let zoneName = row["zone"]?.text, let name = row["name"]?.text,
       let type = row["type"]?.text, case .object(let fields)? = row["fields"]
     else { throw Fault(reason: "this is not a line of a dump, as the rows before it are.") }
     let zone = try Zone.ID(zoneName, owner: row["owner"]?.text)
     var record = try Record(type: type, id: Record.ID(name, in: zone))
-    for field in inOrder(fields) { try record.set(value(field.value, field.key, in: zone, directory), forKey: field.key) }
+    for field in inOrder(fields) { try record.set(value(field.value, field.key, in: zone, folder), forKey: field.key) }
     if case .object(let encrypted)? = row["encrypted"] {
       for field in inOrder(encrypted) {
-        if field.value["type"]?.text == "sealed" {
+        if field.value["type"]?.text?.isBytes("sealed") == true {
           sealedCount += 1
           continue
         }
@@ -64,12 +65,12 @@ extension RecordLine {
   }
 
   private static func value(
-    _ field: JSONValue, _ key: String, in zone: Zone.ID, _ directory: String?
+    _ field: JSONValue, _ key: String, in zone: Zone.ID, _ folder: SourceFolder?
   ) throws -> Record.Value {
     guard let name = field["type"]?.text, let kind = FieldKind(name: name) else {
       throw Fault(reason: "\(key) is of a kind that does not exist.")
     }
-    guard let bare = field["value"], let value = try value(bare, kind, in: zone, assets: directory) else {
+    guard let bare = field["value"], let value = try value(bare, kind, in: zone, assets: folder) else {
       throw Fault(reason: "the value of \(key) is not of the kind \(name).")
     }
     return value
@@ -77,7 +78,7 @@ extension RecordLine {
 
   /// A bare value as one of a kind; nil when it is not of it.
   static func value(
-    _ bare: JSONValue, _ kind: FieldKind, in zone: Zone.ID, assets directory: String? = nil
+    _ bare: JSONValue, _ kind: FieldKind, in zone: Zone.ID, assets folder: SourceFolder? = nil
   ) throws -> Record.Value? {
     switch kind {
     case .string: return bare.text.map { .string($0) }
@@ -86,7 +87,7 @@ extension RecordLine {
     case .bytes: return bytes(bare).map { .bytes($0) }
     case .date: return date(bare).map { .date($0) }
     case .location: return location(bare).map { .location($0) }
-    case .asset: return try asset(bare, directory).map { .asset($0) }
+    case .asset: return try asset(bare, folder).map { .asset($0) }
     case .reference: return try reference(bare, in: zone).map { .reference($0) }
     case .strings: return list(bare) { $0.text }.map { .strings($0) }
     case .ints: return list(bare, int).map { .ints($0) }
@@ -94,7 +95,7 @@ extension RecordLine {
     case .bytesList: return list(bare, bytes).map { .bytesList($0) }
     case .dates: return list(bare, date).map { .dates($0) }
     case .locations: return list(bare, location).map { .locations($0) }
-    case .assets: return try list(bare) { try asset($0, directory) }.map { .assets($0) }
+    case .assets: return try list(bare) { try asset($0, folder) }.map { .assets($0) }
     case .references: return try list(bare) { try reference($0, in: zone) }.map { .references($0) }
     }
   }
@@ -118,8 +119,8 @@ extension RecordLine {
     case .double(let number): number
     case .int(let number): Double(exactly: number)
     case .hugeInt(let digits): Double(digits)
-    case .string("inf"): .infinity
-    case .string("-inf"): -.infinity
+    case .string(let text) where text.isBytes("inf"): .infinity
+    case .string(let text) where text.isBytes("-inf"): -.infinity
     default: nil
     }
   }
@@ -154,25 +155,26 @@ extension RecordLine {
 
   private static func reference(_ bare: JSONValue, in zone: Zone.ID) throws -> Record.Reference? {
     guard let name = bare["name"]?.text,
-      let action = Record.Reference.Action(rawValue: bare["action"]?.text ?? "none")
+      case let spelled = bare["action"]?.text ?? "none",
+      let action = Record.Reference.Action.allCases.first(where: { $0.rawValue.isBytes(spelled) })
     else { return nil }
     return Record.Reference(try Record.ID(name, in: zone), action: action)
   }
 
   /// An asset with its content in the line, or in a directory, where its file is called by its SHA-256.
-  private static func asset(_ bare: JSONValue, _ directory: String?) throws -> Asset? {
+  private static func asset(_ bare: JSONValue, _ folder: SourceFolder?) throws -> Asset? {
     guard let count = bare["byteCount"].flatMap(int), let byteCount = Int(exactly: count), byteCount >= 0 else { return nil }
     if let content = bare["content"] {
       guard let data = bytes(content), data.count == byteCount else { return nil }
       return Asset(data: data)
     }
     guard let name = bare["sha256"]?.text, let digest = AssetDigest(name: name) else { return nil }
-    guard let directory else {
+    guard let folder else {
       throw Fault(reason: "an asset without its content; --assets names the directory that `daybook export` wrote it to.")
     }
-    let url = URL(fileURLWithPath: directory + "/" + name)
+    let url = URL(fileURLWithPath: folder.path + "/" + name)
     // As for a column of files: the author of the dump, and of the directory, does not choose which other files are read.
-    guard let asset = try AssetColumn.asset(at: url, below: [directory]) else {
+    guard let asset = try AssetColumn.asset(at: url, below: [folder]) else {
       throw Fault(reason: "\(url.path) leads out of the directory that --assets names.")
     }
     guard asset.byteCount == byteCount else { throw Fault(reason: "\(url.path) has not the size of its asset.") }

@@ -151,12 +151,13 @@ struct AssetSourceTests {
     for name in ["root/inner/a", "root/b", "outside/a", "outside/b"] {
       try Data(name.utf8).write(to: URL(filePath: folder.file(name)))
     }
-    func asset(_ name: String, below root: String = "root") throws(DatabaseError) -> Asset {
-      try Asset(fileURL: URL(filePath: folder.file(name)), below: folder.file(root))
+    let root = try SourceFolder(folder.file("root"))
+    func asset(_ name: String) throws(DatabaseError) -> Asset {
+      try Asset(fileURL: URL(filePath: folder.file(name)), below: root)
     }
     let (inner, direct) = (try asset("root/inner/a"), try asset("root/b"))
     #expect(try inner.content() == Data("root/inner/a".utf8) && direct.content() == Data("root/b".utf8))
-    #expect(try Asset(fileURL: URL(filePath: folder.file("root/b")), below: "/").byteCount == 6)
+    #expect(try Asset(fileURL: URL(filePath: folder.file("root/b")), below: try SourceFolder("/")).byteCount == 6)
     #expect(failure { try asset("root/none") }?.code == .assetFileNotFound)
     #expect(failure { try asset("outside/a") }?.code == .assetFileNotFound)
     #expect(failure { try asset("root") }?.code == .invalidArguments)
@@ -172,7 +173,55 @@ struct AssetSourceTests {
     for asset in [inner, direct] { #expect(failure { try asset.content() }?.code == .assetFileModified) }
     // The folder itself may be reached by a link.
     try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("root"))
-    #expect(try asset("link/moved/a", below: "link").content() == Data("root/inner/a".utf8))
+    let linked = try SourceFolder(folder.file("link"))
+    #expect(linked.path == root.path)
+    let url = URL(filePath: folder.file("root/moved/a"))
+    #expect(try Asset(fileURL: url, below: linked).content() == Data("root/inner/a".utf8))
+    // Once it is open, what takes its place gives nothing.
+    try FileManager.default.moveItem(atPath: folder.file("root"), toPath: folder.file("former"))
+    try FileManager.default.createSymbolicLink(atPath: folder.file("root"), withDestinationPath: folder.file("outside"))
+    let found = try Asset(fileURL: url, below: root)
+    #expect(failure { try found.content() }?.code == .assetFileNotFound)
+    #expect(failure { try asset("root/a") }?.code == .assetFileNotFound)
+    try FileManager.default.removeItem(atPath: folder.file("root"))
+    try FileManager.default.copyItem(atPath: folder.file("former"), toPath: folder.file("root"))
+    let moved = try asset("root/moved/a")
+    #expect(failure { try moved.content() }?.code == .assetFileModified)
+  }
+
+  @Test("a content that is no more than a size takes no room in a database, a backup or a salvage")
+  func holes() throws {
+    let folder = try TemporaryFolder()
+    let byteCount = 40 << 20
+    let source = try SystemDisk().open(folder.file("hole"), .createNew)
+    try source.truncate(to: byteCount)
+    let seven = ByteBuffer(capacity: 16)
+    seven.append([UInt8](repeating: 7, count: 10))
+    try source.write(seven.view, at: byteCount / 2 + 5)
+    // A file system without holes.
+    guard source.contentStart(from: 0) > 1 << 20 else { return }
+    let database = try Database.open(at: folder.file("a.daybook"))
+    var record = try Record.fresh("x")
+    record["hole"] = try Asset(fileURL: URL(filePath: folder.file("hole")))
+    try database.save(record)
+    try database.backup(to: folder.file("b.daybook"), linksAssets: false)
+    var options = Database.Options()
+    options.isReadOnly = true
+    for name in ["a", "b"] {
+      let copy = try Database.open(at: folder.file(name + ".daybook"), options: options)
+      let asset = try #require(try copy.record(record.id)?["hole"] as Asset?)
+      let content = try asset.content()
+      #expect(content.count == byteCount && content.reduce(0) { $0 + Int($1) } == 70 && content[byteCount / 2 + 5] == 7)
+      let names = try FileManager.default.subpathsOfDirectory(atPath: folder.file(name + ".daybook.assets"))
+      for file in names where file.utf8.count > 60 {
+        let file = try SystemDisk.openSource(folder.file(name + ".daybook.assets/" + file))
+        #expect(file.contentStart(from: 0) > byteCount / 4)
+        file.close()
+      }
+      try copy.expectClean()
+      try copy.close()
+    }
+    try database.close()
   }
 
   // MARK: two databases
