@@ -48,6 +48,27 @@ package enum AccessList {
     list.count >= 4 && Array(list[..<4]) == [2, 0, 0, 0] && list.count % 8 == 4
   }
 
+  /// A POSIX list that gives what a mode says: to the owner, to the others, and to all between them by the mask, or where the list has
+  /// none, to the owning group. As the system writes it into the list when the mode is set. A list of another version stays as it is.
+  static func limited(_ list: [UInt8], to mode: UInt32) -> [UInt8] {
+    guard isPosix(list), !isMutant("list-before-mode") else { return list }
+    var list = list
+    let entries = stride(from: 4, to: list.count, by: 8)
+    let hasMask = entries.contains { list[$0] == 16 }
+    for index in entries {
+      let digit: UInt32? =
+        switch list[index] {
+        case 1: mode >> 6
+        case 4: hasMask ? nil : mode >> 3
+        case 16: mode >> 3
+        case 32: mode
+        default: nil
+        }
+      if let digit { list[index + 2] = UInt8(digit & 7) }
+    }
+    return list
+  }
+
   /// A POSIX list that lets everyone enter who may read. A list of another version is returned as it is.
   static func entering(_ list: [UInt8]) -> [UInt8] {
     guard isPosix(list) else { return list }

@@ -73,8 +73,8 @@ package struct FileAttributes: Hashable, Sendable {
   /// The same without what others do not give: for a file that must not be open to more users than `others`. Nil when
   /// that is so already. Owners stay, and so do the bits that are no rights.
   ///
-  /// Where the modes alone do not do it, the lists of the others are taken over whole, also what they refuse. A list means other people
-  /// where the group is another one: then only the owner is left.
+  /// Where the modes alone do not do it, the lists of the others are taken over whole, also what they refuse. Only the owner is left
+  /// where that would let in anybody whom this one keeps out, and where the group is another one, for which a list means other people.
   package func narrowed(to others: FileAttributes) -> FileAttributes? {
     if isContained(in: others) { return nil }
     var result = self
@@ -97,6 +97,10 @@ package struct FileAttributes: Hashable, Sendable {
         result.extended[name] = list
         if name == AccessList.posixName { result.mode |= mode & others.mode & 0o070 }
       }
+    }
+    if !result.isContained(in: self), !isMutant("give-while-narrowing") {
+      result.extended = result.extended.filter { !AccessList.isName($0.key) }
+      result.mode &= ~0o077
     }
     return result
   }

@@ -15,6 +15,7 @@ package enum FoundName {
       case .characterDevice: "a device"
       case .other: "a socket or a device"
       }
+    if UnknownNumbers.hasUser(status.owner) { return "\(kind) of a user whom this namespace does not know" }
     return status.owner == SystemCall.effectiveUser ? "\(kind) of yours" : "\(kind) of user \(status.owner)"
   }
 }

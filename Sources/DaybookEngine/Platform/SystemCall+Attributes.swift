@@ -41,14 +41,14 @@ extension SystemCall {
       guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
     }
     let (keepsOwner, keepsGroup) = (status.st_uid == owner, status.st_gid == group)
-    // Lists come just before the mode, which limits them, too.
+    // Lists come just before the mode, which limits them, too. Not before it does: whoever opens the file in between keeps what he has.
     var keepsLists = true
     let first = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
     for (name, value) in first.extended.sorted(by: { $0.key < $1.key }) where name != AccessList.posixName {
       if try !setExtended(name, value, of: descriptor), AccessList.isName(name) { keepsLists = false }
     }
     if let list = first.extended[AccessList.posixName], keepsLists {
-      keepsLists = try setExtended(AccessList.posixName, list, of: descriptor)
+      keepsLists = try setExtended(AccessList.posixName, AccessList.limited(list, to: first.mode), of: descriptor)
     }
     var given = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
     if !isMutant("keep-inherited-list") {

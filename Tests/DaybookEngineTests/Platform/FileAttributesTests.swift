@@ -65,6 +65,22 @@ struct FileAttributesTests {
     }
   }
 
+  @Test("a list gives nobody more than the mode that is set after it, not for a moment")
+  func listBeforeMode() {
+    for mode in UInt32(0)...0o777 {
+      let (owner, group, others) = (UInt8(mode >> 6), UInt8(mode >> 3 & 7), UInt8(mode & 7))
+      let wide = AccessTests.list([(2, 6, 7), (4, 4, .max), (8, 7, 9)], mode: 0o777)
+      let limited = AccessTests.list([(2, 6, 7), (4, 4, .max), (8, 7, 9)], mode: mode)
+      #expect(AccessList.limited(wide, to: mode) == limited)
+      // Without a mask the digit is the owning group's.
+      func bare(_ rights: [UInt8]) -> [UInt8] {
+        [2, 0, 0, 0] + zip([1, 4, 32] as [UInt8], rights).flatMap { [$0, 0, $1, 0, 0xff, 0xff, 0xff, 0xff] }
+      }
+      #expect(AccessList.limited(bare([7, 7, 7]), to: mode) == bare([owner, group, others]))
+    }
+    #expect(AccessList.limited([3, 0, 0, 0, 1], to: 0) == [3, 0, 0, 0, 1])
+  }
+
   @Test("what is narrowed to another file loses each right that this one does not give, and a list that cannot be read")
   func narrowedToAnother() throws {
     let name = AccessList.posixName
@@ -78,9 +94,10 @@ struct FileAttributesTests {
     // Of another version, cut off, or of an application of the future: only an equal one gives no more.
     for unreadable: [UInt8] in [[3, 0, 0, 0] + posix(4).dropFirst(4), Array(posix(4).dropLast()), [2], []] {
       #expect(file(unreadable).narrowed(to: file(unreadable)) == nil)
-      #expect(file(unreadable).narrowed(to: file(posix(6))) == file(posix(6)))
-      #expect(file(posix(4)).narrowed(to: file(unreadable)) == file(unreadable))
-      #expect(file(unreadable).narrowed(to: file(nil)) == file(nil))
+      // Nobody knows whom either shuts out: only the owner is left.
+      #expect(file(unreadable).narrowed(to: file(posix(6))) == file(nil, mode: 0o600))
+      #expect(file(posix(4)).narrowed(to: file(unreadable)) == file(nil, mode: 0o600))
+      #expect(file(unreadable).narrowed(to: file(nil)) == file(nil, mode: 0o600))
     }
     // Members of another group are others there, and bits that are no rights stay.
     #expect(file(nil, mode: 0o2664).narrowed(to: file(nil, mode: 0o664, group: 2)) == file(nil, mode: 0o2644))
