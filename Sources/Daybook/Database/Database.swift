@@ -96,10 +96,7 @@ public final class Database: Sendable {
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
-    storeOptions.onOthers = { commits in
-      writerState.follow(commits)
-      hub.pass(commits)
-    }
+    storeOptions.onOthers = { commits, store in hub.pass(writerState.follow(commits, in: store)) }
     let due = CompactionSignal()
     if options.compaction.isAutomatic, !options.isReadOnly, options.hasBackgroundThread {
       storeOptions.onCompactionDue = { due.send() }
@@ -127,7 +124,7 @@ public final class Database: Sendable {
           RecordApplier(shapeMask: options.declarationMask)
         }
       }
-      writerState.openSequence = store.lastSequence
+      writerState.begin(with: store)
       return Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk,
         isCopy: made != nil)
@@ -179,6 +176,8 @@ public final class Database: Sendable {
       try stores.fileAttributes()
     } file: { [stores] in
       stores.store.identity
+    } folderNumber: { [stores] in
+      stores.store.header.folderNumber
     }
     let assets = library.store
     // Rights may have been taken from the file since the folder was made.

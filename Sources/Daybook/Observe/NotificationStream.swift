@@ -13,8 +13,8 @@ final class NotificationStream: CommitWatcher {
   private struct State {
     var notices: [WatchNotice] = []
     var bodyByteCount = 0
-    /// Something came of which nothing is known; the last such commit.
-    var missed: UInt64?
+    /// Something came of which nothing is known.
+    var missed: Missed?
     var ready: [SubscriptionNotification] = []
     var isBusy = false
     /// The subscriptions could not be read. With the next commit it is tried again.
@@ -26,16 +26,32 @@ final class NotificationStream: CommitWatcher {
     /// Whether one of those who wait may evaluate what came.
     var hasWork: Bool { !isBusy && !isStalled && (missed != nil || !notices.isEmpty) }
 
-    mutating func miss(_ sequence: UInt64) {
-      missed = max(missed ?? 0, sequence)
+    mutating func miss(_ sequence: UInt64, inAnotherHistory: Bool = false) {
+      miss(Missed(sequence: sequence, isInAnotherHistory: inAnotherHistory))
       notices = []
       bodyByteCount = 0
+    }
+
+    mutating func miss(_ other: Missed) {
+      missed = Missed(
+        sequence: max(missed?.sequence ?? 0, other.sequence),
+        isInAnotherHistory: missed?.isInAnotherHistory ?? false || other.isInAnotherHistory)
     }
 
     mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
       defer { waiting = [] }
       return waiting
     }
+  }
+
+  /// Commits of which nothing is known.
+  struct Missed {
+    /// The last one.
+    let sequence: UInt64
+    /// Commits that were known are gone, and others may have their numbers.
+    let isInAnotherHistory: Bool
+
+    func concerns(since: UInt64) -> Bool { isInAnotherHistory && !isMutant("since-in-any-history") || sequence > since }
   }
 
   /// What is kept from one batch of commits to the next.
@@ -48,7 +64,7 @@ final class NotificationStream: CommitWatcher {
   private enum Step {
     case end, wait
     case hand(SubscriptionNotification)
-    case evaluate([WatchNotice], missed: UInt64?, Known)
+    case evaluate([WatchNotice], missed: Missed?, Known)
   }
 
   private let state = Locked(State())
@@ -80,7 +96,7 @@ final class NotificationStream: CommitWatcher {
       case .untold(let sequence, let origin, _):
         if excluded != nil, origin == excluded { return [] }
         state.miss(sequence)
-      case .others(let others): state.miss(others.last)
+      case .others(let others): state.miss(others.last, inAnotherHistory: others.lastCommon < others.known)
       }
       state.isStalled = false
       return state.takeWaiting()
@@ -112,7 +128,8 @@ final class NotificationStream: CommitWatcher {
           } else {
             // What came meanwhile is reason enough to try again.
             state.isStalled = state.missed == nil && state.notices.isEmpty
-            state.missed = max(state.missed ?? 0, missed ?? 0, notices.last?.sequence ?? 0)
+            if let missed { state.miss(missed) }
+            if let last = notices.last { state.miss(Missed(sequence: last.sequence, isInAnotherHistory: false)) }
           }
           return state.takeWaiting()
         }
@@ -150,14 +167,14 @@ final class NotificationStream: CommitWatcher {
   // MARK: what has fired
 
   private func evaluate(
-    _ notices: [WatchNotice], _ missed: UInt64?, _ known: Known, _ database: Database
+    _ notices: [WatchNotice], _ missed: Missed?, _ known: Known, _ database: Database
   ) throws(DatabaseError) -> (notifications: [SubscriptionNotification], known: Known) {
     var known = known
     let (all, newest) = try database.reading { (view) throws(DatabaseError) in
       (try StoredSubscriptions(view, last: known.stored), view.sequence)
     }
     known.stored = all
-    var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? missed)
+    var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? missed?.sequence)
     // Those that went with their zones hear of that, and of what came before.
     for case .commit(let changes) in notices {
       for stored in changes.zoneChanges.flatMap({ $0.deletion?.subscriptions ?? [] }) where !gathered.isFull {
@@ -175,7 +192,7 @@ final class NotificationStream: CommitWatcher {
       let subscription = stored.subscription
       if known.fired[subscription.id] == stored.since { continue }
       var test = SubscriptionTest(subscription, database, gathered.room(for: subscription))
-      if let missed, missed > since { test.miss(missed) }
+      if let missed, missed.concerns(since: since) { test.miss(missed.sequence) }
       for case .commit(let changes) in notices where changes.sequence > since { test.look(at: changes) }
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
@@ -311,7 +328,7 @@ private struct SubscriptionTest {
     guard commit.zones.contains(zone) else { return false }
     guard let type else { return true }
     return commit.zoneChanges.contains { $0.id == zone && concerns($0) }
-      || commit.records.contains { $0.id.zone == zone && ($0.new ?? $0.old)?.hasType(type) ?? false }
+      || commit.records.contains { $0.id.zone == zone && $0.new?.hasType(type) ?? false || $0.old?.hasType(type) ?? false }
   }
 
   /// Of several commits that change something the last is told.
@@ -323,18 +340,20 @@ private struct SubscriptionTest {
     append(.init(subscription, content, sequence: commit.sequence))
   }
 
+  private func ofType(_ body: RecordBody) -> RecordBody? { type.map(body.hasType) ?? true ? body : nil }
+
   private mutating func notification(of change: RecordChange, in commit: CommitChanges) -> SubscriptionNotification? {
     let reason: SubscriptionNotification.Reason
     let trigger: Subscription.Trigger
-    switch (change.old, change.new) {
+    // A record of another type may have taken the name within the commit.
+    let (old, new) = (change.old.flatMap(ofType), change.new.flatMap(ofType))
+    switch (old, new) {
     case (nil, _?): (reason, trigger) = (.created, .creation)
     case (_?, _?): (reason, trigger) = (.updated, .update)
     case (_?, nil): (reason, trigger) = (.deleted, .deletion)
     case (nil, nil): return nil
     }
-    guard subscription.firesOn.contains(trigger), let body = change.new ?? change.old, type.map(body.hasType) ?? true,
-      filter?.accepts(body) ?? true
-    else { return nil }
+    guard subscription.firesOn.contains(trigger), let body = new ?? old, filter?.accepts(body) ?? true else { return nil }
     // Fields and texts are parts of the record, and copies of them.
     if subscription.info.hasFields { room.byteCount -= 2 * body.byteCount }
     let record = Record(body: body)

@@ -327,7 +327,13 @@ extension ReadView {
   /// Whether a cursor's place is ahead of what this view shows.
   /// - Throws: `changeTokenForked` when it is in another history.
   private func isNotSeenYet(_ cursor: Query.Cursor) throws(DatabaseError) -> Bool {
-    guard case .journal(let lineage, let sequence, _) = cursor.place, !isMutant("accept-forked-cursor") else { return false }
+    guard case .journal(let lineage, let sequence, _) = cursor.place else { return false }
+    return try isNotSeenYet(cursorAt: sequence, of: lineage)
+  }
+
+  /// The same of a cursor at a commit of some lineage.
+  func isNotSeenYet(cursorAt sequence: UInt64, of lineage: UInt64) throws(DatabaseError) -> Bool {
+    if isMutant("accept-forked-cursor") { return false }
     if try isNotSeenYet(sequence, of: lineage, known: lastKnownCommit) { return true }
     let here = try self.lineage(of: sequence)
     if sequence > self.sequence || here != lineage {

@@ -11,6 +11,10 @@ extension ReadView {
     let zone = try existingZone(id)
     var page = RecordPage(records: [], next: nil)
     if type.utf8.isEmpty { return page }
+    if let cursor, try isNotSeenYet(cursorAt: cursor.sequence, of: cursor.lineage) {
+      page.next = cursor
+      return page
+    }
     var walk = try walk(over: zone, ofType: type, from: cursor.map { ($0.sequence, $0.ordinal) } ?? (0, 0), limit: limit)
     page.records.reserveCapacity(min(limit, Int(clamping: walk.count), 1024))
     var remaining = logEnd
@@ -22,7 +26,8 @@ extension ReadView {
       if room == 0 {
         let next = try asDatabaseError { () throws(PageFault) in try walk.position() }
         let skipped: UInt32 = isMutant("skip-between-pages") ? 1 : 0
-        page.next = RecordCursor(sequence: next.sequence, ordinal: next.ordinal + skipped)
+        page.next = RecordCursor(
+          lineage: try lineage(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal + skipped)
         break
       }
       var byteCount = 0

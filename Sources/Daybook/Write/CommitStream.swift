@@ -43,9 +43,13 @@ final class CommitStream: CommitWatcher {
     case .untold(let sequence, let origin, _):
       if excluded == nil || origin != excluded { miss(sequence...sequence) }
     case .others(let others):
-      if others.last > others.known { miss(others.known + 1...others.last) }
-      // An older file has taken the name. One that ends with the same commit is a compacted one, in which nothing is new.
-      if others.isReopened, others.last < others.known { miss(others.last...others.last) }
+      // A compacted file has the commits that were known. Another history has commits of its own after the last common one, or
+      // none.
+      if others.lastCommon < others.known {
+        miss(min(others.lastCommon + 1, others.last)...others.last)
+      } else if others.last > others.known {
+        miss(others.known + 1...others.last)
+      }
     }
   }
 

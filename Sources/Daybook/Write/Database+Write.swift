@@ -113,6 +113,7 @@ extension Database {
         // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)
         if context.drawsLineage { writerState.lineage = (context.lineage, context.changes.sequence) }
+        writerState.didCommit()
       }
     } catch {
       context.resetShapes()

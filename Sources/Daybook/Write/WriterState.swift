@@ -10,7 +10,9 @@ final class WriterState: @unchecked Sendable {
   /// Change tags that this open gives.
   @safe @exclusivity(unchecked) var tags: ChangeTagSource
   /// The last commit when the database was opened. Set once, before its first use.
-  @safe @exclusivity(unchecked) var openSequence: UInt64 = 0
+  @safe @exclusivity(unchecked) private(set) var openSequence: UInt64 = 0
+  /// The lineage of the last commit that is known here; nil when it could not be read.
+  @safe @exclusivity(unchecked) private var knownLineage: UInt64?
   /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
@@ -39,9 +41,25 @@ final class WriterState: @unchecked Sendable {
     case reopened
   }
 
-  /// Commits of other processes are published. Called within the turn.
-  func follow(_ commits: OthersCommits) {
+  /// The database is open, and nobody has it yet.
+  func begin(with store: Store) {
+    openSequence = store.lastSequence
+    knownLineage = LineageTree.last(in: store)
+  }
+
+  /// A commit of this open was written.
+  func didCommit() { knownLineage = lineage.value }
+
+  /// Commits of other processes are published. Called within the turn. Returns them with what is left of those known before: a
+  /// file that was restored, and written to since, has others of the same numbers.
+  func follow(_ commits: OthersCommits, in store: Store) -> OthersCommits {
     if commits.isReopened { others = .reopened } else if others == .nothing { others = .committed }
+    var commits = commits
+    if commits.isReopened, !isMutant("take-numbers-for-commits") {
+      commits.lastCommon = knownLineage.map { LineageTree.lastCommon(with: $0, through: commits.known, in: store) } ?? 0
+    }
+    knownLineage = LineageTree.last(in: store)
+    return commits
   }
 
   /// Whether other processes have written since the last transaction here.

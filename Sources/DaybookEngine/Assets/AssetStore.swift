@@ -30,8 +30,7 @@ package final class AssetStore: Sendable {
   private let making = Monitor()
   /// Other processes may write while names are held here.
   let sharesFile: Bool
-  /// The number in the database's first page that its directory is marked with; nil marks none, and asks for none.
-  package let folderNumber: UInt64?
+  private let firstFolderNumber: UInt64?
   /// The database is an unfinished copy: it uses no directory but one that it has made itself.
   let isCopy: Bool
   private let process = processID()
@@ -54,6 +53,8 @@ package final class AssetStore: Sendable {
     var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
     /// Returns the identity of the database file, if one is open.
     var file: (@Sendable () -> FileIdentity?)?
+    /// Returns the number of the database file that is open.
+    var folderNumber: (@Sendable () -> UInt64)?
     /// The file that is about to take the database's name.
     var nextFile: FileIdentity?
     /// Directories whose own name is known to be durable, each with its identity at that time: someone may remove one, and
@@ -95,7 +96,7 @@ package final class AssetStore: Sendable {
     path: String, disk: any Disk, sharesFile: Bool = false, folderNumber: UInt64? = nil, isCopy: Bool = false,
     random: @escaping @Sendable () -> UInt64
   ) {
-    self.folderNumber = folderNumber
+    firstFolderNumber = folderNumber
     self.isCopy = isCopy
     directory = path + ".assets"
     database = path
@@ -318,12 +319,21 @@ package final class AssetStore: Sendable {
   ///   - rights: returns nil when the file is closed.
   ///   - file: its identity, for the mark of the directory.
   package func takeRights(
-    from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?
+    from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?,
+    folderNumber: @escaping @Sendable () -> UInt64
   ) {
     state.withLock { state in
       state.rights = rights
       state.file = file
+      state.folderNumber = folderNumber
     }
+  }
+
+  /// The number in the database's first page that its directory is marked with; nil marks none, and asks for none. Another file, a
+  /// restored backup for instance, may have been opened since, and has another one.
+  package var folderNumber: UInt64? {
+    guard let number = state.withLock({ $0.folderNumber }), !isMutant("mark-as-first-file") else { return firstFolderNumber }
+    return number()
   }
 
   /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.

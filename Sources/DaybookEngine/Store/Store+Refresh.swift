@@ -173,7 +173,7 @@ extension Store {
         roots: transaction.roots), hold)
     let published = versions.publish(regardless: true)
     versions.reclaim(hold)
-    if let published { options.onOthers?(OthersCommits(known: known, last: published, isReopened: false)) }
+    if let published { options.onOthers?(OthersCommits(known: known, last: published, isReopened: false), self) }
   }
 
   /// Sets the position for the next look: behind the last commit of a plan whose commits, all durable, are published. So the

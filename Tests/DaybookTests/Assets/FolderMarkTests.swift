@@ -250,4 +250,33 @@ struct FolderMarkTests {
     #expect(try collect(990_000_041, up: 101) == 1)
     try database.close()
   }
+
+  @Test("a folder that is made after another file has taken the name is marked as that one's, and collected")
+  func afterRestore() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.daybook")
+    var options = Database.Options()
+    options.lock = .perTransaction
+    options.assetGrace = .zero
+    let database = try Database.open(at: path, options: options)
+    func put(_ name: String, _ seed: UInt8) throws {
+      var record = try Record.fresh(name)
+      record["a"] = Asset(data: Data(repeating: seed, count: 100_000))
+      try database.save(record)
+    }
+    try database.put("r")
+    try database.backup(to: folder.file("b.daybook"))
+    try put("first", 1)
+    for ending in ["", ".assets"] {
+      try FileManager.default.moveItem(atPath: path + ending, toPath: folder.file("old.daybook" + ending))
+    }
+    try FileManager.default.moveItem(atPath: folder.file("b.daybook"), toPath: path)
+    #expect(try database.refresh())
+    try put("second", 2)
+    try database.close()
+    let again = try Database.open(at: path, options: options)
+    try again.delete(Record.fresh("second").id)
+    #expect(try again.collectAssets(grace: .zero).removedCount == 1)
+    try again.close()
+  }
 }

@@ -99,6 +99,85 @@ struct SubscriptionTests {
     #expect(texts.contains("library zone Library") && texts.contains("queried deleted –") && texts.contains("maps database"))
   }
 
+  @Test("records that were deleted in the commit that took their zone are told of, and those that came and went are not")
+  func deletedBeforeZone() async throws {
+    let database = try Database.scratch()
+    let zone = try Zone.ID("Z")
+    let id = try Record.ID("last", in: zone)
+    let stream = database.notifications()
+    try now {
+      try database.write { transaction in
+        try transaction.save(Zone(zone))
+        try transaction.save(Record(type: "Note", id: id))
+      }
+      try database.modifySubscriptions(
+        saving: ["Note", "Task"].map { Subscription(.init($0), to: Query($0), firesOn: .deletion) })
+      try database.write { transaction in
+        try transaction.delete(id)
+        try transaction.save(Record(type: "Task", id: id))
+        try transaction.delete(id)
+        try transaction.deleteZone(zone)
+      }
+      try database.modifySubscriptions(saving: [Subscription(.init("end"), to: Query("End"), firesOn: .creation)])
+      try database.put("end", type: "End")
+    }
+    var told: [Subscription.ID] = []
+    for await notification in stream {
+      told.append(notification.subscription.id)
+      if told.last == .init("end") { break }
+    }
+    #expect(told == [.init("Note"), .init("end")])
+  }
+
+  @Test("a restored file is told of to subscriptions, also to one that its last commit had saved")
+  func restoredFile() async throws {
+    let disk = SimulatedDisk(seed: 3)
+    let database = try now { try Database.open(on: disk, seed: 1) { $0.lock = .perTransaction } }
+    let stream = database.notifications()
+    try now {
+      try database.put("a")
+      try database.modifySubscriptions(saving: [Subscription(.init("s"), to: Query("Note"), firesOn: .all)])
+      try database.backup(to: "old.daybook", disk: disk)
+      for name in ["b", "c"] { try database.put(name) }
+    }
+    var iterator = stream.makeAsyncIterator()
+    for _ in 0..<2 { #expect(await iterator.next()?.content != .missed) }
+    try now {
+      try disk.rename("old.daybook", to: "test.daybook")
+      try database.refresh()
+      #expect(try database.recordCount(in: .default) == 1)
+    }
+    #expect(await iterator.next()?.content == .missed)
+    try now { try database.close() }
+  }
+
+  @Test("a record whose name another type takes in the same commit is deleted for one subscription, and created for another")
+  func otherType() async throws {
+    let database = try Database.scratch()
+    let id = try Record.ID("n")
+    let stream = database.notifications()
+    try now {
+      try database.write { try $0.save(Record(type: "Note", id: id)) }
+      let targets: [(String, Subscription.Trigger)] = [
+        ("Note", .deletion), ("Task", .creation), ("Task", .update), ("Note", .update),
+      ]
+      try database.modifySubscriptions(
+        saving: targets.enumerated().map { Subscription(.init("\($0)"), to: Query($1.0), firesOn: $1.1) })
+      try database.write { transaction in
+        try transaction.delete(id)
+        try transaction.save(Record(type: "Task", id: id))
+      }
+      try database.modifySubscriptions(saving: [Subscription(.init("end"), to: Query("End"), firesOn: .creation)])
+      try database.put("end", type: "End")
+    }
+    var told: [Subscription.ID] = []
+    for await notification in stream {
+      told.append(notification.subscription.id)
+      if told.last == .init("end") { break }
+    }
+    #expect(told == [.init("0"), .init("1"), .init("end")])
+  }
+
   @Test("a subscription to a query without a zone is one to all zones, in each dialect")
   func allZones() async throws {
     for dialect in [Dialect.extended, .cloudKit] {

@@ -225,6 +225,30 @@ struct QueryTests {
     }
   }
 
+  @Test("a cursor of a page of a type is refused after a backup was restored, and waits for a snapshot that is older")
+  func recordCursorOfAnotherHistory() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    for number in 0..<10 { try database.put("a\(number)") }
+    let old = try database.snapshot()
+    try database.backup(to: "copy.daybook", disk: disk)
+    for number in 0..<20 { try database.put("b\(number)") }
+    let page = try database.recordPage(in: .default, ofType: "Note", limit: 25)
+    let next = try #require(page.next)
+    #expect(try database.recordPage(in: .default, ofType: "Note", after: next, limit: 25).records.count == 5)
+    let waiting = try old.recordPage(in: .default, ofType: "Note", after: next, limit: 25)
+    #expect(waiting.records.isEmpty && waiting.next == next)
+    try database.close()
+    let copy = try Database.open(at: "copy.daybook", options: .simulated(seed: 3), disk: disk)
+    func refusal() -> DatabaseError.Code? {
+      failure { try copy.recordPage(in: .default, ofType: "Note", after: next, limit: 9) }?.code
+    }
+    #expect(refusal() == .changeTokenForked)
+    for number in 0..<30 { try copy.put("c\(number)") }
+    #expect(refusal() == .changeTokenForked)
+    try copy.close()
+  }
+
   @Test("a cursor is refused after a backup was restored, and does not pass over what was saved there")
   func cursorOfAnotherHistory() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -96,6 +96,35 @@ struct OthersNoticeTests {
     #expect(notices.map(\.sequence) == Array(1...10) + [5, 6] && notices[10] == .missed(from: 5, to: 5), "\(notices)")
   }
 
+  @Test("a stream tells of the commits that a restored file has in place of those that were known", arguments: [2, 5, 9])
+  func restoredAndWrittenTo(newCount: Int) async throws {
+    let disk = SimulatedDisk(seed: 9)
+    let (database, other) = try now { (try open(disk, seed: 1), try open(disk, seed: 2)) }
+    let stream = database.commits()
+    try now {
+      for number in 0..<5 { try database.put("r\(number)") }
+      try database.backup(to: "old.daybook", disk: disk)
+      for number in 5..<10 { try database.put("r\(number)") }
+      try other.close()
+      try disk.rename("old.daybook", to: "test.daybook")
+      let second = try open(disk, seed: 3)
+      for number in 0..<newCount { try second.put("s\(number)") }
+      try database.refresh()
+      #expect(try database.recordCount(in: .default) == 5 + newCount)
+      // A compaction of the same history takes nothing from it.
+      try second.compact()
+      try database.refresh()
+      try second.put("last")
+      try database.refresh()
+      try second.close()
+      try database.close()
+    }
+    let notices = await collect(stream)
+    let (last, end) = (UInt64(5 + newCount), UInt64(6 + newCount))
+    #expect(notices.suffix(2) == [.missed(from: 6, to: last), .missed(from: end, to: end)], "\(notices)")
+    #expect(notices.map(\.sequence) == Array(1...10) + [last, end], "\(notices)")
+  }
+
   @Test("refreshing beside the same database's own writes tells of none of them", arguments: [true, false])
   func refreshBesideOwnWrites(takesTurns: Bool) async throws {
     let disk = SimulatedDisk(seed: 4)
