@@ -77,6 +77,21 @@ read-any-keys                    SubscriptionLimit      a forged subscription ma
 copy-every-bit                   FileRights             a copy by root is setuid
 leave-roots-leftovers            FolderTests            what root was making when it died keeps a user from his backups
 anybody-in-the-group             MadeFolder             a file that its group may write is taken for one that anybody may
+give-while-narrowing             AccessTests            a folder that was found gets rights from the database's list that it never gave
+list-before-mode                 FileAttributesTests    a list is wider than the mode for the moment before the mode is set
+compaction-undoes-chmod          FileRightsTests        a compacted file has rights that were taken away just before it got the name
+walk-to-source-again             AssetSourceTests       an import walks to the folder of its input again for each asset
+reload-what-is-closed            TurnTests              a write that waited for another file brings a closed database back
+replace-without-turn             ThreadSearchTests      a writer finds a compacted file before its readers do
+outgrown-goes-back               TurnTests              a reader that opens the file anew shows less than before
+sync-out-of-turn                 TurnTests              one who takes turns syncs what another one writes in its turn
+forget-deletions-before-zone     ObserveTests           observers miss what was deleted in the commit that deleted its zone
+since-in-any-history             SubscriptionTests      a restored file is not told of to a subscription that its last commit had saved
+mark-as-first-file               FolderMarkTests        a folder is marked as that of the file that was opened first
+compaction-takes-over            FileRightsTests        a user who may only write to a database takes it over by compacting it
+fill-holes                       AssetSourceTests       a content that is no more than a size fills the disk
+any-text-as-element              IndexQueryTests        a part of any text of a list is looked for as an element
+take-numbers-for-commits         OthersNoticeTests      commits of a restored file pass for those that had their numbers
 trust-made-folder                MadeFolder             a folder that took a made one's place gets the database's rights
 salvage-nested-frames            ForgedSalvage          what lies in frames that lie in one another is salvaged once for each
 compact-nested-bodies            ForgedBody             a compaction copies bodies that lie in one another, each in full

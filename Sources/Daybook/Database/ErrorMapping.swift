@@ -99,6 +99,11 @@ extension DatabaseError {
       self.init(
         .badDatabase, "The file has several hard links; compacting would update only one of them.",
         facts: .init(path: path, found: "\(count) names"), cause: error)
+    case .ownerWouldChange:
+      self.init(
+        .permissionFailure,
+        "A compacted file would not belong to whom this one belongs to; its owner, or root, can compact it.",
+        facts: .init(path: path), cause: error)
     case .replaced:
       self.init(.closed, "Another database has taken this one's name; open it again.", facts: .init(path: path), cause: error)
     case .numbersUsedUp(let sequence):

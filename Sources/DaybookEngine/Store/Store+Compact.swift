@@ -50,6 +50,7 @@ extension Store {
     defer { made.close() }
     let target: Store
     do {
+      try checkBelongsToSame(made, as: attributes)
       target = try Store.open(
         temporary, as: path, made: made, disk: disk, options: options, applier: rewriter.makeApplier())
     } catch {
@@ -237,7 +238,8 @@ extension Store {
         }
       } catch { throw StoreError(diskOrStore: error) }
       try checkOnlyName()
-      try takeOnAttributes(target)
+      let given = try takeOnAttributes(target)
+      try checkBelongsToSame(target.file, as: given)
       let frame = FrameHeader.buffer()
       frame.append(uint64: target.header.generation)
       // Opened before the log mentions the new file, because a lack of descriptors must not end the writer.
@@ -257,19 +259,48 @@ extension Store {
         if !isMutant("skip-directory-sync-after-compaction") { try folder.sync(holding: lastName(of: path)) }
       }
       target.hasDurableName = true
+      followAttributes(given, target)
       // If that fails, the next commit or the next open says it.
       try? target.tellFinished()
       target.recovery = recovery
-      stores.replace(by: target)
+      if isMutant("replace-without-turn") {
+        stores.replace(by: target, hold)
+      } else {
+        target.withTurnForBackground { targetHold in stores.replace(by: target, targetHold) }
+      }
       supersede(hold)
     }
   }
 
-  /// Gives the new file the present rights: some may have been taken away since it was made.
-  private func takeOnAttributes(_ target: Store) throws(StoreError) {
+  /// Throws if the system has refused the new file the old one's owner, group or list of rights. Else a user who may only write to a
+  /// database would take it away from its owner. And where only owners may rename, the rename would fail, too late.
+  private func checkBelongsToSame(_ made: any DiskFile, as attributes: FileAttributes) throws(StoreError) {
+    let wanted = attributes.ofCopy
+    let given = try Store.onDisk(call: try made.attributes())
+    let hasLists = wanted.extended.allSatisfy { !AccessList.isName($0.key) || given.extended[$0.key] == $0.value }
+    guard given.owner != wanted.owner || given.group != wanted.group || !hasLists else { return }
+    if !isMutant("compaction-takes-over") { throw .ownerWouldChange(path: path) }
+  }
+
+  /// Gives the new file the present rights: some may have been taken away since it was made. Returns what the old file has.
+  private func takeOnAttributes(_ target: Store) throws(StoreError) -> FileAttributes {
     try Store.onDisk { () throws(DiskFailure) in
-      let attributes = try file.attributes().ofCopy
-      if try target.file.attributes() != attributes { try target.file.setAttributes(attributes) }
+      let attributes = try file.attributes()
+      if try target.file.attributes() != attributes.ofCopy { try target.file.setAttributes(attributes.ofCopy) }
+      return attributes
+    }
+  }
+
+  /// The new file has the name. What was changed at the old one between `takeOnAttributes` and the rename is changed at the new one;
+  /// where somebody has changed both, the new one is for whom either is.
+  private func followAttributes(_ given: FileAttributes, _ target: Store) {
+    guard !isMutant("compaction-undoes-chmod"), let last = try? file.attributes(), last != given,
+      let present = try? target.file.attributes()
+    else { return }
+    if present == given.ofCopy {
+      try? target.file.setAttributes(last.ofCopy)
+    } else if let less = present.narrowed(to: last) {
+      try? target.file.setAttributes(less)
     }
   }
 

@@ -188,8 +188,14 @@ extension StoreSwitch {
   /// Opens the file again and replaces this store by the new one. Called with `replacing`.
   ///
   /// With the turn: otherwise a commit of the old store could be acknowledged that the new one does not show.
-  func reload(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) {
+  /// - Parameter resumes: whether the store is suspended, and is not to be any more.
+  func reload(_ store: Store, _ cause: StoreError.Moved, resumes: Bool = false) throws(StoreError) {
     guard self.store === store else { return }
+    // By another thread, while this one waited for the right to replace it: the new store would be neither.
+    if !isMutant("reload-what-is-closed") {
+      if store.life.isClosed.load(ordering: .acquiring) { throw store.closedError }
+      if !resumes, store.life.isSuspended.load(ordering: .acquiring) { throw .suspended }
+    }
     guard try replaceByNewOpen(store, cause) else { return }
     store.retire()
   }
@@ -200,15 +206,21 @@ extension StoreSwitch {
       if !store.options.isReadOnly, store.fileLock.isHeld { return false }
       let next = try Store.open(
         store.path, known: store.header, disk: store.disk, options: store.options, applier: makeApplier())
+      // A writer whose disk is full may have taken back the frames that had proven the last commits shown here; it writes their
+      // like again. This store goes on with the pages that it has.
+      if cause == .outgrown, next.lastSequence < store.lastSequence, !isMutant("outgrown-goes-back") {
+        try? next.close()
+        return false
+      }
       // What older snapshots show may have been written over.
       if cause == .otherLog { store.revokeSnapshots() }
       // With both turns: nobody commits to the new store before listeners know where it starts.
-      next.withTurnForBackground { _ in
-        replace(by: next)
+      next.withTurnForBackground { nextHold in
+        replace(by: next, nextHold)
         store.supersede(hold)
         // What a dead writer wrote but did not publish may be gone; if it is not, it counts as a commit of others.
         let known = store.log.isAlive ? store.head.sequence : store.versions.publishedSequence.load(ordering: .acquiring)
-        store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true))
+        store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true), next)
       }
       return true
     }
@@ -230,7 +242,7 @@ extension StoreSwitch {
     let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
     do { try store.resume() } catch {
       guard case .moved(let cause) = error else { throw error }
-      return try reload(store, cause)
+      return try reload(store, cause, resumes: true)
     }
     // A process that keeps the lock has caught up by taking it. If the refresh fails, the store is not resumed, because the
     // database's other work would not be, either. A database that was not suspended stays so.

@@ -35,6 +35,8 @@ package enum StoreError: Error, Sendable {
   case moved(Moved)
   /// Several names lead to the file, and the operation would change only one of them.
   case hardLinked(path: String, count: Int)
+  /// A file that is made by this user would have another owner or group, or another list of rights.
+  case ownerWouldChange(path: String)
   /// The name leads to another database.
   case replaced(path: String)
   /// The numbers of commits or frames are used up, as only in a forged file: nothing may be appended.

@@ -74,7 +74,9 @@ import Synchronization
   }
 
   /// Makes another store current. The caller then supersedes the old one.
-  package func replace(by store: Store) {
+  ///
+  /// With the other store's turn: a writer finds it before readers do, and would not see in a read what it has just committed.
+  func replace(by store: Store, _: borrowing Turn.Hold) {
     let older = self.store
     keep(store)
     store.versions.take(entrance, from: older.versions)

@@ -68,6 +68,9 @@ final class Versions: @unchecked Sendable {
     if factsCount > Versions.mostFacts { _ = freeStates() }
   }
 
+  /// Whether a commit waits for its sync.
+  var hasPending: Bool { monitor.withLock { !pending.isEmpty } }
+
   /// Publishes the newest pending state whose frame is durable (or any, if `regardless`). Returns the sequence that became
   /// visible.
   func publish(regardless: Bool = false) -> UInt64? { monitor.withLock { publishLocked(regardless: regardless) } }

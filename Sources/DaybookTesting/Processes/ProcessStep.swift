@@ -6,6 +6,8 @@ package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
   package var number: Int
   package var action: ProcessAction
   package var description: String { "step \(number): \(action)" }
+
+  package init(number: Int, action: ProcessAction) { (self.number, self.action) = (number, action) }
 }
 
 extension ProcessStep {

@@ -44,13 +44,13 @@ package final class ProcessSwarm {
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
   }
 
-  /// One run without crashes: its hand-overs, and a number for what it left on the disk.
+  /// One run without crashes: its hand-overs, a number for what it left on the disk, and what was wrong.
   package static func play(
     _ settings: ProcessSettings, _ scripts: [[ProcessStep]], _ schedule: Schedule
-  ) -> (handOvers: [HandOver], fingerprint: UInt64) {
+  ) -> (handOvers: [HandOver], fingerprint: UInt64, finding: String?) {
     let run = ProcessRun(settings, scripts, schedule)
     run.play()
-    return (run.scheduler.handOvers, run.disk.fingerprint)
+    return (run.scheduler.handOvers, run.disk.fingerprint, run.finding)
   }
 
   /// One run: the same seed is the same run, the same crashes and the same finding.

@@ -224,6 +224,7 @@ func thrownCase(_ body: () throws -> Void) -> String? {
     case .refused: return "refused"
     case .withinTransaction: return "withinTransaction"
     case .hardLinked: return "hardLinked"
+    case .ownerWouldChange: return "ownerWouldChange"
     case .numbersUsedUp: return "numbersUsedUp"
     case .replaced: return "replaced"
     case .suspended: return "suspended"

@@ -105,6 +105,68 @@ struct FileRightsTests {
     }
   }
 
+  @Test(
+    "rights that are taken away just before a compacted file gets the name are those of the new file",
+    arguments: [UInt32(0o600), 0o666])
+  func rightsBeforeRename(changed: UInt32) throws {
+    try withDirectory { directory in
+      let path = directory + "/a.daybook"
+      let disk = HookedDisk()
+      let database = try Database.open(at: path, options: .init(), disk: disk)
+      try fill(database)
+      try setMode(0o644, of: path)
+      disk.before { operation, name in
+        if operation == .rename, name.hasSuffix(".compacted") { try? setMode(changed, of: path) }
+      }
+      try database.compact()
+      disk.before(nil)
+      #expect(try mode(path) == changed)
+      try database.close()
+    }
+  }
+
+  #if os(Linux)
+    @Test("who may only write to a database does not take it away from its owner by compacting it")
+    func compactionByAnother() async {
+      await #expect(processExitsWith: .success) {
+        if geteuid() != 0 { return }
+        for folderMode in [0o777, 0o1777] as [mode_t] {
+          let tests = FileRightsTests()
+          try tests.withDirectory { try tests.compactAsAnother(in: $0, folderMode) }
+        }
+      }
+    }
+
+    private func compactAsAnother(in directory: String, _ folderMode: mode_t) throws {
+      let path = directory + "/a.daybook"
+      try Database.open(at: path).close()
+      let isReady = unsafe chmod(directory, folderMode) == 0 && chown(path, 4711, 4713) == 0 && chmod(path, 0o660) == 0
+      try #require(isReady)
+      let status = inChild {
+        guard setgid(4713) == 0, setuid(4712) == 0, let database = try? Database.open(at: path) else { return 1 }
+        do {
+          try database.compact()
+          return 2
+        } catch { if (error as? DatabaseError)?.code != .permissionFailure { return 3 } }
+        // Nothing has ended.
+        do {
+          try database.save(Record(type: "T", id: Record.ID("late")))
+          try database.close()
+          return 0
+        } catch { return 4 }
+      }
+      #expect(status == 0)
+      let attributes = try SystemDisk().attributes(of: path)
+      #expect(attributes.owner == 4711 && attributes.group == 4713 && attributes.mode == 0o660)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["a.daybook"])
+      let database = try Database.open(at: path)
+      #expect(try database.recordCount(in: .default) == 1)
+      try database.compact()
+      #expect(try SystemDisk().attributes(of: path).owner == 4711)
+      try database.close()
+    }
+  #endif
+
   @Test("assets, backups and salvages of a private database are private", arguments: [UInt32(0o600), 0o640, 0o400])
   func copies(mode: UInt32) throws {
     try withDirectory { directory in

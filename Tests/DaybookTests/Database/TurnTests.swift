@@ -32,6 +32,74 @@ struct TurnTests {
     #expect(report.isClean, "\(report.findings)")
   }
 
+  @Test(
+    "a write that waited for another file to be opened finds the database closed or suspended, and brings it back from neither")
+  func reloadAfterClose() throws {
+    let disk = SimulatedDisk(seed: 2)
+    for closes in [true, false] {
+      let (first, second) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+      for database in [first, second] { try Self.increment(database) }
+      try second.compact()
+      // What the waiting write has seen.
+      let store = first.stores.store
+      if closes { try first.close() } else { try first.suspend() }
+      let failure = #expect(throws: StoreError.self) {
+        try first.stores.replacing.withLock { try first.stores.reload(store, .otherFile) }
+      }
+      if closes {
+        guard case .closed = failure else {
+          Issue.record("\(failure as Any)")
+          return
+        }
+        #expect(throws: DatabaseError.self) { try first.record(Self.counter) }
+      } else {
+        guard case .suspended = failure else {
+          Issue.record("\(failure as Any)")
+          return
+        }
+        #expect(throws: DatabaseError.self) { try Self.increment(first) }
+        try first.resume()
+        try Self.increment(first)
+        try first.close()
+      }
+      try second.close()
+    }
+  }
+
+  @Test("a reader that opens the file anew for its memory's sake never shows less than before")
+  func outgrown() throws {
+    let disk = SimulatedDisk(seed: 4)
+    let writer = try Self.open(disk, seed: 1) { $0.lock = .whileOpen }
+    try Self.increment(writer)
+    try writer.sync()
+    try writer.close()
+    let early = try #require(disk.bytes(of: "a.daybook"))
+    let again = try Self.open(disk, seed: 2) { $0.lock = .whileOpen }
+    try Self.increment(again)
+    try again.close()
+    let reader = try Self.open(disk, seed: 3) { $0.isReadOnly = true }
+    #expect(try reader.record(Self.counter)?["n"] == 2)
+    // As if the last commit had been taken back.
+    disk.install(early, at: "a.daybook")
+    let store = reader.stores.store
+    try reader.stores.replacing.withLock { try reader.stores.reload(store, .outgrown) }
+    #expect(reader.stores.store === store)
+    #expect(try reader.record(Self.counter)?["n"] == 2)
+    try reader.close()
+  }
+
+  @Test("a sync of one who takes turns leaves alone what another writes in its turn")
+  func syncOutOfTurn() throws {
+    let disk = SimulatedDisk(seed: 3)
+    let (first, second) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    for database in [first, second, first] { try Self.increment(database) }
+    let before = disk.syncCount
+    try first.sync()
+    try second.sync()
+    #expect(disk.syncCount == before)
+    for database in [first, second] { try database.close() }
+  }
+
   @Test("each writer builds on what the other has committed, and tokens of one are good for the other")
   func alternate() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -1,8 +1,8 @@
-import DaybookTesting
 import Testing
 
 @testable import Daybook
 @testable import DaybookEngine
+@testable import DaybookTesting
 
 // The search of `Scripts/crash.sh threads`, a small part of it: several threads of one database on a simulated disk, which meet
 // at its locks under every schedule that a seed may draw.
@@ -19,6 +19,31 @@ struct ThreadSearchTests {
       let listed = ProcessSwarm.play(settings, scripts, .handOvers(first.handOvers))
       #expect(listed.handOvers == first.handOvers && listed.fingerprint == first.fingerprint)
     }
+  }
+
+  @Test(
+    "what a thread has saved while another compacts, it reads, at whatever call of the compaction",
+    arguments: [Database.Options.Durability.relaxed, .full])
+  func readsBesideCompaction(durability: Database.Options.Durability) {
+    var member = ProcessSettings.Member(role: .soleWriter)
+    member.durability = durability
+    var settings = ProcessSettings(seed: 1, members: [member])
+    settings.homes = [0, 0]
+    let first: [ProcessAction] = [.commit(.save(zone: 0, record: 0, byteCount: 40)), .compact]
+    let second: [ProcessAction] = [.commit(.save(zone: 1, record: 1, byteCount: 40)), .read]
+    let scripts = [first, second].map { actions in
+      actions.enumerated().map { ProcessStep(number: $0.offset + 1, action: $0.element) }
+    }
+    for call in 1...1000 {
+      let there = HandOver(actor: 0, step: 2, call: call, to: 1)
+      let run = ProcessSwarm.play(settings, scripts, .handOvers([there]))
+      if let finding = run.finding { Issue.record("before call \(call): \(finding)") }
+      if !run.handOvers.contains(there) {
+        #expect(call > 50)
+        return
+      }
+    }
+    Issue.record("a compaction without end")
   }
 
   @Test("threads of one database keep every promise")
