@@ -10,6 +10,7 @@ extension Database {
   /// - Parameter progress: called with the records done and all records; false stops with `operationCancelled`, and the
   ///   database is as it was.
   /// - Throws: `badDatabase` when several names lead to the file (hard links): the new one could take only one of them.
+  ///   `permissionFailure` when a file of this user's could not have the owner, group or access control list of this one.
   ///   `diskFull` and `ioFailed` leave the database as it was; `outcomeUnknown` when the last step failed, which
   ///   gives the new file its name: only opening it again tells which of the two it leads to. Both have every commit.
   public func compact(progress: ((_ done: Int, _ total: Int) -> Bool)? = nil) throws(DatabaseError) {

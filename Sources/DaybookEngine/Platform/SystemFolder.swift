@@ -67,6 +67,10 @@ package final class SystemFolder: DiskFolder {
     guard let attributes else { return try make(name, rights: 0o600) }
     // As a folder is made: what is found under the name belongs to its owner, also if its maker was killed right then. Else one
     // that root was making for a user would be root's, and keep the user from making it.
+    return try UnfinishedName.retrying { () throws(DiskFailure) in try create(name, like: attributes) }
+  }
+
+  private func create(_ name: String, like attributes: FileAttributes) throws(DiskFailure) -> any DiskFile {
     let first = isMutant("name-before-owner") ? name : UnfinishedName.next()
     let file = try make(first, rights: 0o600, for: name)
     do throws(DiskFailure) {
@@ -127,12 +131,22 @@ package final class SystemFolder: DiskFolder {
   /// It is made whole under a random name, and then gets its own: what is found under that name has all its rights, or is none
   /// that we make, so what was found is never given any.
   package func makeFolder(_ name: String, like attributes: FileAttributes?) throws(DiskFailure) -> any DiskFolder {
-    let isAtOnce = attributes == nil
-    let first = isAtOnce ? name : UnfinishedName.next()
-    try perform(.makeDirectory, name) { () throws(SystemError) in
-      try SystemCall.makeDirectory(in: descriptor, first, rights: 0o700)
+    guard let attributes else {
+      try makeDirectory(name, for: name)
+      return try openMade(name, like: nil)
     }
-    if isAtOnce { return try openMade(name, like: attributes) }
+    return try UnfinishedName.retrying { () throws(DiskFailure) in try makeFolderWhole(name, like: attributes) }
+  }
+
+  private func makeDirectory(_ name: String, for lastName: String) throws(DiskFailure) {
+    try perform(.makeDirectory, lastName) { () throws(SystemError) in
+      try SystemCall.makeDirectory(in: descriptor, name, rights: 0o700)
+    }
+  }
+
+  private func makeFolderWhole(_ name: String, like attributes: FileAttributes) throws(DiskFailure) -> any DiskFolder {
+    let first = UnfinishedName.next()
+    try makeDirectory(first, for: name)
     do throws(DiskFailure) {
       let made = try openMade(first, like: attributes)
       try perform(.makeDirectory, name) { () throws(SystemError) in
