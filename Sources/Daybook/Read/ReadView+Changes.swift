@@ -48,6 +48,9 @@ extension ReadView {
 
   /// The lineage that a commit belongs to; zero when nothing was committed.
   func lineage(of sequence: UInt64) throws(DatabaseError) -> UInt64 {
+    if case .transaction(let transaction, _) = source, sequence >= transaction.sequence {
+      database.writerState.hasShownDraft = true
+    }
     let key = ByteBuffer(capacity: 16)
     key.append(uint64: (sequence &+ 1).byteSwapped)
     return try asDatabaseError { () throws(PageFault) in

@@ -83,6 +83,7 @@ extension Database {
     } catch {
       context.isEnded = true
       context.resetShapes()
+      writerState.didRollBack()
       if context.mayDropAssets { scheduleAssetCollection() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
@@ -91,6 +92,7 @@ extension Database {
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {
       context.resetShapes()
+      writerState.didRollBack()
       if context.mayDropAssets { scheduleAssetCollection() }
       return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
     }
@@ -103,6 +105,7 @@ extension Database {
     let repeated: CopiedDeclarations?
     do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
       context.resetShapes()
+      writerState.didRollBack()
       store.abandon(context.changes)
       throw error
     }
@@ -117,6 +120,7 @@ extension Database {
       }
     } catch {
       context.resetShapes()
+      writerState.didRollBack()
       throw DatabaseError(error, path: path)
     }
   }

@@ -13,6 +13,8 @@ final class WriterState: @unchecked Sendable {
   @safe @exclusivity(unchecked) private(set) var openSequence: UInt64 = 0
   /// The lineage of the last commit that is known here; nil when it could not be read.
   @safe @exclusivity(unchecked) private var knownLineage: UInt64?
+  /// A cursor says where in the present transaction's own commit it is.
+  @safe @exclusivity(unchecked) var hasShownDraft = false
   /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
@@ -48,7 +50,16 @@ final class WriterState: @unchecked Sendable {
   }
 
   /// A commit of this open was written.
-  func didCommit() { knownLineage = lineage.value }
+  func didCommit() {
+    knownLineage = lineage.value
+    hasShownDraft = false
+  }
+
+  /// A transaction was rolled back. The next one has its number: a cursor that it has given must not pass for one of that.
+  func didRollBack() {
+    if hasShownDraft, !isMutant("keep-lineage-of-rollback") { lineage = (0, .max) }
+    hasShownDraft = false
+  }
 
   /// Commits of other processes are published. Called within the turn. Returns them with what is left of those known before: a
   /// file that was restored, and written to since, has others of the same numbers.

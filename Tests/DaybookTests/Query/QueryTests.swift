@@ -225,6 +225,34 @@ struct QueryTests {
     }
   }
 
+  @Test("a cursor of a transaction that was rolled back passes for none of the next one, which has its number")
+  func cursorOfRollback() throws {
+    struct Stop: Error {}
+    let database = try Database.scratch()
+    for number in 0..<3 { try database.put("old\(number)") }
+    var query = Query("Note")
+    query.limit = 9
+    var kept: (cursor: Query.Cursor?, record: RecordCursor?) = (nil, nil)
+    #expect(throws: Stop.self) {
+      try database.write { transaction in
+        for number in 0..<10 { try transaction.save(.fresh("gone\(number)")) }
+        let page = try transaction.query(query)
+        // Within it all of them go on.
+        #expect(try transaction.query(query, after: page.next).records.count == 4)
+        let records = try transaction.recordPage(in: .default, ofType: "Note", limit: 9)
+        kept = (page.next, records.next)
+        throw Stop()
+      }
+    }
+    try database.write { transaction in
+      for number in 0..<10 { try transaction.save(.fresh("new\(number)")) }
+    }
+    let (cursor, record) = (try #require(kept.cursor), try #require(kept.record))
+    #expect(failure { try database.query(query, after: cursor) }?.code == .changeTokenForked)
+    #expect(
+      failure { try database.recordPage(in: .default, ofType: "Note", after: record, limit: 9) }?.code == .changeTokenForked)
+  }
+
   @Test("a cursor of a page of a type is refused after a backup was restored, and waits for a snapshot that is older")
   func recordCursorOfAnotherHistory() throws {
     let disk = SimulatedDisk(seed: 1)
