@@ -83,7 +83,7 @@ compaction-undoes-chmod          FileRightsTests        a compacted file has rig
 walk-to-source-again             AssetSourceTests       an import walks to the folder of its input again for each asset
 reload-what-is-closed            TurnTests              a write that waited for another file brings a closed database back
 replace-without-turn             ThreadSearchTests      a writer finds a compacted file before its readers do
-outgrown-goes-back               TurnTests              a reader that opens the file anew shows less than before
+outgrown-goes-back               TurnTests              a reader that opens the file again shows less than before
 give-up-unfinished               UnfinishedNameTests    what is made is not made again when another removes it unfinished
 sync-out-of-turn                 TurnTests              one who takes turns syncs what another one writes in its turn
 forget-deletions-before-zone     ObserveTests           observers miss what was deleted in the commit that deleted its zone

@@ -183,7 +183,7 @@ package enum UTF8Order {
 }
 
 extension String {
-  /// Whether a text has the same bytes. For texts that somebody else wrote: what Swift compares is composed first, which takes the
+  /// Whether a text has the same bytes. For texts from outside: what Swift compares is composed first, which takes the
   /// square of the marks that follow one letter.
   package func isBytes(_ other: String) -> Bool { UTF8Order.equal(self, other) }
 }

@@ -253,7 +253,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
   }
 
-  /// - Parameter isImage: no tree holds the record yet, in any version, and its change journal entry waits for the zone's end.
+  /// - Parameter isImage: no tree has the record yet, in any version, and its change journal entry waits for the zone's end.
   func saveRecord(
     _ body: ByteView, _ entry: RecordEntry, isImage: Bool = false, _ changes: StoreTransaction
   ) throws(LogFault) {

@@ -43,7 +43,7 @@ final class WriterState: @unchecked Sendable {
     case reopened
   }
 
-  /// The database is open, and nobody has it yet.
+  /// The database is open, and the caller has not got it yet.
   func begin(with store: Store) {
     openSequence = store.lastSequence
     knownLineage = LineageTree.last(in: store)

@@ -1,5 +1,5 @@
-/// A folder below which an input may name files: found once, through links, and open from then on. Whoever can rename folders on
-/// the way to it leads nobody to other files by putting another in its place.
+/// A folder below which an input may name files: found once, through links, and open from then on. A user who can rename folders on
+/// the way to it leads no reader to other files by putting another in its place.
 ///
 /// Threads: any at any time.
 package final class SourceFolder: Sendable {

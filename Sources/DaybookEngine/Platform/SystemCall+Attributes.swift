@@ -41,7 +41,7 @@ extension SystemCall {
       guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
     }
     let (keepsOwner, keepsGroup) = (status.st_uid == owner, status.st_gid == group)
-    // Lists come just before the mode, which limits them, too. Not before it does: whoever opens the file in between keeps what he has.
+    // Lists come just before the mode, which limits them, too. Not before it does: a user who opens the file in between keeps what he has.
     var keepsLists = true
     let first = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
     for (name, value) in first.extended.sorted(by: { $0.key < $1.key }) where name != AccessList.posixName {

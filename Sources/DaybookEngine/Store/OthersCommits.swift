@@ -6,7 +6,7 @@ package struct OthersCommits: Sendable {
   package let last: UInt64
   /// Whether the file was opened again: something was discarded or rewritten, or it is another file or log.
   package let isReopened: Bool
-  /// The last of the commits known before that is still one of this history, as far as whoever listens has found out.
+  /// The last of the commits known before that is still one of this history, as far as the listener has found out.
   package var lastCommon: UInt64
 
   init(known: UInt64, last: UInt64, isReopened: Bool) {

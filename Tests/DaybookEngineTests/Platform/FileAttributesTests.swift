@@ -65,7 +65,7 @@ struct FileAttributesTests {
     }
   }
 
-  @Test("a list gives nobody more than the mode that is set after it, not for a moment")
+  @Test("a list gives no user more than the mode that is set after it, not for a moment")
   func listBeforeMode() {
     for mode in UInt32(0)...0o777 {
       let (owner, group, others) = (UInt8(mode >> 6), UInt8(mode >> 3 & 7), UInt8(mode & 7))
@@ -94,7 +94,7 @@ struct FileAttributesTests {
     // Of another version, cut off, or of an application of the future: only an equal one gives no more.
     for unreadable: [UInt8] in [[3, 0, 0, 0] + posix(4).dropFirst(4), Array(posix(4).dropLast()), [2], []] {
       #expect(file(unreadable).narrowed(to: file(unreadable)) == nil)
-      // Nobody knows whom either shuts out: only the owner is left.
+      // It is not known whom either shuts out: only the owner is left.
       #expect(file(unreadable).narrowed(to: file(posix(6))) == file(nil, mode: 0o600))
       #expect(file(posix(4)).narrowed(to: file(unreadable)) == file(nil, mode: 0o600))
       #expect(file(unreadable).narrowed(to: file(nil)) == file(nil, mode: 0o600))

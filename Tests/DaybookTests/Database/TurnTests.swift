@@ -66,7 +66,7 @@ struct TurnTests {
     }
   }
 
-  @Test("a reader that opens the file anew for its memory's sake never shows less than before")
+  @Test("a reader that opens the file again for its memory's sake never shows less than before")
   func outgrown() throws {
     let disk = SimulatedDisk(seed: 4)
     let writer = try Self.open(disk, seed: 1) { $0.lock = .whileOpen }
