@@ -327,11 +327,15 @@ final class ProcessActor: @unchecked Sendable {
     case .ioFailed where !history.wasCreated: break
     case .ioFailed, .diskFull: guard run.hasFailures else { throw unexpected() }
     case .snapshotTooOld where step.action == .look: held = nil
-    // At `.full` only a transaction finds such pages: one based on a commit whose sync has just failed.
-    case .corrupted where run.hasDroppedPages && (member.durability == .relaxed || run.settings.hasThreads):
-      giveUp()
+    case .corrupted where mayLackPages: giveUp()
     default: throw unexpected()
     }
+  }
+
+  /// Whether what was read here before may be gone with the pages of a failed sync. At `.full` only a transaction finds such pages: one
+  /// based on a commit whose sync has just failed.
+  private var mayLackPages: Bool {
+    run.hasDroppedPages && (member.durability == .relaxed || run.settings.hasThreads)
   }
 
   private func giveUp() {
@@ -364,6 +368,9 @@ final class ProcessActor: @unchecked Sendable {
       do { try lookAgain() } catch let error as DatabaseError where error.code == .snapshotTooOld {}
       held = nil
       try process.look(open)
+    } catch let error as DatabaseError where error.code == .corrupted && mayLackPages && member.durability == .relaxed {
+      // The sync of a transaction that was rolled back may have failed: no call has told of it.
+      giveUp()
     } catch {
       // Another thread may kill this process as late as here.
       if open.disk.isDead { return leave() }
