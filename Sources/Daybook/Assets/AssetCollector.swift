@@ -93,7 +93,7 @@ extension Database {
   /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
   /// folder needs no call; one that was put beside a folder that another file has used does, once the other one is not needed.
   /// - Throws: `readOnly`, `locked`, `ioFailed`; `badDatabase` when the file has no number to mark a folder with, as
-  ///   those of early builds: ``compact(progress:)`` gives it one, and the next open knows that.
+  ///   those of early builds: ``compact(progress:)`` gives it one.
   public func takeOverAssets() throws(DatabaseError) {
     let store = library.store
     let held = try engine(stores.beginHolding())
@@ -101,7 +101,7 @@ extension Database {
     if store.folderNumber == 0 {
       throw DatabaseError(
         .badDatabase,
-        "The file of an early build has no number to mark a folder of assets with: compact it, and open it again.",
+        "The file of an early build has no number to mark a folder of assets with: compact it.",
         facts: .init(path: path))
     }
     do throws(DiskFailure) {

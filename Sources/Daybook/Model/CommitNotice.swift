@@ -57,8 +57,8 @@ public enum CommitNotice: Hashable, Sendable {
   /// Commits that were not reported one by one, because another process made them, one changed too much, or the consumer was
   /// too slow; both numbers included. Fetch changes.
   ///
-  /// Also where an older file was put under the name, as a backup that is restored: then `to` is less than numbers that were reported;
-  /// commits are gone, and later ones have their numbers again.
+  /// Also where an older file was put under the name, as a backup that is restored: then `from` is at or below a number that was
+  /// reported; those commits are gone, and others have their numbers, or will.
   case missed(from: UInt64, to: UInt64)
 
   /// The commit's number; of missed ones the last.

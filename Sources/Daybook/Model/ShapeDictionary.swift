@@ -25,7 +25,7 @@ import Synchronization
 
   /// For reading.
   let table: ShapeTable
-  /// Slots and blocks. The system gives such memory away when it is first touched, so that an open pays for what it has.
+  /// Slots and blocks. The system provides such pages when they are touched, so that an open pays for what it has.
   private let memory: UnsafeMutableRawPointer
   private let isReserved: Bool
   private static let tableByteCount = 8 * (ShapeTable.slotCount + blockLimit)

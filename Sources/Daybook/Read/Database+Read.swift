@@ -42,7 +42,8 @@ extension Database {
   /// Commits from now on, as they become visible. At most 1,024 wait for a slow consumer, or some 200,000 records in them;
   /// then one `.missed` replaces those that were dropped. Commits of other processes are reported as missed when they become
   /// visible here, and so is one that changes more than 100,000 records. Each commit is reported once. Where an older file
-  /// took the name (a restored backup), a `.missed` says so, and numbers go back. The stream ends with the database.
+  /// took the name (a restored backup), a `.missed` begins at or below a number that was told: those commits are gone, or others
+  /// have their numbers. The stream ends with the database.
   ///
   /// Ask for a stream for each loop: loops over one stream share it, each notice goes to one of them, and cancelling the task
   /// of one ends it for all.

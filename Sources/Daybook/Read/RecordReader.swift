@@ -85,7 +85,9 @@ extension RecordReader where Self: ~Copyable {
   /// - Parameters:
   ///   - cursor: ``RecordPage/next`` of the page before; nil begins at the first.
   ///   - limit: at least one.
-  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one.
+  /// - Returns: an empty page with the same cursor where the cursor is ahead of what is read, as of a snapshot that is older.
+  /// - Throws: `zoneNotFound`; `invalidArguments` for a limit below one; `changeTokenForked` for a cursor of another history, as of a
+  ///   restored backup, or of what was rolled back.
   /// - Complexity: O(log records) to find the first, then what it returns.
   public func recordPage(
     in zone: Zone.ID, ofType type: String, after cursor: RecordCursor? = nil, limit: Int = .max

@@ -101,7 +101,11 @@ extension Database {
 
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
     if context.mayDropAssets { scheduleAssetCollection() }
-    guard context.hasChanges else { return store.abort(context.changes) }
+    guard context.hasChanges else {
+      // What it had is rolled back.
+      writerState.didRollBack()
+      return store.abort(context.changes)
+    }
     let repeated: CopiedDeclarations?
     do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
       context.resetShapes()

@@ -37,7 +37,7 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var mayShapeZones = false
   /// Off where records arrive in any order and many commits, and the caller checks all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
-  let drawsLineage: Bool
+  @safe @exclusivity(unchecked) private(set) var drawsLineage: Bool
   /// Keep the asset files that this transaction refers to until it has ended.
   @safe @exclusivity(unchecked) var holds: [AssetHold] = []
   @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
@@ -78,18 +78,33 @@ final class WriteContext {
   func start() throws(DatabaseError) {
     if hasStarted { return }
     hasStarted = true
-    var operationStart = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
     if let origin { changes.payload.append(utf8: origin.rawValue) }
     try endOperation(operationStart, .commitInfo)
     preambleCount = changes.ordinal
     guard drawsLineage, !isMutant("forget-lineage") else { return }
+    try drawLineage()
+  }
+
+  private func drawLineage() throws(DatabaseError) {
+    let isPreamble = changes.ordinal == preambleCount
     // Zero means "no commit yet".
     lineage = database.options.random() | 1
-    operationStart = changes.beginOperation()
+    let operationStart = changes.beginOperation()
     changes.payload.append(uint64: lineage)
     try endOperation(operationStart, .lineage)
-    preambleCount = changes.ordinal
+    if isPreamble { preambleCount = changes.ordinal }
+  }
+
+  /// A part was rolled back. What follows has its numbers, so cursors into this transaction's commit count no more.
+  private func refuseShownCursors() throws(DatabaseError) {
+    guard database.writerState.hasShownDraft, !isMutant("keep-lineage-of-rollback") else { return }
+    drawsLineage = true
+    // Else `start` does it, or the next transaction.
+    guard hasStarted else { return }
+    database.writerState.hasShownDraft = false
+    try drawLineage()
   }
 
   /// Whether there is anything to commit: a refused save may leave only the preamble, which is not worth a commit; but a failed
@@ -120,6 +135,7 @@ final class WriteContext {
       pending.rollBack(to: before.pending)
       resetShapes()
       pending.unfinished = before.unfinished
+      try refuseShownCursors()
       throw error
     }
   }

@@ -2,7 +2,8 @@ import DaybookEngine
 
 /// What a database remembers between write transactions. Belongs to the holder of the turn.
 ///
-/// Always true: `lineage` is set once this open has committed; a transaction that is rolled back leaves nothing here.
+/// Always true: `lineage` is that of the next commit, or none where that draws one: the first of an open, one after others have reopened
+/// the file, and one after a rollback of what cursors lead into.
 final class WriterState: @unchecked Sendable {
   /// The lineage of this open and the commit that wrote it down. A failed commit's sequence is used again, so the next commit
   /// draws a new lineage.

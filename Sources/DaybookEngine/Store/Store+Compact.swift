@@ -292,7 +292,7 @@ extension Store {
   }
 
   /// The new file has the name. What was changed at the old one between `takeOnAttributes` and the rename is changed at the new one;
-  /// where a user has changed both, the new one is for whom either is.
+  /// where a user has changed both, the new one is for those whom both let in.
   private func followAttributes(_ given: FileAttributes, _ target: Store) {
     guard !isMutant("compaction-undoes-chmod"), let last = try? file.attributes(), last != given,
       let present = try? target.file.attributes()

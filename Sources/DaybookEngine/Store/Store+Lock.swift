@@ -191,7 +191,7 @@ extension StoreSwitch {
   /// - Parameter resumes: whether the store is suspended, and is not to be any more.
   func reload(_ store: Store, _ cause: StoreError.Moved, resumes: Bool = false) throws(StoreError) {
     guard self.store === store else { return }
-    // By another thread, while this one waited for the right to replace it: the new store would be neither.
+    // Another thread may have closed or suspended this store meanwhile. The new one would be open.
     if !isMutant("reload-what-is-closed") {
       if store.life.isClosed.load(ordering: .acquiring) { throw store.closedError }
       if !resumes, store.life.isSuspended.load(ordering: .acquiring) { throw .suspended }

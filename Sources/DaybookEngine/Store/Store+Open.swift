@@ -251,7 +251,7 @@ extension Store {
   }
 
   /// Everything up to a frame is known to be durable, and everything up to the tail is written: an open has repaired the log,
-  /// or others have handed it over. From here on, only `syncForGroup` moves this.
+  /// or others have handed it over. Syncs of commits move it on from there (`syncForGroup`).
   func setDurable(through number: UInt64) { syncMonitor.withLock { log.setDurable(through: number) } }
 
   func startMaintenance() {

@@ -75,7 +75,8 @@ import Synchronization
 
   /// Makes another store current. The caller then supersedes the old one.
   ///
-  /// With the other store's turn: a writer finds it before readers do, and would not see in a read what it has just committed.
+  /// The caller has the new store's turn. Otherwise a writer could commit there while readers still find the old store, and a thread
+  /// would not read its own commit.
   func replace(by store: Store, _: borrowing Turn.Hold) {
     let older = self.store
     keep(store)

@@ -276,7 +276,9 @@ struct FolderMarkTests {
     try database.close()
     let again = try Database.open(at: path, options: options)
     try again.delete(Record.fresh("second").id)
-    #expect(try again.collectAssets(grace: .zero).removedCount == 1)
+    // It throws where the folder is another file's. The background may have been faster.
+    try again.collectAssets(grace: .zero)
+    #expect(try again.files().isEmpty)
     try again.close()
   }
 }

@@ -253,6 +253,40 @@ struct QueryTests {
       failure { try database.recordPage(in: .default, ofType: "Note", after: record, limit: 9) }?.code == .changeTokenForked)
   }
 
+  @Test(
+    "a cursor into what a savepoint has rolled back passes for none of what follows in its transaction, or in the next one",
+    arguments: [true, false])
+  func cursorOfSavepoint(goesOn: Bool) throws {
+    struct Stop: Error {}
+    let database = try Database.scratch()
+    for number in 0..<3 { try database.put("old\(number)") }
+    var query = Query("Note")
+    query.limit = 9
+    var kept: (cursor: Query.Cursor?, record: RecordCursor?) = (nil, nil)
+    func save(_ name: String, _ transaction: borrowing Transaction) throws {
+      for number in 0..<10 { try transaction.save(.fresh("\(name)\(number)")) }
+    }
+    try database.write { (transaction: borrowing Transaction) in
+      #expect(throws: Stop.self) {
+        try transaction.savepoint {
+          try save("gone", transaction)
+          kept = (try transaction.query(query).next, try transaction.recordPage(in: .default, ofType: "Note", limit: 9).next)
+          throw Stop()
+        }
+      }
+      if goesOn { try save("new", transaction) }
+    }
+    if !goesOn { try database.write { (transaction: borrowing Transaction) in try save("new", transaction) } }
+    let (cursor, record) = (try #require(kept.cursor), try #require(kept.record))
+    #expect(failure { try database.query(query, after: cursor) }?.code == .changeTokenForked)
+    #expect(
+      failure { try database.recordPage(in: .default, ofType: "Note", after: record, limit: 9) }?.code == .changeTokenForked)
+    #expect(try database.recordCount(in: .default) == 13)
+    try database.expectClean()
+    try database.compact()
+    try database.expectClean()
+  }
+
   @Test("a cursor of a page of a type is refused after a backup was restored, and waits for a snapshot that is older")
   func recordCursorOfAnotherHistory() throws {
     let disk = SimulatedDisk(seed: 1)
