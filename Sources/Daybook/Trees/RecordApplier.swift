@@ -4,8 +4,8 @@ import Synchronization
 /// Turns record operations into tree changes, for live commits, replay and check: nothing else changes the trees of records.
 ///
 /// What a save or a deletion changes is written here, and once more for replay in the order of names
-/// (`RecordApplier+Replay.swift`), which touches each tree once. Both must agree: `ReplayTests`, `CompactionTests` and the deep check
-/// see to it.
+/// (`RecordApplier+Replay.swift`), which touches each tree once; the tombstones of images, too, have a way of their own
+/// (`RecordApplier+Image.swift`). All must agree: `ReplayTests`, `CompactionTests` and the deep check see to it.
 ///
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.

@@ -90,7 +90,8 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - path: the database's file.
   ///   - sharesFile: other processes may write while this one has it open.
-  ///   - folderNumber: which the directory of contents is marked with; nil marks none, and asks for none.
+  ///   - folderNumber: which the directory of contents is marked with, until `takeRights` says who knows it; nil marks none, and asks
+  ///     for none.
   ///   - isCopy: whether the database is an unfinished copy; its directory is marked as one until that has its name.
   package init(
     path: String, disk: any Disk, sharesFile: Bool = false, folderNumber: UInt64? = nil, isCopy: Bool = false,

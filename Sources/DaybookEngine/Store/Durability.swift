@@ -8,8 +8,8 @@ import Synchronization
 ///     didSync                       a sync of commits has ended
 ///     moveBack                      frames were taken back
 ///
-/// Always true: what is durable is written. `didWrite` is called with the turn, the others with `syncMonitor`, so that what a sync
-/// has covered is published before anyone else hears of it.
+/// Always true for who has the turn or `syncMonitor`: what is durable is written. `didWrite` is called with the turn, the others with
+/// `syncMonitor`, so that what a sync has covered is published before anyone else hears of it.
 struct Durability: ~Copyable {
   private let durableNumber = Atomic<UInt64>(0)
   private let writtenNumber = Atomic<UInt64>(0)

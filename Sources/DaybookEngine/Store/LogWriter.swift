@@ -233,8 +233,7 @@ final class LogWriter: @unchecked Sendable {
     return true
   }
 
-  /// Moves the end of the log back.
-  /// Called with `syncMonitor`, while no sync is under way, after `erase`.
+  /// Moves the end of the log back. Called with `syncMonitor`, while no sync is under way, after `erase` or `cut`.
   func moveBack(to earlier: LogTail, _: borrowing Turn.Hold) {
     tail = earlier
     durability.moveBack(to: earlier.number - 1, offset: earlier.offset)

@@ -10,7 +10,7 @@ struct StoreLife: ~Copyable {
   let isClosed = Atomic<Bool>(false)
   /// This is a child's copy of its parent's store after `fork`: it is closed and dead, too.
   let isForked = Atomic<Bool>(false)
-  /// A compaction has replaced this file; its snapshots go on until `hasEndedSnapshots`.
+  /// Another store has taken its place, after a compaction or a reload; its snapshots go on until `hasEndedSnapshots`.
   let isSuperseded = Atomic<Bool>(false)
   let hasEndedSnapshots = Atomic<Bool>(false)
   /// Its background work has ended: the last reader may release the file.
