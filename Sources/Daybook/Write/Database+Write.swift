@@ -113,18 +113,21 @@ extension Database {
       store.abandon(context.changes)
       throw error
     }
+    // A commit that fails has given back the turn, and another writer may have it. So all is as after a rollback until it is written;
+    // what it has declared is learned again.
+    let lineage = writerState.lineage
+    writerState.didRollBack()
+    context.resetShapes()
     do {
       return try store.commit(context.changes) {
         if let repeated { store.records.copiedDeclarations = repeated }
         // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
         // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)
-        if context.drawsLineage { writerState.lineage = (context.lineage, context.changes.sequence) }
+        writerState.lineage = context.drawsLineage ? (context.lineage, context.changes.sequence) : lineage
         writerState.didCommit()
       }
     } catch {
-      context.resetShapes()
-      writerState.didRollBack()
       throw DatabaseError(error, path: path)
     }
   }
