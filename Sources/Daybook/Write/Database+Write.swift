@@ -113,7 +113,7 @@ extension Database {
       store.abandon(context.changes)
       throw error
     }
-    // A commit that fails has given back the turn, and another writer may have it. So all is as after a rollback until it is written;
+    // A commit that fails has released the turn, and another writer may have it. So all is as after a rollback until it is written;
     // what it has declared is learned again.
     let lineage = writerState.lineage
     writerState.didRollBack()
