@@ -97,14 +97,13 @@ final class WriteContext {
     if isPreamble { preambleCount = changes.ordinal }
   }
 
-  /// A part was rolled back. What follows has its numbers, so cursors into this transaction's commit count no more.
+  /// A part was rolled back. What follows has its numbers, so cursors into this transaction's commit count no more. Whatever they were
+  /// shown in, it may have been in a part that was rolled back with its new lineage: each rollback draws another.
   private func refuseShownCursors() throws(DatabaseError) {
     guard database.writerState.hasShownDraft, !isMutant("keep-lineage-of-rollback") else { return }
     drawsLineage = true
     // Else `start` does it, or the next transaction.
-    guard hasStarted else { return }
-    database.writerState.hasShownDraft = false
-    try drawLineage()
+    if hasStarted { try drawLineage() }
   }
 
   /// Whether there is anything to commit: a refused save may leave only the preamble, which is not worth a commit; but a failed

@@ -11,6 +11,20 @@ import Testing
 struct SubscriptionTests {
   private typealias Notifications = AsyncStream<SubscriptionNotification>
 
+  /// The subscriptions that the waiting notifications are of, and one that is made to fire after them.
+  private func firedUntilEnd(_ stream: Notifications, _ database: Database) async throws -> [Subscription.ID] {
+    try now {
+      try database.modifySubscriptions(saving: [Subscription(.init("end"), to: Query("End"), firesOn: .creation)])
+      try database.put("end", type: "End")
+    }
+    var fired: [Subscription.ID] = []
+    for await notification in stream {
+      fired.append(notification.subscription.id)
+      if fired.last == .init("end") { break }
+    }
+    return fired
+  }
+
   /// The notifications that wait, with a word for each; the last of them is of a subscription to the type `End`.
   private func texts(_ stream: Notifications, _ database: Database) async throws -> [String] {
     try now { try database.put("end \(UUID().uuidString)", type: "End") }
@@ -118,14 +132,8 @@ struct SubscriptionTests {
         try transaction.delete(id)
         try transaction.deleteZone(zone)
       }
-      try database.modifySubscriptions(saving: [Subscription(.init("end"), to: Query("End"), firesOn: .creation)])
-      try database.put("end", type: "End")
     }
-    var told: [Subscription.ID] = []
-    for await notification in stream {
-      told.append(notification.subscription.id)
-      if told.last == .init("end") { break }
-    }
+    let told = try await firedUntilEnd(stream, database)
     #expect(told == [.init("Note"), .init("end")])
   }
 
@@ -167,14 +175,8 @@ struct SubscriptionTests {
         try transaction.delete(id)
         try transaction.save(Record(type: "Task", id: id))
       }
-      try database.modifySubscriptions(saving: [Subscription(.init("end"), to: Query("End"), firesOn: .creation)])
-      try database.put("end", type: "End")
     }
-    var told: [Subscription.ID] = []
-    for await notification in stream {
-      told.append(notification.subscription.id)
-      if told.last == .init("end") { break }
-    }
+    let told = try await firedUntilEnd(stream, database)
     #expect(told == [.init("0"), .init("1"), .init("end")])
   }
 

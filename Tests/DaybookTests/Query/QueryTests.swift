@@ -287,6 +287,36 @@ struct QueryTests {
     try database.expectClean()
   }
 
+  @Test("a cursor into a savepoint counts no more when the savepoint around it is rolled back, too")
+  func cursorOfInnerSavepoint() throws {
+    struct Stop: Error {}
+    let database = try Database.scratch()
+    for number in 0..<3 { try database.put("old\(number)") }
+    let query = Query("Note", limit: 9)
+    var kept: Query.Cursor?
+    try database.write { (transaction: borrowing Transaction) in
+      try transaction.save(.fresh("before"))
+      do {
+        try transaction.savepoint {
+          try transaction.save(.fresh("outer"))
+          do {
+            try transaction.savepoint {
+              for number in 0..<10 { try transaction.save(.fresh("gone\(number)")) }
+              kept = try transaction.query(query).next
+              throw Stop()
+            }
+          } catch is Stop {}
+          throw Stop()
+        }
+      } catch is Stop {}
+      for number in 0..<10 { try transaction.save(.fresh("new\(number)")) }
+    }
+    let cursor = try #require(kept)
+    #expect(failure { try database.query(query, after: cursor) }?.code == .changeTokenForked)
+    #expect(try database.recordCount(in: .default) == 14)
+    try database.expectClean()
+  }
+
   @Test("a cursor of a page of a type is refused after a backup was restored, and waits for a snapshot that is older")
   func recordCursorOfAnotherHistory() throws {
     let disk = SimulatedDisk(seed: 1)
