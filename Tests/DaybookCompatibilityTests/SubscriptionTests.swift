@@ -44,7 +44,7 @@
     }
   }
 
-  @Suite("subscriptions under CloudKit's names", .timeLimit(.minutes(2)))
+  @Suite("subscriptions under CloudKit's names", .timeLimit(.minutes(15)))
   struct NamedSubscriptionTests {
     @Test(
       "triggers and capabilities of odd bits, negative ones too, become objects without a trap",

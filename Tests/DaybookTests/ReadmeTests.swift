@@ -220,7 +220,7 @@ struct ReadmeTests {
     }
   }
 
-  @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(5)))
+  @Test("the asynchronous part of the tour does what the README says", .timeLimit(.minutes(15)))
   func asynchronousTour() async throws {
     try await Database.inDirectory {
       let database = try Database.open(at: "movies.daybook")

@@ -264,7 +264,7 @@ struct StoreThreadTests {
     try store.close()
   }
 
-  @Test("a load goes on when changed pages fill the memory long before the log fills its budget", .timeLimit(.minutes(5)))
+  @Test("a load goes on when changed pages fill the memory long before the log fills its budget", .timeLimit(.minutes(15)))
   func memoryFillsFirst() throws {
     var options = StoreOptions()
     options.checkpointMemoryByteCount = 1 << 20

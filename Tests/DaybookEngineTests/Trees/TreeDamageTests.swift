@@ -374,7 +374,7 @@ struct SharedPageTests {
     return Forgery.sealed(file.view.array)
   }
 
-  @Test("walks, the check and the count of pages end", .timeLimit(.minutes(5)))
+  @Test("walks, the check and the count of pages end", .timeLimit(.minutes(15)))
   func walksEnd() throws {
     let disk = SimulatedDisk(seed: 1)
     disk.install(Self.file(levelCount: 6), at: "a")

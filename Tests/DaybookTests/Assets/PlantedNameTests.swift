@@ -30,7 +30,7 @@ struct PlantedNameTests {
   }
 
   @Test(
-    "what stands where a new database is made is told by its name, at once, and left alone", .timeLimit(.minutes(1)),
+    "what stands where a new database is made is told by its name, at once, and left alone", .timeLimit(.minutes(15)),
     arguments: Plant.allCases)
   func creation(plant: Plant) throws {
     let folder = try TemporaryFolder()
@@ -50,7 +50,7 @@ struct PlantedNameTests {
 
   @Test(
     "what stands where a compacted file is made is told by its name and left alone; all else works",
-    .timeLimit(.minutes(1)), arguments: Plant.allCases, ["", ".new"])
+    .timeLimit(.minutes(15)), arguments: Plant.allCases, ["", ".new"])
   func compaction(plant: Plant, ending: String) throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

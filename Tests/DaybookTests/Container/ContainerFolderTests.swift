@@ -8,7 +8,7 @@ import Testing
 // A container is a directory, and not what has its path: other directories that take the path, links in the place of its files,
 // and spellings that Swift takes for equal.
 
-@Suite("the directory of a container", .timeLimit(.minutes(2)))
+@Suite("the directory of a container", .timeLimit(.minutes(15)))
 struct ContainerFolderTests {
   private static let id = "com.example.Notes"
   private static let account = "\(id).account.json"

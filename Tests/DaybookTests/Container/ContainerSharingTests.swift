@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookEngine
 
 /// One process opens a container many times, from many threads, and releases it in any order.
-@Suite("containers that are shared", .timeLimit(.minutes(5)))
+@Suite("containers that are shared", .timeLimit(.minutes(15)))
 struct ContainerSharingTests {
   private static let id = "com.example.Notes"
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-@Suite("the file of identities", .timeLimit(.minutes(1)))
+@Suite("the file of identities", .timeLimit(.minutes(15)))
 struct IdentityFileTests {
   private func code(_ path: String) async -> DatabaseError.Code? {
     do {

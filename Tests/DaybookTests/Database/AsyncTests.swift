@@ -7,7 +7,7 @@ import Testing
 
 // Asynchronous reads, writes and requests, also through the protocol that a server in the network would have.
 
-@Suite("asynchronous calls", .timeLimit(.minutes(5)))
+@Suite("asynchronous calls", .timeLimit(.minutes(15)))
 struct AsyncTests {
   @Test("write and read off the caller's thread, with results and errors")
   func writeAndRead() async throws {
@@ -200,7 +200,7 @@ struct AsyncTests {
     }
     try await saveMany()
     // The last block may still be on its way out of its queue.
-    for _ in 0..<500 where left != nil { try await Task.sleep(for: .milliseconds(20)) }
+    for _ in 0..<30_000 where left != nil { try await Task.sleep(for: .milliseconds(20)) }
     #expect(left == nil)
     let database = try { try Database.open(at: path) }()
     #expect(try { try database.recordCount(in: .default) }() == 24)

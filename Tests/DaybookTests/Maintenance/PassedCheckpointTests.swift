@@ -120,7 +120,7 @@ struct PassedCheckpointTests {
     try a.close()
   }
 
-  @Test("an open of a file whose frames prove one another late takes as long as it has frames", .timeLimit(.minutes(3)))
+  @Test("an open of a file whose frames prove one another late takes as long as it has frames", .timeLimit(.minutes(15)))
   func lateProofs() throws {
     let disk = SimulatedDisk(seed: 1)
     do {

@@ -8,7 +8,7 @@ import Testing
 // Values that follow the database: what is observed is what would be read, whatever is saved, deleted and done elsewhere; no
 // more is read than has to be; and who does not ask any more costs nothing.
 
-@Suite("observation", .timeLimit(.minutes(5)))
+@Suite("observation", .timeLimit(.minutes(15)))
 struct ObserveTests {
   /// An observer of a query, and its consumer.
   private struct Observed {

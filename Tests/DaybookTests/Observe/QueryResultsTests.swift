@@ -6,7 +6,7 @@ import Testing
 
 // The result of a query as user interfaces see it.
 
-@MainActor @Suite("results for user interfaces", .timeLimit(.minutes(2)))
+@MainActor @Suite("results for user interfaces", .timeLimit(.minutes(15)))
 struct QueryResultsTests {
   private func until(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }

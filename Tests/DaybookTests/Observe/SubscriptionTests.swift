@@ -7,7 +7,7 @@ import Testing
 
 // Subscriptions: saved with the data, of whatever is asked for told once and to those who listen, and silent about the rest.
 
-@Suite("subscriptions", .timeLimit(.minutes(2)))
+@Suite("subscriptions", .timeLimit(.minutes(15)))
 struct SubscriptionTests {
   private typealias Notifications = AsyncStream<SubscriptionNotification>
 

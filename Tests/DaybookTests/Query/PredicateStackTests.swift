@@ -7,7 +7,7 @@ import Testing
 
 // Texts and values that nest without end, on the small stack of a thread in the background.
 
-@Suite("predicates on small stacks", .timeLimit(.minutes(2)))
+@Suite("predicates on small stacks", .timeLimit(.minutes(15)))
 struct PredicateStackTests {
   private final class Outcome: @unchecked Sendable {
     var failures: [String] = []

@@ -7,7 +7,7 @@ import Testing
 
 // Parts of texts and patterns beside plain loops, and hostile ones for their work.
 
-@Suite("parts of texts", .timeLimit(.minutes(2)))
+@Suite("parts of texts", .timeLimit(.minutes(15)))
 struct TextPartsTests {
   /// A record as it is read from a database.
   private func record(_ text: String) throws -> Record {

@@ -117,7 +117,7 @@ struct WordIndexTests {
     #expect(try database.count(Query("Book", where: .field("t").allTokens("Common RARE"))) == 3)
   }
 
-  @Test("a text of more words than count is found by every word, and one of very long words, too", .timeLimit(.minutes(2)))
+  @Test("a text of more words than count is found by every word, and one of very long words, too", .timeLimit(.minutes(15)))
   func many() throws {
     let database = try Database.scratch { $0.prefersIndexes = true }
     try database.setIndex(.searchable, on: "t", ofType: "Book")

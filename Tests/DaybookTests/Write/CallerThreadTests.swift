@@ -7,7 +7,7 @@ import Testing
 @testable import DaybookEngine
 
 /// Asynchronous calls keep no thread of their caller waiting: neither for the turn, nor for the disk.
-@Suite("the caller's thread", .timeLimit(.minutes(5)))
+@Suite("the caller's thread", .timeLimit(.minutes(15)))
 struct CallerThreadTests {
   /// One thread for everything that a task does outside of actors: what blocks it is noticed.
   private final class OneThread: TaskExecutor {

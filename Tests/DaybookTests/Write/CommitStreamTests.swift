@@ -7,7 +7,7 @@ import Testing
 // The stream of commits: in order, without one's own when asked, never holding up a writer, never silent about what was
 // left out.
 
-@Suite("the stream of commits", .timeLimit(.minutes(5)))
+@Suite("the stream of commits", .timeLimit(.minutes(15)))
 struct CommitStreamTests {
   private func put(_ database: Database, _ name: String, in zone: Zone.ID = .default, origin: Origin? = nil) throws {
     try database.write(origin: origin) { try $0.save(.fresh(name, in: zone), policy: .changedKeys) }

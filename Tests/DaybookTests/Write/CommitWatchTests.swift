@@ -44,7 +44,7 @@ extension WatchNotice {
   }
 }
 
-@Suite("what watchers are told of commits", .timeLimit(.minutes(2)))
+@Suite("what watchers are told of commits", .timeLimit(.minutes(15)))
 struct CommitWatchTests {
   private func watch(
     _ database: Database, _ interest: WatchInterest = WatchInterest()

@@ -8,7 +8,7 @@ import Testing
 // Word of commits that another process has made: when they become visible here, each once, in the order of all commits, and
 // never of one's own.
 
-@Suite("notices of others' commits", .timeLimit(.minutes(2)))
+@Suite("notices of others' commits", .timeLimit(.minutes(15)))
 struct OthersNoticeTests {
   private func open(_ disk: SimulatedDisk, seed: UInt64, _ lock: Database.Options.Lock = .perTransaction) throws -> Database {
     try Database.open(on: disk, seed: seed) { $0.lock = lock }

@@ -7,7 +7,7 @@ import Testing
 
 // One save, change or deletion in a line, synchronous and not, and what becomes of a task that is cancelled.
 
-@Suite("saving in a line", .timeLimit(.minutes(5)))
+@Suite("saving in a line", .timeLimit(.minutes(15)))
 struct SaveLineTests {
   @Test("a record is saved, changed and deleted in a line each, and each line returns what was stored")
   func lines() throws {
