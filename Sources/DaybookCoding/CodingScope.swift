@@ -45,7 +45,7 @@ class CodingScope {
     case nothing
   }
 
-  /// Whether a key of the value itself is no field but stands for what the system knows.
+  /// Whether a key of the value itself is that of the system fields or of the name, and so no field.
   @inline(__always)
   final func isOfSystem(_ name: String) -> Bool {
     if hasLayer { return false }
