@@ -41,7 +41,8 @@ let package = Package(
     .executableTarget(name: "DaybookCrash", dependencies: ["DaybookTesting"], swiftSettings: settings),
     // What Scripts/guard.sh counts; not a product.
     .executableTarget(
-      name: "DaybookGuard", dependencies: ["Daybook", "DaybookEngine", "DaybookTesting"], swiftSettings: settings),
+      name: "DaybookGuard", dependencies: ["Daybook", "DaybookCoding", "DaybookEngine", "DaybookTesting"],
+      swiftSettings: settings),
     .testTarget(
       name: "DaybookEngineTests", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookBenchmarking"],
       swiftSettings: settings),

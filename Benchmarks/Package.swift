@@ -18,7 +18,8 @@ let package = Package(
       name: "DaybookBench",
       dependencies: [
         .product(name: "Daybook", package: "Daybook"), .product(name: "DaybookTesting", package: "Daybook"),
-        .product(name: "DaybookBenchmarking", package: "Daybook"), "CLMDB", "CSQLite", "CRocksDB", "CLevelDB",
+        .product(name: "DaybookBenchmarking", package: "Daybook"), .product(name: "DaybookCoding", package: "Daybook"), "CLMDB",
+        "CSQLite", "CRocksDB", "CLevelDB",
       ],
       // Strict memory safety stays off: two thirds of this package speaks to C.
       swiftSettings: [.treatAllWarnings(as: .error)]),

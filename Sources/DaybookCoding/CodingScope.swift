@@ -4,7 +4,11 @@ import Daybook
 ///
 /// All containers of the value refer to it. `EncodingScope` and `DecodingScope` add what is written and what is read.
 class CodingScope {
-  final let options: RecordCodingOptions
+  /// Shared with the encoder or decoder: a copy would count ten references for each record.
+  private final let shared: Box<RecordCodingOptions>
+  final var options: RecordCodingOptions {
+    @inline(__always) _read { yield shared.content }
+  }
   final var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
   /// Of the type, and of the options before them.
   final let rules: [String: FieldRule]
@@ -12,20 +16,21 @@ class CodingScope {
   /// The path to this record within a graph.
   final let base: [String]
   /// Every key is the name of its field.
-  private final let isPlain: Bool
+  final let isPlain: Bool
   /// A layer above has the names of its own for system fields and record name: here they are keys like others.
   private final let hasLayer: Bool
   private final var depth = 0
   /// Where a type's own code threw, if nobody caught it since.
   private(set) final var failurePath: [String]?
 
-  init(_ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String, base: [String] = []) {
-    self.options = options
+  init(_ shared: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String, base: [String] = []) {
+    self.shared = shared
+    let options = shared.content
     self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
     self.recordNameKey = recordNameKey
     self.base = base
     hasLayer = options.layer != nil
-    if case .asIs = options.keys { isPlain = self.rules.isEmpty } else { isPlain = false }
+    isPlain = self.rules.isEmpty && options.hasPlainKeys
   }
 
   // MARK: keys
@@ -38,6 +43,14 @@ class CodingScope {
     case recordName
     /// A key that is ignored.
     case nothing
+  }
+
+  /// Whether a key of the value itself is that of the system fields or of the name, and so no field.
+  @inline(__always)
+  final func isOfSystem(_ name: String) -> Bool {
+    if hasLayer { return false }
+    let count = name.utf8.count
+    return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name == recordNameKey)
   }
 
   @inline(__always)

@@ -59,7 +59,7 @@ public typealias RecordCodable = RecordEncodable & RecordDecodable
 
 extension RecordEncodable {
   /// The name of the Swift type.
-  public static var recordType: String { String(describing: Self.self) }
+  public static var recordType: String { TypeMemory.name(of: Self.self) }
   /// `recordName`.
   public static var recordNameKey: String { "recordName" }
   /// None.
@@ -72,7 +72,7 @@ extension RecordEncodable {
 
 extension RecordDecodable {
   /// The name of the Swift type.
-  public static var recordType: String { String(describing: Self.self) }
+  public static var recordType: String { TypeMemory.name(of: Self.self) }
   /// `recordName`.
   public static var recordNameKey: String { "recordName" }
   /// None.
@@ -80,14 +80,14 @@ extension RecordDecodable {
   /// Nil: the type does not keep them. What is set is dropped.
   public var systemFields: Data? {
     get { nil }
-    set {}
+    set { TypeMemory.dropsSystemFields(Self.self) }
   }
 }
 
 // Where a type is both, neither of the defaults above would be the better one.
 extension RecordEncodable where Self: RecordDecodable {
   /// The name of the Swift type.
-  public static var recordType: String { String(describing: Self.self) }
+  public static var recordType: String { TypeMemory.name(of: Self.self) }
   /// `recordName`.
   public static var recordNameKey: String { "recordName" }
   /// None.
@@ -95,7 +95,7 @@ extension RecordEncodable where Self: RecordDecodable {
   /// Nil: the type does not keep them. What is set is dropped.
   public var systemFields: Data? {
     get { nil }
-    set {}
+    set { TypeMemory.dropsSystemFields(Self.self) }
   }
 }
 

@@ -133,6 +133,17 @@ public enum FieldRule: Sendable {
 }
 
 extension RecordCodingOptions {
+  /// Keys are the names of fields.
+  var hasPlainKeys: Bool { if case .asIs = keys { true } else { false } }
+
+  /// And no rule, option or layer changes what becomes of the usual kinds of values.
+  var isPlain: Bool {
+    guard hasPlainKeys, rules.isEmpty, layer == nil, case .native = dates, case .bytes = data else { return false }
+    // A value that is flattened is there without a field of its key.
+    if case .flattened = nested { return false }
+    return true
+  }
+
   /// The name of the field of a key.
   func field(of key: String) -> String {
     switch keys {

@@ -15,12 +15,16 @@ public struct RecordEncoder: Sendable {
   /// The zone of records that are new; values with ``RecordEncodable/systemFields`` stay in theirs.
   public var zone: Zone.ID
   /// How values become fields.
-  public var options: RecordCodingOptions
+  public var options: RecordCodingOptions {
+    get { shared.content }
+    set { shared = Box(newValue) }
+  }
+  private var shared: Box<RecordCodingOptions>
 
   /// An encoder.
   public init(zone: Zone.ID = .default, options: RecordCodingOptions = .init()) {
     self.zone = zone
-    self.options = options
+    shared = Box(options)
   }
 
   /// The record of a value.
@@ -56,7 +60,7 @@ public struct RecordEncoder: Sendable {
     _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
   ) throws(RecordCodingError) -> Encoded {
     let scope = EncodingScope(
-      fields, options, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph)
+      fields, shared, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph)
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil)

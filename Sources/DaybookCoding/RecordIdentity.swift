@@ -8,8 +8,8 @@ import Daybook
 /// The record that a value is: made from its system fields, or new with its name.
 enum RecordIdentity {
   /// A record without fields for a value.
-  static func record(of value: any RecordEncodable, in zone: Zone.ID) throws(RecordCodingError) -> Record {
-    let type = Swift.type(of: value).recordType
+  static func record<T: RecordEncodable>(of value: T, in zone: Zone.ID) throws(RecordCodingError) -> Record {
+    let type = T.recordType
     if let data = value.systemFields {
       let record = try record(systemFields: data)
       guard record.type == type else {
@@ -42,7 +42,7 @@ enum RecordIdentity {
   }
 
   /// The identity alone.
-  static func id(of value: any RecordEncodable, in zone: Zone.ID) throws(RecordCodingError) -> Record.ID {
+  static func id(of value: some RecordEncodable, in zone: Zone.ID) throws(RecordCodingError) -> Record.ID {
     if let data = value.systemFields { return try record(systemFields: data).id }
     return try newID(value.recordName, in: zone)
   }

@@ -26,6 +26,13 @@ struct FieldWriter {
     try record.set(value, forKey: field)
   }
 
+  /// Sets or removes a field of a new record; false when the record refuses the key or the value.
+  @inline(__always)
+  mutating func isWritten(_ value: consuming Record.Value?, _ field: String) -> Bool {
+    do throws(DatabaseError) { try record.set(value, forKey: field) } catch { return false }
+    return true
+  }
+
   private func isThere(_ value: Record.Value, _ field: String) -> Bool {
     guard let known = record[field] as Record.Value? else { return false }
     // One and 1.0 are equal, and are stored in two ways.

@@ -28,6 +28,7 @@ struct GuardRun {
     try run.walkKeys()
     try run.walkRecords()
     try run.walkUse()
+    try run.walkCoding()
     let lines = run.counts.map { counts in
       let allocations = counts.allocations.map(String.init) ?? "-"
       return "\(counts.path) \(counts.operations) \(allocations) \(counts.syncs) \(counts.writes)"
@@ -158,6 +159,22 @@ struct GuardRun {
         try database.close()
       }
     }
+  }
+
+  // MARK: values
+
+  private mutating func walkCoding() throws {
+    let database = try openRecords(directory + "/coding.daybook", .relaxed)
+    let volumes = GuardCoding.volumes(500)
+    try GuardCoding.save(volumes, in: database)
+    let records = try GuardCoding.records(volumes, in: database)
+    try GuardCoding.decode(records, times: 1)
+    try walk("coding-decode", 1000) { try GuardCoding.decode(records, times: 2) }
+    try GuardCoding.encode(volumes, times: 1)
+    try walk("coding-encode", 1000) { try GuardCoding.encode(volumes, times: 2) }
+    try GuardCoding.fetch(volumes, in: database)
+    try walk("coding-fetch", 500) { try GuardCoding.fetch(volumes, in: database) }
+    try database.close()
   }
 
   private func openRecords(_ path: String, _ durability: Database.Options.Durability) throws -> Database {

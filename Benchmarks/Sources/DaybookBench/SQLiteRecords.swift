@@ -267,7 +267,7 @@ private func text(_ statement: OpaquePointer, _ column: Int32) -> String {
 
 extension Book {
   /// All ten columns of a row.
-  fileprivate init(_ row: OpaquePointer) {
+  init(_ row: OpaquePointer) {
     let digest = sqlite3_column_blob(row, 7)
     let lines = UnsafeBufferPointer(
       start: sqlite3_column_text(row, 9), count: Int(sqlite3_column_bytes(row, 9)))

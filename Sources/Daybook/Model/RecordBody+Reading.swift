@@ -112,7 +112,7 @@ extension RecordBody {
   /// By pointer, without the checks of a view: all rows and keys were found to lie within the bytes when the layout was made
   /// (row: record-fetch-ten-fields).
   @inline(__always)
-  private static func row(of key: ByteView, in view: ByteView, _ layout: Layout) -> (row: Int, heapStart: Int)? {
+  static func row(of key: ByteView, in view: ByteView, _ layout: Layout) -> (row: Int, heapStart: Int)? {
     if layout.hasIndex { return indexedRow(of: key, in: view, layout) }
     // Safe: the layout's rows lie in front of its keys, the keys in front of the values, all within the bytes.
     let start = unsafe view.base + (layout.fieldsStart &+ 2)

@@ -38,7 +38,7 @@ package enum ValueCoding {
     case .location: return location(bytes).map { .location($0) }
     case .asset: return asset(bytes, services: services).map { .asset($0) }
     case .reference: return reference(bytes, zoneKey: zoneKey).map { .reference($0) }
-    case .strings: return list(bytes) { UTF8Order.string($0, isValid: isValid) }.map { .strings($0) }
+    case .strings: return strings(bytes, isValid: isValid).map { .strings($0) }
     case .ints: return ints(bytes).map { .ints($0) }
     case .doubles: return doubles(bytes).map { .doubles($0) }
     case .bytesList: return list(bytes) { data($0) }.map { .bytesList($0) }
@@ -71,7 +71,7 @@ package enum ValueCoding {
     value.isNaN || (value == 0 && value.sign == .minus) ? nil : value
   }
 
-  private static func data(_ bytes: ByteView) -> Data {
+  static func data(_ bytes: ByteView) -> Data {
     // Safe: Data copies a ByteView's readable bytes.
     unsafe Data(bytes.buffer)
   }
@@ -146,7 +146,7 @@ package enum ValueCoding {
     Zone.ID.isDefault(key: key) ? .default : try Zone.ID(key: key)
   }
 
-  private static func ints(_ bytes: ByteView) -> [Int64]? {
+  static func ints(_ bytes: ByteView) -> [Int64]? {
     var reader = ByteReader(bytes)
     guard let count = reader.uint32(), Int(count) <= reader.remaining else { return nil }
     var result: [Int64] = []
@@ -158,7 +158,7 @@ package enum ValueCoding {
     return reader.isAtEnd ? result : nil
   }
 
-  private static func doubles(_ bytes: ByteView) -> [Double]? {
+  static func doubles(_ bytes: ByteView) -> [Double]? {
     var reader = ByteReader(bytes)
     guard let count = reader.uint32(), Int(count) * 8 == reader.remaining else { return nil }
     var result: [Double] = []
@@ -168,6 +168,10 @@ package enum ValueCoding {
       result.append(value)
     }
     return result
+  }
+
+  static func strings(_ bytes: ByteView, isValid: Bool) -> [String]? {
+    list(bytes) { UTF8Order.string($0, isValid: isValid) }
   }
 
   private static func list<T>(_ bytes: ByteView, _ element: (ByteView) -> T?) -> [T]? {

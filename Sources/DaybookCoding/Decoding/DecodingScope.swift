@@ -13,12 +13,18 @@ final class DecodingScope: CodingScope {
   /// The type asked for them by their key.
   private(set) var hasGivenSystemFields = false
 
+  /// The stored fields, when keys are their names, no rule or option changes what is in them, and the record was not edited: then
+  /// containers look here first for the usual kinds, and go the careful way for all else.
+  let plain: RecordBody?
+
   init(
-    _ record: Record, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
+    _ record: Record, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
     graph: GraphDecoding?, base: [String]
   ) {
     fields = FieldReader(record)
     self.graph = graph
+    let isPlain = rules.isEmpty && options.content.isPlain
+    plain = isPlain ? record.uneditedBody : nil
     super.init(options, rules: rules, recordNameKey: recordNameKey, base: base)
   }
 

@@ -171,9 +171,10 @@ struct FieldDecoder: Decoder {
     {
       return made
     }
-    if T.self == String.self { return try string(type) as! T }
+    if T.self == String.self { return same(try string(type), as: T.self) }
     if Self.isLeaf(type) { return try leaf(type) }
     if case .value(let value) = source {
+      if T.self == [String].self, case .strings(let list) = value { return same(list, as: T.self) }
       if let result = try native(value, type) { return result }
       if case .reference(let reference) = value, let result = try referred(reference, type) { return result }
       if case .asset(let asset) = value, let result = try propertyList(asset, type) { return result }
@@ -188,18 +189,18 @@ struct FieldDecoder: Decoder {
 
   private func leaf<T>(_ type: T.Type) throws -> T {
     if source.isNil { throw wrong(type) }
-    if T.self == Date.self { return try date() as! T }
-    if T.self == URL.self { return try url() as! T }
+    if T.self == Date.self { return same(try date(), as: T.self) }
+    if T.self == URL.self { return same(try url(), as: T.self) }
     if T.self == UUID.self {
       guard let id = UUID(uuidString: try string(type)) else { throw corrupted("The text is not a UUID.") }
-      return id as! T
+      return same(id, as: T.self)
     }
-    if T.self == Data.self { return try data() as! T }
-    if T.self == Decimal.self { return try decimal() as! T }
-    if T.self == Location.self { return try location() as! T }
+    if T.self == Data.self { return same(try data(), as: T.self) }
+    if T.self == Decimal.self { return same(try decimal(), as: T.self) }
+    if T.self == Location.self { return same(try location(), as: T.self) }
     if T.self == Asset.self {
       guard case .value(.asset(let asset)) = source else { throw mismatch(type) }
-      return asset as! T
+      return same(asset, as: T.self)
     }
     // A reference and an identity: within JSON as they write themselves.
     switch source {

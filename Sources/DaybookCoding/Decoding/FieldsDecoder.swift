@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import Daybook
 
 /// The decoder of a value whose keys are fields: the value itself, or one that was flattened into it.
@@ -111,24 +116,89 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return exact
   }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try bool(present(key), key) }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try string(present(key), key) }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try double(present(key), key) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try double(present(key), key)) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(present(key), key) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(present(key), key) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(present(key), key) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(present(key), key) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(present(key), key) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(present(key), key) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(present(key), key) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(present(key), key) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(present(key), key) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(present(key), key) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(present(key), key) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(present(key), key) }
+  /// The stored fields and the name of a key's, where these can be looked at without ado.
+  @inline(__always)
+  private func plain(_ key: Key) -> (body: RecordBody, name: String)? {
+    guard above == nil, let body = scope.plain else { return nil }
+    let name = key.stringValue
+    return scope.isOfSystem(name) ? nil : (body, name)
+  }
+
+  /// A whole number that is one and fits.
+  @inline(__always)
+  private func plainInteger<I: FixedWidthInteger>(_ key: Key, _ type: I.Type) -> I? {
+    guard let (body, name) = plain(key), let number = body.plainInt(name) else { return nil }
+    return I(exactly: number)
+  }
+
+  @inline(__always)
+  private func plainString(_ key: Key) -> String? {
+    guard let (body, name) = plain(key) else { return nil }
+    return body.plainString(name)
+  }
+
+  @inline(__always)
+  private func plainDouble(_ key: Key) -> Double? {
+    guard let (body, name) = plain(key) else { return nil }
+    return body.plainDouble(name)
+  }
+
+  @inline(__always)
+  private func plainBool(_ key: Key) -> Bool? {
+    guard let (body, name) = plain(key), let number = body.plainInt(name), number == 0 || number == 1 else { return nil }
+    return number == 1
+  }
+
+  /// Whether an optional is nil because its key has no field of any kind.
+  @inline(__always)
+  private func isPlainlyAbsent(_ key: Key) -> Bool {
+    guard let (body, name) = plain(key) else { return false }
+    return body.lacks(name)
+  }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try plainBool(key) ?? bool(present(key), key) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try plainString(key) ?? string(present(key), key) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try plainDouble(key) ?? double(present(key), key) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try plainDouble(key) ?? double(present(key), key)) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+    try plainInteger(key, type) ?? integer(present(key), key)
+  }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try plainInteger(key, type) ?? integer(present(key), key) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+    try plainInteger(key, type) ?? integer(present(key), key)
+  }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+    try plainInteger(key, type) ?? integer(present(key), key)
+  }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+    try plainInteger(key, type) ?? integer(present(key), key)
+  }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try plainInteger(key, type) ?? integer(present(key), key)
+  }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    // The same lines as in the other of the two: a function of its own would return an optional of a type that only the caller knows,
+    // which the runtime looks up each time (row: coding-decode).
+    if let usual = UsualType(type), let (body, name) = plain(key) {
+      switch usual {
+      case .date: if let value = body.plainDate(name) { return same(value, as: T.self) }
+      case .data: if let value = body.plainData(name) { return same(value, as: T.self) }
+      case .string: if let value = body.plainString(name) { return same(value, as: T.self) }
+      case .uuid:
+        if let text = body.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
+      case .strings: if let value = body.plainStrings(name) { return same(value, as: T.self) }
+      case .ints: if let value = body.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
+      case .int64s: if let value = body.plainInts(name) { return same(value, as: T.self) }
+      case .doubles: if let value = body.plainDoubles(name) { return same(value, as: T.self) }
+      }
+    }
     switch scope.place(key, above) {
     case .field(let place): return try FieldDecoder(scope, try source(place), place).decode(type)
     case .systemFields, .recordName, .nothing:
@@ -143,54 +213,100 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    try scope.value(key, above).map { try bool($0, key) }
+    if let value = plainBool(key) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try bool($0, key) }
   }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try scope.value(key, above).map { try string($0, key) }
+    if let value = plainString(key) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try string($0, key) }
   }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    try scope.value(key, above).map { try double($0, key) }
+    if let value = plainDouble(key) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try double($0, key) }
   }
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    try scope.value(key, above).map { Float(try double($0, key)) }
+    if let value = plainDouble(key).map({ Float($0) }) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { Float(try double($0, key)) }
   }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
-    try scope.value(key, above).map { try integer($0, key) }
+    if let value = plainInteger(key, type) { return value }
+    if isPlainlyAbsent(key) { return nil }
+    return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    if let usual = UsualType(type), let (body, name) = plain(key) {
+      switch usual {
+      case .date: if let value = body.plainDate(name) { return same(value, as: T.self) }
+      case .data: if let value = body.plainData(name) { return same(value, as: T.self) }
+      case .string: if let value = body.plainString(name) { return same(value, as: T.self) }
+      case .uuid:
+        if let text = body.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
+      case .strings: if let value = body.plainStrings(name) { return same(value, as: T.self) }
+      case .ints: if let value = body.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
+      case .int64s: if let value = body.plainInts(name) { return same(value, as: T.self) }
+      case .doubles: if let value = body.plainDoubles(name) { return same(value, as: T.self) }
+      }
+    }
+    if isPlainlyAbsent(key) { return nil }
     guard case .field(let place) = scope.place(key, above) else {
       return try scope.contains(key, above) ? decode(type, forKey: key) : nil
     }

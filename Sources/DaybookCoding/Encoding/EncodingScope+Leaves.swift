@@ -11,17 +11,19 @@ import Daybook
 extension EncodingScope {
   /// The value of a type that is known; nil for another.
   func leaf<T: Encodable>(_ value: T, _ place: FieldPlace) throws -> Record.Value? {
-    if T.self == String.self { return .string(value as! String) }
-    if T.self == Date.self { return try date(value as! Date, place) }
-    if T.self == URL.self { return try url(value as! URL, place) }
-    if T.self == UUID.self { return .string((value as! UUID).uuidString) }
-    if T.self == Data.self { return data(value as! Data, place) }
-    if T.self == Double.self { return try number(value as! Double, place) }
-    if T.self == Float.self { return try number(Double(value as! Float), place) }
-    if T.self == Decimal.self { return try decimal(value as! Decimal, place) }
-    if T.self == Location.self { return try location(value as! Location, place) }
-    if T.self == Record.Reference.self { return try reference(value as! Record.Reference, place) }
-    if T.self == Record.ID.self { return try reference(Record.Reference(value as! Record.ID, action: action(place)), place) }
+    if T.self == String.self { return .string(same(value, as: String.self)) }
+    if T.self == Date.self { return try date(same(value, as: Date.self), place) }
+    if T.self == URL.self { return try url(same(value, as: URL.self), place) }
+    if T.self == UUID.self { return .string(same(value, as: UUID.self).uuidString) }
+    if T.self == Data.self { return data(same(value, as: Data.self), place) }
+    if T.self == Double.self { return try number(same(value, as: Double.self), place) }
+    if T.self == Float.self { return try number(Double(same(value, as: Float.self)), place) }
+    if T.self == Decimal.self { return try decimal(same(value, as: Decimal.self), place) }
+    if T.self == Location.self { return try location(same(value, as: Location.self), place) }
+    if T.self == Record.Reference.self { return try reference(same(value, as: Record.Reference.self), place) }
+    if T.self == Record.ID.self {
+      return try reference(Record.Reference(same(value, as: Record.ID.self), action: action(place)), place)
+    }
     if let list = try list(value, place) { return list }
     guard let convertible = value as? any RecordValueConvertible else { return nil }
     let converted: Record.Value
@@ -38,30 +40,32 @@ extension EncodingScope {
 
   /// Lists whose elements the options may change, or whose element type has no list of its own.
   private func list<T>(_ value: T, _ place: FieldPlace) throws -> Record.Value? {
+    if T.self == [String].self { return .strings(same(value, as: [String].self)) }
+    if T.self == [Int].self { return .ints(same(value, as: [Int].self).map { Int64($0) }) }
     if T.self == [Date].self {
-      guard !isNative(place) else { return .dates(value as! [Date]) }
-      return try typed((value as! [Date]).map { try date($0, place) }, place)
+      guard !isNative(place) else { return .dates(same(value, as: [Date].self)) }
+      return try typed(same(value, as: [Date].self).map { try date($0, place) }, place)
     }
     if T.self == [Data].self {
-      if case .bytes = dataStrategy(place) { return .bytesList(value as! [Data]) }
-      return try typed((value as! [Data]).map { data($0, place) }, place)
+      if case .bytes = dataStrategy(place) { return .bytesList(same(value, as: [Data].self)) }
+      return try typed(same(value, as: [Data].self).map { data($0, place) }, place)
     }
-    if T.self == [URL].self { return try typed((value as! [URL]).map { try url($0, place) }, place) }
-    if T.self == [UUID].self { return .strings((value as! [UUID]).map(\.uuidString)) }
-    if T.self == [Double].self { return try doubles(value as! [Double], place) }
-    if T.self == [Float].self { return try doubles((value as! [Float]).map { Double($0) }, place) }
-    if T.self == [Decimal].self { return try typed((value as! [Decimal]).map { try decimal($0, place) }, place) }
+    if T.self == [URL].self { return try typed(same(value, as: [URL].self).map { try url($0, place) }, place) }
+    if T.self == [UUID].self { return .strings(same(value, as: [UUID].self).map(\.uuidString)) }
+    if T.self == [Double].self { return try doubles(same(value, as: [Double].self), place) }
+    if T.self == [Float].self { return try doubles(same(value, as: [Float].self).map { Double($0) }, place) }
+    if T.self == [Decimal].self { return try typed(same(value, as: [Decimal].self).map { try decimal($0, place) }, place) }
     if T.self == [Location].self {
-      if case .native = options.locations { return .locations(value as! [Location]) }
-      return try typed((value as! [Location]).map { try location($0, place) }, place)
+      if case .native = options.locations { return .locations(same(value, as: [Location].self)) }
+      return try typed(same(value, as: [Location].self).map { try location($0, place) }, place)
     }
     if T.self == [Record.ID].self {
       let action = action(place)
       return .references(
-        try (value as! [Record.ID]).map { try checked(Record.Reference($0, action: action), place) })
+        try same(value, as: [Record.ID].self).map { try checked(Record.Reference($0, action: action), place) })
     }
     if T.self == [Record.Reference].self {
-      return .references(try (value as! [Record.Reference]).map { try checked($0, place) })
+      return .references(try same(value, as: [Record.Reference].self).map { try checked($0, place) })
     }
     return nil
   }

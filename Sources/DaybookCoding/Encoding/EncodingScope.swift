@@ -16,7 +16,7 @@ final class EncodingScope: CodingScope {
     let place: FieldPlace
   }
 
-  var fields: FieldWriter
+  @safe @exclusivity(unchecked) var fields: FieldWriter
   /// Nil unless a graph is encoded.
   let graph: GraphEncoding?
   /// The type has a key for the system fields.
@@ -26,18 +26,22 @@ final class EncodingScope: CodingScope {
   /// Which path has which field, where two paths could have one.
   private var owners: [String: [String]] = [:]
   private var mayCollide = false
-  private var byteCount = 0
+  /// Keys are the names of fields, and no rule or option changes what the usual kinds of values become: containers write these
+  /// at once, and go the careful way for all else.
+  private var isPlainlyWritten = false
+  @safe @exclusivity(unchecked) private var byteCount = 0
 
   init(
-    _ fields: FieldWriter, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
+    _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
     graph: GraphEncoding?
   ) {
     self.fields = fields
     self.graph = graph
     super.init(options, rules: rules, recordNameKey: recordNameKey)
-    let isAsIs = if case .asIs = options.keys { true } else { false }
-    let isFlat = if case .flattened = options.nested { true } else { false }
-    mayCollide = !isAsIs || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
+    let isFlat = if case .flattened = options.content.nested { true } else { false }
+    mayCollide =
+      !options.content.hasPlainKeys || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
+    isPlainlyWritten = isPlain && options.content.isPlain && !mayCollide && !fields.keepsEqualValues
   }
 
   /// Encodes the whole value; afterwards `fields` has its record.
@@ -98,9 +102,33 @@ final class EncodingScope: CodingScope {
 
   // MARK: writing
 
+  /// Whether a key's field was written or removed without ado; when it was refused, the careful way finds out why.
+  private func isWritten(_ value: Record.Value?, _ name: String) -> Bool {
+    if isOfSystem(name) { return false }
+    if let value {
+      let size = Self.variableByteCount(value)
+      if size > options.limits.recordByteCount { return false }
+      byteCount = byteCount.addingReportingOverflow(size).partialValue
+    }
+    return fields.isWritten(value, name)
+  }
+
+  /// The value of one of the usual types that the standard library has no method for.
+  private func plainLeaf<T>(_ value: T) -> Record.Value? {
+    if T.self == Date.self { return .date(same(value, as: Date.self)) }
+    if T.self == Data.self { return .bytes(same(value, as: Data.self)) }
+    if T.self == String.self { return .string(same(value, as: String.self)) }
+    if T.self == UUID.self { return .string(same(value, as: UUID.self).uuidString) }
+    if T.self == [String].self { return .strings(same(value, as: [String].self)) }
+    if T.self == [Int].self { return .ints(same(value, as: [Int].self).map { Int64($0) }) }
+    if T.self == [Int64].self { return .ints(same(value, as: [Int64].self)) }
+    return nil
+  }
+
   /// Puts a value into its field.
   @inline(__always)
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
+    if isPlainlyWritten, above == nil, isWritten(value, key.stringValue) { return }
     guard let place = try field(key, above) else { return }
     try store(value, place)
   }
@@ -154,9 +182,10 @@ final class EncodingScope: CodingScope {
 
   /// Takes the field away, and with it those of a flattened value.
   /// - Parameter mayHaveKeys: whether the type that is nil here is one with keys; a rule that says so goes before.
-  func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: Bool) throws {
+  func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: @autoclosure () -> Bool) throws {
+    if isPlainlyWritten, above == nil, isWritten(nil, key.stringValue) { return }
     guard let place = try field(key, above) else { return }
-    try remove(place, mayHaveKeys: mayHaveKeys || place.rule != nil)
+    try remove(place, mayHaveKeys: mayHaveKeys() || place.rule != nil)
   }
 
   private func remove(_ place: FieldPlace, mayHaveKeys: Bool) throws {
@@ -191,6 +220,7 @@ final class EncodingScope: CodingScope {
   // MARK: values of any type
 
   func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
+    if isPlainlyWritten, above == nil, let leaf = plainLeaf(value), isWritten(leaf, key.stringValue) { return }
     guard let place = try field(key, above) else { return }
     try encode(value, place)
   }

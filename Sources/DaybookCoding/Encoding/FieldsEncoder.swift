@@ -137,8 +137,7 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { return try encode(value, forKey: key) }
-    let isPlain = FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type
-    try scope.remove(key, above, mayHaveKeys: !isPlain)
+    try scope.remove(key, above, mayHaveKeys: !(FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type))
   }
 
   func nestedContainer<Nested: CodingKey>(
