@@ -65,7 +65,9 @@ final class QueryRows {
           kind.engine, kind.variant, operations: count,
           prepare: { [self] _ in
             // Read once: it is warm.
-            if try fill(QueryRows.shared, kind, recordCount, .all) { _ = try engine(QueryRows.shared, kind).filter(1, round: 0) }
+            if try fill(QueryRows.shared, kind, recordCount, .all) {
+              _ = try engine(QueryRows.shared, kind).filter(1, round: 0)
+            }
           },
           run: { [self] in try run(engine(QueryRows.shared, kind), count, UInt64($0)) })
       }, hasEqualSums: true)
@@ -140,7 +142,8 @@ final class QueryRows {
     }
     return Row(
       name: name,
-      summary: "read a random record, change an indexed value, save it, with none and with 100 queries observed; 100 a transaction",
+      summary:
+        "read a random record, change an indexed value, save it, with none and with 100 queries observed; 100 a transaction",
       contenders: [
         contender("unsynced", observed: 0),
         contender("\(QueryRows.observedCount) observed", observed: QueryRows.observedCount),
