@@ -20,7 +20,8 @@ enum Main {
     let records = RecordRows(in: directory + "/records", recordCount: request.recordCount)
     let uses = UseRows(in: directory + "/uses", recordCount: request.recordCount)
     let coding = CodingRows(in: directory + "/coding", recordCount: request.recordCount)
-    var rows = keys.rows() + records.rows() + uses.rows() + coding.rows()
+    let queries = QueryRows(in: directory + "/queries", recordCount: request.recordCount)
+    var rows = keys.rows() + records.rows() + uses.rows() + coding.rows() + queries.rows()
     if let tool = request.toolPath { rows.append(uses.importCSV(tool: tool)) }
     if request.wantsList {
       for row in rows where request.selects(row.name) { print("\(row.name): \(row.summary)") }
@@ -33,6 +34,7 @@ enum Main {
     try keys.close()
     try records.close()
     try coding.close()
+    try queries.close()
     try write(Report.json(measured.flatMap { $0 }), to: request.jsonPath)
     try write(Data(Comparison.table(measured).utf8), to: request.tablePath)
     let summaries = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0.summary) })

@@ -235,6 +235,7 @@ struct RecordRewriter: Rewriter {
         done += 1
       }
       try writeGroup(.saveRecord, zoneKey)
+      try putEntries(isLast: true)
     }
 
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
@@ -290,16 +291,36 @@ struct RecordRewriter: Rewriter {
           relinked.truncate(to: 0)
           guard PackedBody.append(payload, linkedTo: nil, to: relinked) else { throw .operation(offset: place.offset) }
           try writer.append(relinked.view, kind: kind)
+          try putEntries()
           continue
         }
         let link = operation.count - payload.count + linkOffset
         operation.set(uint64: 0, at: link)
         operation.set(uint32: 0, at: link + 8)
         try writer.append(Operation.payload(operation.view), kind: kind)
+        if isRecord { try putEntries() }
       }
       group.removeAll(keepingCapacity: true)
       try writer.pause()
+      try report()
+    }
+
+    private func report() throws(StoreError) {
       if let progress, !progress(done, total) { throw .refused(reason: "the compaction was cancelled") }
+    }
+
+    /// Puts the entries of indexes that wait into their tree, part by part, when they have taken their memory.
+    private func putEntries(isLast: Bool = false) throws(StoreError) {
+      let applier = writer.store.records
+      guard isLast || applier.image.isFull(writer.transaction) else { return }
+      var isMore = true
+      while isMore {
+        do throws(LogFault) {
+          isMore = try applier.image.putEntries(writer.transaction, applier, all: false)
+        } catch { throw StoreError(error) }
+        try writer.pause()
+        try report()
+      }
     }
   }
 }

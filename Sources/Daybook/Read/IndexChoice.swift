@@ -22,11 +22,18 @@ struct IndexChoice {
   let use: Use
   /// How many entries the ranges have in the zones of the query.
   let count: UInt64
+  /// Ranges of other words, in each of which a record that passes has an entry as well.
+  var others: [[IndexRange]] = []
 
   /// More candidates are not kept at once.
   static let largestCount: UInt64 = 1 << 18
   /// A record that is found by an index costs as much as so many of a scan, about.
   static let lookupCost: UInt64 = 4
+  /// And as much as walking over so many entries, about.
+  static let walkedEntryCount: UInt64 = 16
+  /// Fewer candidates are not worth another walk, nor are more walks than these.
+  static let leastCompared: UInt64 = 16
+  static let mostOthers = 3
 
   /// How many descents of indexes a plan may cost that saves looking at some records: each is as much as a lookup. In a few records
   /// neither counts.
@@ -39,6 +46,15 @@ extension IndexChoice {
   init(_ definitions: [IndexDefinition], _ ranges: [IndexRange], _ use: Use, count: UInt64) {
     self.init(
       definition: definitions[0], keys: definitions.map(\.keyName), ranges: ranges, use: use, count: count)
+  }
+
+  /// The same, with those of others, rarer ones first, that leave records out for less than reading them would cost.
+  fileprivate func compared(with others: ArraySlice<IndexChoice>) -> IndexChoice {
+    var result = self
+    if count < IndexChoice.leastCompared { return result }
+    let most = count.multipliedReportingOverflow(by: IndexChoice.walkedEntryCount).partialValue
+    result.others = others.prefix(IndexChoice.mostOthers).filter { $0.count <= most }.map(\.ranges)
+    return result
   }
 }
 
@@ -66,10 +82,15 @@ extension ReadView {
         best = IndexChoice([planner.definition], ranges, .candidates, count: count)
       }
     }
+    var searches: [IndexChoice] = []
     for search in words?.searches(for: query.predicate) ?? [] {
-      if let count = try count(of: search.ranges, trees, below: best?.count ?? most, descents: descents, stop) {
-        best = IndexChoice(search.definitions, search.ranges, .candidates, count: count)
+      if let count = try count(of: search.ranges, trees, below: most, descents: descents, stop) {
+        searches.append(IndexChoice(search.definitions, search.ranges, .candidates, count: count))
       }
+    }
+    searches.sort { $0.count < $1.count }
+    if let rarest = searches.first, best.map({ rarest.count < $0.count }) ?? true {
+      best = rarest.compared(with: searches.dropFirst())
     }
     let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
     if let order = try orderedChoice(query, planners, trees, instead: others, descents: descents, stop) {

@@ -144,25 +144,21 @@ struct QueryScan {
     if let candidates { return candidates }
     guard let choice else { return [] }
     var found: [Candidate] = []
-    let key = ByteBuffer(capacity: 512)
     var visited = 0
     for index in zone + 1..<max(zone + 1, zones.count) {
       let trees = try view.existingZone(zones[index])
       let first = index == zone + 1 ? start : (0, 0)
       let begin = found.count
-      for range in choice.ranges {
-        var cursor = view.reader.cursor(in: trees.indexes)
-        do throws(PageFault) {
-          try range.lower.withView { (lower) throws(PageFault) in try cursor.start(at: lower) }
-        } catch { throw view.failure(error) }
-        while try view.next(&cursor) {
-          cursor.key(into: key)
-          if range.upper.withView({ compareKeys(key.view, $0) >= 0 }) { break }
-          visited += 1
-          if visited % Self.patience == 0 { try view.checkStop(stop) }
-          let entry = try view.entry(ofIndexKey: key.view, in: trees)
-          if (entry.sequence, entry.ordinal) >= first { found.append(Candidate(zone: index, entry: entry)) }
+      func add(_ entry: RecordEntry) {
+        if (entry.sequence, entry.ordinal) >= first { found.append(Candidate(zone: index, entry: entry)) }
+      }
+      if choice.others.isEmpty {
+        try forEachKey(in: choice.ranges, trees, &visited) { (key) throws(DatabaseError) in
+          add(try view.entry(ofIndexKey: key, in: trees))
         }
+      } else {
+        let names = try commonNames(choice, trees, &visited)
+        for name in 0..<names.count { add(try view.entry(named: names.name(name), in: trees)) }
       }
       found[begin...].sort { ($0.entry.sequence, $0.entry.ordinal) < ($1.entry.sequence, $1.entry.ordinal) }
       // A list may have several elements in the ranges.
@@ -178,6 +174,45 @@ struct QueryScan {
     }
     candidates = found
     return found
+  }
+
+  /// Calls `body` with the keys of a zone's indexes that lie in ranges.
+  private func forEachKey(
+    in ranges: [IndexRange], _ trees: ZoneTrees, _ visited: inout Int, _ body: (ByteView) throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
+    let key = ByteBuffer(capacity: 512)
+    for range in ranges {
+      var cursor = view.reader.cursor(in: trees.indexes)
+      do throws(PageFault) {
+        try range.lower.withView { (lower) throws(PageFault) in try cursor.start(at: lower) }
+      } catch { throw view.failure(error) }
+      while try view.next(&cursor) {
+        cursor.key(into: key)
+        if range.upper.withView({ compareKeys(key.view, $0) >= 0 }) { break }
+        visited += 1
+        if visited % Self.patience == 0 { try view.checkStop(stop) }
+        try body(key.view)
+      }
+    }
+  }
+
+  /// The names of records that have an entry in the ranges of the index and in those of each other word.
+  private func commonNames(
+    _ choice: IndexChoice, _ trees: ZoneTrees, _ visited: inout Int
+  ) throws(DatabaseError) -> CandidateNames {
+    var names = CandidateNames()
+    try forEachKey(in: choice.ranges, trees, &visited) { (key) throws(DatabaseError) in
+      names.append(try view.recordName(inIndexKey: key, of: trees))
+    }
+    names.arrange()
+    for ranges in choice.others where names.count > 0 {
+      names.beginMarking()
+      try forEachKey(in: ranges, trees, &visited) { (key) throws(DatabaseError) in
+        names.mark(try view.recordName(inIndexKey: key, of: trees))
+      }
+      names.keepMarked()
+    }
+    return names
   }
 
   /// Whether there is another entry, in this zone or one that follows.

@@ -7,13 +7,15 @@ import DaybookEngine
 
 /// A query that was checked for a version of a database, with everything that is made once for all records.
 struct QueryPreparation {
-  let query: Query
-  let zones: [Zone.ID]
+  fileprivate(set) var query: Query
+  fileprivate(set) var zones: [Zone.ID]
   let filter: BodyFilter
   /// The indexes of values and of places that may be used.
   let planners: [IndexPlanner]
+  /// That of words, if it may be.
+  fileprivate let words: WordPlanner?
   /// Nil where all records of the type are looked at.
-  let choice: IndexChoice?
+  fileprivate(set) var choice: IndexChoice?
 
   /// The records are in the order of their last saves.
   var isInOrderOfSaves: Bool { query.sort.isEmpty }
@@ -23,6 +25,13 @@ struct QueryPreparation {
 extension ReadView {
   /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`, `operationCancelled`.
   func prepare(_ query: Query, _ stop: QueryStop? = nil) throws(DatabaseError) -> QueryPreparation {
+    var plan = try prepareFilter(query)
+    plan.choice = try choice(plan, stop)
+    return plan
+  }
+
+  /// Everything but the choice of an index, which depends on the zones that are asked.
+  func prepareFilter(_ query: Query) throws(DatabaseError) -> QueryPreparation {
     try query.check()
     try database.requireListable(query.recordType)
     if let type = query.recordType {
@@ -43,8 +52,20 @@ extension ReadView {
     let now = database.options.now()
     let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
     let (planners, words) = try planners(query, now: now)
-    let choice = try choice(query, zones, filter, planners, words, stop)
-    return QueryPreparation(query: query, zones: zones, filter: filter, planners: planners, choice: choice)
+    return QueryPreparation(query: query, zones: zones, filter: filter, planners: planners, words: words)
+  }
+
+  private func choice(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> IndexChoice? {
+    try choice(plan.query, plan.zones, plan.filter, plan.planners, plan.words, stop)
+  }
+
+  /// The same query, of one zone alone.
+  func narrowed(_ plan: QueryPreparation, to zone: Zone.ID, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation {
+    var plan = plan
+    plan.query.zone = zone
+    plan.zones = [zone]
+    plan.choice = try choice(plan, stop)
+    return plan
   }
 
   /// The kinds that a key has had in records of a query's type.
@@ -61,10 +82,13 @@ extension ReadView {
 
   /// All records of the result.
   func records(_ query: Query, desiredKeys: [String]?, _ stop: QueryStop?) throws(DatabaseError) -> [Record] {
-    let plan = try prepare(query, stop)
+    try records(try prepare(query, stop), desiredKeys: desiredKeys, stop)
+  }
+
+  func records(_ plan: QueryPreparation, desiredKeys: [String]?, _ stop: QueryStop?) throws(DatabaseError) -> [Record] {
     var records: [Record] = []
     if plan.filter.acceptsNone { return records }
-    let limit = query.limit ?? .max
+    let limit = plan.query.limit ?? .max
     if plan.isInOrderOfSaves {
       var scan = QueryScan(self, plan, stop: stop)
       while records.count < limit, let found = try scan.next() {
@@ -144,9 +168,8 @@ extension ReadView {
     var plan = try prepare(query, stop)
     if plan.choice?.use == .order {
       // The order shows in no number.
-      var query = query
-      query.sort = []
-      plan = try prepare(query, stop)
+      plan.query.sort = []
+      plan.choice = try choice(plan, stop)
     }
     let limit = query.limit ?? .max
     if plan.filter.acceptsNone { return 0 }
@@ -193,12 +216,23 @@ extension ReadView {
 
   /// The record that an entry of an index leads to.
   func entry(ofIndexKey key: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry {
+    try entry(named: try recordName(inIndexKey: key, of: zone), in: zone)
+  }
+
+  /// The record whose name, as a key, an entry of an index has.
+  func entry(named name: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry {
     try asDatabaseError { () throws(PageFault) in
-      guard let name = IndexKey.nameKey(in: key), let value = try reader.value(name, in: zone.byName),
-        let entry = RecordEntry(value)
-      else { throw reader.fault(in: zone.indexes) }
+      guard let value = try reader.value(name, in: zone.byName), let entry = RecordEntry(value) else {
+        throw reader.fault(in: zone.indexes)
+      }
       return entry
     }
+  }
+
+  /// The name, as a key, in an entry of an index.
+  func recordName(inIndexKey key: ByteView, of zone: ZoneTrees) throws(DatabaseError) -> ByteView {
+    guard let name = IndexKey.nameKey(in: key) else { throw failure(reader.fault(in: zone.indexes)) }
+    return name
   }
 
   /// The first records of the order after a cursor, by walking over an index, and whether there are more. Nil where that is not the plan,

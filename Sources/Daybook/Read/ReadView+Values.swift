@@ -12,10 +12,10 @@ extension ReadView {
     query.sort = [Query.Sort(field, ascending: isFirst)]
     query.limit = 1
     var best: Record.Value?
+    let plan = try prepareFilter(query)
     // One zone at a time, so that an index may be walked in its order.
-    for zone in try prepare(query, stop).zones {
-      query.zone = zone
-      guard let record = try records(query, desiredKeys: [field.name], stop).first,
+    for zone in plan.zones {
+      guard let record = try records(try narrowed(plan, to: zone, stop), desiredKeys: [field.name], stop).first,
         let value = PredicateMeaning.value(of: field, in: record), !value.kind.isAsset
       else { continue }
       let order = best.map { ValueOrder.compare(value, $0) } ?? (isFirst ? -1 : 1)

@@ -8,6 +8,7 @@ import DaybookEngine
 /// Names come in order, sequences do not. So change journal entries are gathered, sorted, and put into their tree when the zone
 /// ends: ascending inserts fill pages and touch each once. Gathered in runs, so that ten million entries take their 24 bytes
 /// each, and not as much again while an array grows and is sorted; and put a part at a time, so that pages can be written in between.
+/// Entries of indexes are gathered as well (`ImageEntries`), in runs that may end before the zone does.
 final class ImageApplier {
   /// Entries that are put before pages may be written.
   private static let partCount = TestSetting.keepsLittle ? 128 : 4 << 10
@@ -19,7 +20,8 @@ final class ImageApplier {
   @safe @exclusivity(unchecked) private var runs: [EntryRun] = []
   /// What is left of the runs while they are put.
   @safe @exclusivity(unchecked) private var merge: RunMerge?
-  /// The zone that they belong to.
+  private let entries = ImageEntries()
+  /// The zone that all of these belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
   /// The types that they have, by their numbers; the first is that of tombstones.
   @safe @exclusivity(unchecked) private var types: [[UInt8]] = [[]]
@@ -29,15 +31,16 @@ final class ImageApplier {
   var hasStamps: Bool {
     @inline(__always) get { position < stamps.view.count }
   }
-  var hasJournal: Bool {
-    @inline(__always) get { !runs.isEmpty || merge != nil }
-  }
+  private var hasJournal: Bool { !runs.isEmpty || merge != nil }
+  /// Whether anything waits to be put.
+  var hasGathered: Bool { hasJournal || !entries.isEmpty }
 
   func reset() {
     stamps.truncate(to: 0)
     position = 0
     runs = []
     merge = nil
+    entries.reset()
     forgetTypes()
   }
 
@@ -82,16 +85,19 @@ final class ImageApplier {
   }
 
   /// Whether entries of another zone wait.
-  func waits(forOtherThan key: ByteView) -> Bool { hasJournal && !UTF8Order.equal(zoneKey.view, key) }
+  func waits(forOtherThan key: ByteView) -> Bool { hasGathered && !UTF8Order.equal(zoneKey.view, key) }
+
+  private func begin(zone key: ByteView) {
+    if hasGathered { return }
+    zoneKey.truncate(to: 0)
+    zoneKey.append(key)
+  }
 
   /// Takes the entry of a record with its type, or of a tombstone. False when it has to be put at once.
   func append(_ entry: RecordEntry, ofType type: ByteView?, zone key: ByteView) -> Bool {
     precondition(merge == nil, "the entries of a zone are put when it has all of them")
     guard entry.place.offset < 1 << Entry.typeShift, let number = type.map({ self.number(of: $0) }) ?? 0 else { return false }
-    if runs.isEmpty {
-      zoneKey.truncate(to: 0)
-      zoneKey.append(key)
-    }
+    begin(zone: key)
     if runs.isEmpty || runs[runs.count - 1].count == ImageApplier.runCount {
       sortLastRun()
       runs.append(EntryRun())
@@ -103,10 +109,35 @@ final class ImageApplier {
     return true
   }
 
-  /// Puts what was gathered into the zone's change journal, in order: all of it, or as much as may come before pages are written;
+  /// Takes an entry of an index.
+  func append(entry key: ByteView, _ value: ByteView, zone: ByteView) {
+    begin(zone: zone)
+    entries.append(key, value)
+  }
+
+  /// Whether entries of indexes have the memory that they may take: they have to be put before the next record.
+  func isFull(_ changes: StoreTransaction) -> Bool { entries.isFull(changes) }
+
+  /// Puts what was gathered into the zone's trees, in order: all of it, or as much as may come before pages are written;
   /// true when some is left.
   @discardableResult
-  func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
+  func put(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
+    if try putEntries(changes, applier, all: all) { return true }
+    return try putJournal(changes, applier, all: all)
+  }
+
+  /// Puts entries of indexes: all of them, or as many as may come before pages are written; true when some are left.
+  @discardableResult
+  func putEntries(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
+    if entries.isEmpty { return false }
+    try applier.open(zoneKey.view, changes)
+    guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
+    let isMore = try entries.put(in: &zone.indexes, atMost: all ? .max : ImageApplier.partCount, changes)
+    applier.setOpenZone(zone)
+    return isMore
+  }
+
+  private func putJournal(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool) throws(LogFault) -> Bool {
     if !hasJournal { return false }
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }

@@ -3,10 +3,12 @@ import DaybookEngine
 /// Derived trees: what a record has in them when it is made, changed and deleted.
 extension RecordApplier {
   /// Makes what one record's former version contributed what its new one does; nil stands for none.
-  /// - Parameter isIndexed: whether the record's type has indexes.
+  /// - Parameters:
+  ///   - isIndexed: whether the record's type has indexes.
+  ///   - isImage: entries of indexes are gathered by the image.
   func changeContributions(
-    of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, isIndexed: Bool, _ zone: inout ZoneTrees,
-    _ changes: StoreTransaction
+    of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, isIndexed: Bool, isImage: Bool = false,
+    _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
     coming.removeAll()
     former.removeAll()
@@ -19,6 +21,8 @@ extension RecordApplier {
     while let change = difference.next() {
       if change.tree.isSum {
         try add(change.amount, to: change.key, in: change.tree, &zone, changes)
+      } else if isImage, change.tree == .indexes {
+        image.append(entry: change.key, change.value, zone: openKey.view)
       } else if change.isComing {
         try changes.put(change.key, change.value, in: &zone[change.tree])
       } else {

@@ -43,7 +43,7 @@ extension RecordApplier {
 
   /// Applies what has been gathered, zone by zone.
   func applyGathered(_ changes: StoreTransaction) throws(LogFault) {
-    try image.putJournal(changes, self)
+    try image.put(changes, self)
     if isMutant("search-budget-per-run") { formerSearch.reset() } else { formerSearch.begin(0..<0) }
     let zoneKeys = gathered.zoneKeys
     gathered.prepare()

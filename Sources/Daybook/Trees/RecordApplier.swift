@@ -115,13 +115,13 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try alignShapes(changes)
     if gathered.run.count > 0 { try applyGathered(changes) }
     gathered.removeAll()
-    try image.putJournal(changes, self)
+    try image.put(changes, self)
     try flushZone(changes)
   }
 
-  /// A part of the change journal of an image's zone.
+  /// A part of what an image has gathered of a zone.
   func flushPart(_ changes: StoreTransaction) throws(LogFault) -> Bool {
-    try image.putJournal(changes, self, all: false)
+    try image.put(changes, self, all: false)
   }
 
   /// The pages of the trees are about to move into the file: what an image has gathered stays.
@@ -183,8 +183,8 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard let kind = try OperationKind(of: operation) else { return }
     try alignShapes(changes)
     if image.hasStamps { return try applyStamped(kind, payload, place, changes) }
-    // The image is over: what comes next expects its change journal.
-    if image.hasJournal, kind != .imageStamps { try image.putJournal(changes, self) }
+    // The image is over: what comes next expects its change journal and its indexes.
+    if image.hasGathered, kind != .imageStamps { try image.put(changes, self) }
     switch kind {
     case .saveRecord:
       try saveRecord(payload, RecordEntry(place: place, sequence: sequence, ordinal: ordinal), changes)
@@ -253,7 +253,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     try changes.put(key.view, payload, in: &changes.roots[Roots.lineages])
   }
 
-  /// - Parameter isImage: no tree has the record yet, in any version, and its change journal entry waits for the zone's end.
+  /// - Parameter isImage: no tree has the record yet, in any version, and its entries of change journal and indexes are gathered.
   func saveRecord(
     _ body: ByteView, _ entry: RecordEntry, isImage: Bool = false, _ changes: StoreTransaction
   ) throws(LogFault) {
@@ -261,7 +261,10 @@ final class RecordApplier: Applier, @unchecked Sendable {
       throw .operation
     }
     let name = NameKey.view(of: identity.name, in: nameKey)
-    if isImage, image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
+    if isImage {
+      if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
+      if image.isFull(changes) { try image.putEntries(changes, self) }
+    }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted, identity.isOfLife(zone.epoch) else { throw .inconsistent }
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
@@ -284,7 +287,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
       if !isImage, zone.tombstones.count > 0 { try removeTombstone(name, &zone, changes) }
       if entry.contributes || isIndexed {
         let version = RecordVersion(try spelled(body), identity, entry)
-        try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, &zone, changes)
+        try changeContributions(of: name, from: nil, to: version, isIndexed: isIndexed, isImage: isImage, &zone, changes)
       }
     }
     if !isImage || !image.append(entry, ofType: identity.type, zone: identity.zoneKey) {

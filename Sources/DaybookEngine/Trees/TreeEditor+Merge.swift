@@ -14,7 +14,8 @@ extension TreeEditor {
       let page = path[depth].page
       let parent = path[depth - 1]
       if isChildless(page) {
-        retire(path[depth].reference)
+        // At once, if this edit made it: else a transaction that empties a large tree would keep a page for each leaf.
+        discard(path[depth].reference)
         removeChild(parent.child, of: parent.page)
       } else if page.usedByteCount < TreeEditor.minimumUsedByteCount {
         if try !mergeWithNeighbour(at: depth) { break }
