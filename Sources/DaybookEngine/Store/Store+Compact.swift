@@ -67,11 +67,11 @@ extension Store {
       try checkpointBeforeImage()
       var position = try copyImage(to: target, rewriter, pace)
       if position.sequence > 0 { try target.checkpoint() }
-      defer { limitCommits(through: .max) }
+      defer { limitCommits(upTo: .max) }
       try catchUpInRounds(target, &position, rewriter, pace)
       // Earlier checkpoints would have written the same pages again and again. From here on, the log may be replayed.
       target.setUnfinished(false, beside: self)
-      limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
+      limitCommits(upTo: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
@@ -138,7 +138,7 @@ extension Store {
     for _ in 0..<16 {
       try pace.check()
       // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
-      if log.durability.writtenOffset < position.offset + Store.unnoticedByteCount { return }
+      if log.writtenOffset < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
@@ -170,7 +170,7 @@ extension Store {
     if withTurnForBackground({ _ in hasUsed(quarters: 1) }) { try checkpoint() }
   }
 
-  private func limitCommits(through offset: UInt64) {
+  private func limitCommits(upTo offset: UInt64) {
     turn.monitor.withLock {
       commitLimit = offset
       turn.monitor.broadcast()
@@ -192,7 +192,7 @@ extension Store {
     var allowed: UInt64 = 0
     let batch = CommitBatch(target)
     defer { batch.abandon() }
-    if limitsCommits { limitCommits(through: end + Store.unnoticedByteCount / 4) }
+    if limitsCommits { limitCommits(upTo: end + Store.unnoticedByteCount / 4) }
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
@@ -201,10 +201,10 @@ extension Store {
       copied += commit.byteCount
       if limitsCommits, copied >= allowed + Store.unnoticedByteCount / 4 {
         allowed = copied
-        limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
+        limitCommits(upTo: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isFlushed, !target.options.hasBackgroundThread { target.tryCheckpoint() }
-      try pace?.pause(writtenThrough: target.log.durability.writtenOffset) { () throws(StoreError) in
+      try pace?.pause(writtenUpTo: target.log.writtenOffset) { () throws(StoreError) in
         // Publishes what is durable, so that the pages it replaced are freed: a version's pages for each commit would take
         // hundreds of megabytes, and touching them the first time most of the time.
         try target.syncWritten()
@@ -251,7 +251,7 @@ extension Store {
         }
       } catch { throw .disk(error) }
       _ = try log.append(
-        .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
+        .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, via: backgroundFile, hold)
       // After a failure nobody knows which file the name leads to after a crash.
       try log.orDie { () throws(DiskFailure) in
         try backgroundFile.sync(.full)

@@ -70,7 +70,7 @@ extension Store {
     guard plan.last != nil else { return }
     if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
-    setDurable(through: plan.provenThrough)
+    log.setDurable(plan.provenThrough)
   }
 
   /// Releases the file lock, unless a writer of this process waits for its turn or its sync. That writer will come here, too,

@@ -148,5 +148,5 @@ extension Store {
     if options.durability == .relaxed { _ = tryNote() }
   }
 
-  func syncWritten() throws(StoreError) { try syncThrough(log.durability.writtenThrough) }
+  func syncWritten() throws(StoreError) { try syncThrough(log.writtenNumber) }
 }
