@@ -98,7 +98,7 @@ final class WriteContext {
   }
 
   /// All of it is going to be rolled back, and it still has the turn: nothing of it may count in the next transaction, which has its
-  /// number. Also before a commit, which may fail and has given back the turn by then.
+  /// number. Also before a commit, which may fail and has released the turn by then.
   func forgetAll() {
     forgetDeclarations()
     database.writerState.refuseShownCursors()
