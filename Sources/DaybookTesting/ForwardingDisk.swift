@@ -31,7 +31,7 @@ extension ForwardingFile {
   package func attributes() throws(DiskFailure) -> FileAttributes { try file.attributes() }
   package func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) { try file.setAttributes(attributes) }
   package var base: UnsafeRawPointer { unsafe file.base }
-  package func map(through end: Int) throws(DiskFailure) { try file.map(through: end) }
+  package func map(upTo end: Int) throws(DiskFailure) { try file.map(upTo: end) }
   package var mappableByteCount: Int { file.mappableByteCount }
   package func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try file.tryLock(byte, strength)

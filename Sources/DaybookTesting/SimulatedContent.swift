@@ -51,7 +51,7 @@ import DaybookEngine
       lost.remove(sector)
       dirty.insert(sector)
     }
-    memory.touch(through: end)
+    memory.touch(upTo: end)
     hashes.invalidate(offset / sectorByteCount...(end - 1) / sectorByteCount)
     // Safe: `touch` checked the end.
     unsafe (memory.base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
@@ -150,7 +150,7 @@ import DaybookEngine
 
   /// Copies the bytes of another file, and what is known about them.
   func copyMemory(of source: SimulatedContent, byteCount: Int) {
-    memory.touch(through: byteCount)
+    memory.touch(upTo: byteCount)
     // Safe: `touch` checked the end here, and the source is as large as it says.
     unsafe memory.base.copyMemory(from: source.memory.base, byteCount: byteCount)
     hashes = source.hashes
@@ -170,7 +170,7 @@ import DaybookEngine
     of sector: Int, from origin: SimulatedContent, isTorn: Bool = false, unwritten: RecycledSpace,
     _ generator: inout SeededGenerator
   ) {
-    memory.touch(through: (sector + 1) * sectorByteCount)
+    memory.touch(upTo: (sector + 1) * sectorByteCount)
     hashes.invalidate(sector...sector)
     // Safe: `touch` checked the end, and a sector is all that is written there.
     let place = unsafe memory.base + sector * sectorByteCount

@@ -169,7 +169,7 @@ import Synchronization
   }
 
   /// Stricter than a real disk, which would crash the process at the first touch behind the end instead.
-  func map(through end: Int) throws(DiskFailure) {
+  func map(upTo end: Int) throws(DiskFailure) {
     let call = SimulatedCall(.map, path, byteCount: end)
     try perform(call) { (_) throws(DiskFailure) in
       guard end <= content.byteCount else { throw call.failure(code: ErrorNumber.invalid) }

@@ -62,7 +62,7 @@ import DaybookEngine
   }
 
   /// Announces a write to everything before `end`.
-  func touch(through end: Int) {
+  func touch(upTo end: Int) {
     precondition(end <= capacity, "writes were checked against the capacity")
     touchedByteCount = max(touchedByteCount, end)
   }

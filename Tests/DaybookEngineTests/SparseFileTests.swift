@@ -252,7 +252,7 @@ struct SparseFileTests {
       try makeBook(path, byteCount: 1 << 40)
       // A commit that holds, two behind the last one, which nothing proves.
       let file = try SystemDisk().open(path, .readWrite)
-      try file.map(through: 1 << 20)
+      try file.map(upTo: 1 << 20)
       let log = try LogReader(
         unsafe ByteView(file.base, count: 1 << 20),
         salt: FileHeader(unsafe ByteView(file.base, count: 4096)).salt)

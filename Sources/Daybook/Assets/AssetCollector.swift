@@ -51,7 +51,7 @@ extension Database {
   @discardableResult
   public func collectAssets(grace: Duration? = nil) throws(DatabaseError) -> AssetCollection {
     let store = library.store
-    // Neither a compaction nor another process that takes turns may commit elsewhere meanwhile.
+    // Neither a compaction nor another process that shares the file may commit elsewhere meanwhile.
     let held = try engine(stores.beginHolding())
     defer { stores.endHolding(held) }
     let hasBegun: Bool

@@ -172,7 +172,7 @@ public final class Database: Sendable {
     stores = StoreSwitch(store) { [mask = options.declarationMask] in RecordApplier(shapeMask: mask) }
     self.writerState = writerState
     // Released by `AssetStore.close`. A weak reference would make each count of the others slow (row: snapshot-empty).
-    library.store.takeRights { [stores] () throws(DiskFailure) in
+    library.store.follow { [stores] () throws(DiskFailure) in
       try stores.fileAttributes()
     } file: { [stores] in
       stores.store.identity

@@ -17,7 +17,7 @@ extension Database {
   /// The same for a file that is not open, and may not be one of ours: no stream is to lead there while it is looked at. Nil when there is
   /// nothing, or nothing that can be reached.
   package static func outputRules(forFileAt path: String) -> OutputRules? {
-    // From the folder that holds it, which is opened once: no path leads below a folder that others may write to.
+    // From the folder that holds it, which is opened once and used from there: no path is resolved again in a folder where others may rename.
     let walk = SystemDisk()
     guard let place = try? walk.resolve(path), let disk = try? walk.keepingFolder(holding: place),
       let file = try? disk.identity(of: place)

@@ -51,7 +51,7 @@ final class NotificationStream: CommitWatcher {
     /// Commits that were known are gone, and others may have their numbers.
     let isInAnotherHistory: Bool
 
-    func concerns(since: UInt64) -> Bool { isInAnotherHistory && !isMutant("since-in-any-history") || sequence > since }
+    func concerns(since: UInt64) -> Bool { (isInAnotherHistory && !isMutant("since-in-any-history")) || sequence > since }
   }
 
   /// What is kept from one batch of commits to the next.

@@ -40,7 +40,7 @@ extension Query {
   ///                4  FNV-1a of everything before
   public struct Cursor: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-      case journal(lineage: UInt64, sequence: UInt64, ordinal: UInt32)
+      case journal(lineage: Lineage?, sequence: UInt64, ordinal: UInt32)
       case record(name: [UInt8], sortKey: [UInt8])
     }
 
@@ -72,7 +72,7 @@ extension Query {
       buffer.append(zoneKey)
       switch place {
       case .journal(let lineage, let sequence, let ordinal):
-        buffer.append(uint64: lineage)
+        buffer.append(uint64: lineage.number)
         buffer.append(uint64: sequence)
         buffer.append(uint32: ordinal)
       case .record(let name, let sortKey):
@@ -117,7 +117,7 @@ extension Query {
         else {
           return nil
         }
-        place = .journal(lineage: lineage, sequence: sequence, ordinal: ordinal)
+        place = .journal(lineage: Lineage(lineage), sequence: sequence, ordinal: ordinal)
       case 1:
         guard let count = reader.uint8(), let name = reader.take(Int(count)), let sortKey = reader.take(reader.remaining) else {
           return nil

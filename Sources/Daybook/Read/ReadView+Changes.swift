@@ -46,20 +46,6 @@ extension ReadView {
       ))
   }
 
-  /// The lineage that a commit belongs to; zero when nothing was committed.
-  func lineage(of sequence: UInt64) throws(DatabaseError) -> UInt64 {
-    if case .transaction(let transaction, _) = source, sequence >= transaction.sequence {
-      database.writerState.hasShownDraft = true
-    }
-    let key = ByteBuffer(capacity: 16)
-    key.append(uint64: (sequence &+ 1).byteSwapped)
-    return try asDatabaseError { () throws(PageFault) in
-      var cursor = reader.cursor(in: root(.lineages))
-      guard try cursor.seek(before: key.view) else { return 0 }
-      return cursor.value.count == 8 ? cursor.value.uint64(at: 0) : 0
-    }
-  }
-
   /// Changes at or below this sequence may have been forgotten.
   func horizon() throws(DatabaseError) -> UInt64 {
     try asDatabaseError { () throws(PageFault) in
@@ -71,36 +57,11 @@ extension ReadView {
   }
 
   /// Whether a token is newer than this view, and may be valid later: then the page is empty and has the same token.
-  ///
-  /// Without all commits there is no telling whether its commit is yet to be seen, was lost in a crash, or belongs to a copy.
-  /// The token is refused when this history has a commit of that number with another lineage; or before, when the token's
-  /// lineage has ended here by another that came after it.
-  /// - Parameter known: the newest commit, when the caller knows it: a later one is of another history.
-  private func isNotSeenYet(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError)
-    -> Bool
-  {
-    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID else { return false }
-    return try isNotSeenYet(parts.sequence, of: parts.lineage, known: known())
-  }
-
-  /// The same of a commit of some lineage.
-  func isNotSeenYet(_ commit: UInt64, of lineage: UInt64, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Bool {
-    if commit <= sequence { return false }
-    if let known = known(), commit > known { return false }
-    return try !hasEnded(lineage)
-  }
-
-  /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
-  private func hasEnded(_ lineage: UInt64) throws(DatabaseError) -> Bool {
-    try asDatabaseError { () throws(PageFault) in
-      var cursor = reader.cursor(in: root(.lineages))
-      var isFound = false
-      while try cursor.next() {
-        if isFound { return true }
-        isFound = cursor.value.count == 8 && cursor.value.uint64(at: 0) == lineage
-      }
+  private func isAhead(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Bool {
+    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID, parts.sequence > sequence else {
       return false
     }
+    return try standing(of: parts.sequence, Lineage(parts.lineage), known: known()) == .notSeenYet
   }
 
   /// Refuses a token that does not belong to this history.
@@ -119,10 +80,8 @@ extension ReadView {
       throw DatabaseError(
         .changeTokenExpired, "The token is of another database.", facts: .init(sequence: parts.sequence, zone: zone))
     }
-    if parts.sequence > sequence {
-      throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
-    }
-    if try lineage(of: parts.sequence) != parts.lineage, !isMutant("accept-forked-token") {
+    // One that is ahead and may come later was not brought here.
+    if try standing(of: parts.sequence, Lineage(parts.lineage), known: nil) != .same, !isMutant("accept-forked-token") {
       throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
     }
     if zone != nil, parts.zoneEpoch != epoch {
@@ -144,7 +103,7 @@ extension ReadView {
   {
     ChangeToken(
       ChangeToken.Parts(
-        databaseID: databaseID, lineage: try lineage(of: sequence), sequence: sequence, ordinal: ordinal,
+        databaseID: databaseID, lineage: try lineage(of: sequence).number, sequence: sequence, ordinal: ordinal,
         horizon: try horizon(), zone: zone, zoneEpoch: epoch))
   }
 
@@ -153,7 +112,7 @@ extension ReadView {
   ) throws(DatabaseError) -> ZoneChanges {
     try PageLimit.require(limit, in: id)
     // Before the zone is looked for: it may be what has not been seen yet.
-    if let token, try isNotSeenYet(token, zone: id, known: known()) { return ZoneChanges(token: token) }
+    if let token, try isAhead(token, zone: id, known: known()) { return ZoneChanges(token: token) }
     let zone = try existingZone(id)
     var start: (sequence: UInt64, ordinal: UInt32) = (0, 0)
     if let token {
@@ -254,7 +213,7 @@ extension ReadView {
 
   /// How many entries of a zone's change journal come after a token.
   func changeCount(in id: Zone.ID, since token: ChangeToken?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Int {
-    if let token, try isNotSeenYet(token, zone: id, known: known()) { return 0 }
+    if let token, try isAhead(token, zone: id, known: known()) { return 0 }
     let zone = try existingZone(id)
     guard let token else { return Int(clamping: zone.changeJournal.count) }
     let parts = try validate(token, zone: id, epoch: zone.epoch)
@@ -273,7 +232,7 @@ extension ReadView {
     -> DatabaseChanges
   {
     try PageLimit.require(limit)
-    if let token, try isNotSeenYet(token, zone: nil, known: known()) { return DatabaseChanges(token: token) }
+    if let token, try isAhead(token, zone: nil, known: known()) { return DatabaseChanges(token: token) }
     let key = ByteBuffer(capacity: 256)
     var start: UInt64 = 0
     if let token {

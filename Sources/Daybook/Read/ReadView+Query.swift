@@ -122,7 +122,7 @@ extension ReadView {
     var page = Query.Page(records: [], next: nil)
     if let cursor {
       try require(cursor, query)
-      if try isNotSeenYet(cursor) {
+      if try mustWait(for: cursor) {
         page.next = cursor
         return page
       }
@@ -138,7 +138,7 @@ extension ReadView {
       if page.records.count == limit, let next = try scan.place() {
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[next.zone].key,
-          place: .journal(lineage: try lineage(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal))
+          place: .journal(lineage: try lineageToShow(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal))
       }
       return page
     }
@@ -360,22 +360,9 @@ extension ReadView {
 
   /// Whether a cursor's place is ahead of what this view shows.
   /// - Throws: `changeTokenForked` when it is in another history.
-  private func isNotSeenYet(_ cursor: Query.Cursor) throws(DatabaseError) -> Bool {
+  private func mustWait(for cursor: Query.Cursor) throws(DatabaseError) -> Bool {
     guard case .journal(let lineage, let sequence, _) = cursor.place else { return false }
-    return try isNotSeenYet(cursorAt: sequence, of: lineage)
-  }
-
-  /// The same of a cursor at a commit of some lineage.
-  func isNotSeenYet(cursorAt sequence: UInt64, of lineage: UInt64) throws(DatabaseError) -> Bool {
-    if isMutant("accept-forked-cursor") { return false }
-    if try isNotSeenYet(sequence, of: lineage, known: lastKnownCommit) { return true }
-    let here = try self.lineage(of: sequence)
-    if sequence > self.sequence || here != lineage {
-      throw DatabaseError(
-        .changeTokenForked, "The cursor belongs to a copy of this database with another history.",
-        facts: .init(sequence: sequence))
-    }
-    return false
+    return try mustWait(forCursorAt: sequence, of: lineage)
   }
 
   /// Where a scan begins; nil when the cursor's zone was the last one and is gone.

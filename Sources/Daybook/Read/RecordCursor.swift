@@ -6,7 +6,7 @@
 /// restored backup) refuses it with `changeTokenForked`; a snapshot that is older has an empty page, with the same cursor.
 public struct RecordCursor: Sendable, Hashable {
   /// Of the commit.
-  let lineage: UInt64
+  let lineage: Lineage?
   let sequence: UInt64
   let ordinal: UInt32
 }

@@ -33,11 +33,11 @@ extension Snapshot: RecordReader {
   @_spi(Daybook) @inline(__always)
   public func beginReading() throws(DatabaseError) -> ReadView {
     do throws(StoreError) {
-      return ReadView(database: database, store: store, source: .pin(try store.beginRead(through: pin)))
+      return ReadView(database: database, store: store, source: .pin(try store.beginRead(via: pin)))
     } catch { throw DatabaseError(error, path: database.path) }
   }
 
   /// From here on it may be revoked.
   @_spi(Daybook) @inline(__always)
-  public func endReading(_ view: ReadView) { store.endRead(through: pin) }
+  public func endReading(_ view: ReadView) { store.endRead(via: pin) }
 }

@@ -1,34 +1,87 @@
 import DaybookEngine
 
-/// The tree of lineages: {first sequence} → lineage. Commits of one lineage and number are one commit, in whatever copy of a file.
-enum LineageTree {
-  /// The lineage of the last commit; zero when there is none, nil when the tree cannot be read.
-  static func last(in store: Store) -> UInt64? {
-    guard let pin = try? store.beginRead() else { return nil }
-    defer { store.endRead(pin) }
-    var cursor = pin.reader.cursor(in: pin.root(Roots.lineages))
-    do throws(PageFault) {
-      guard try cursor.last() else { return 0 }
-      return cursor.value.count == 8 ? cursor.value.uint64(at: 0) : nil
-    } catch { return nil }
+extension Lineage {
+  fileprivate init?(cell: ByteView) {
+    guard cell.count == 8 else { return nil }
+    self.init(cell.uint64(at: 0))
+  }
+}
+
+/// The tree of lineages in one version: {first sequence} → lineage. Everything that asks for one asks here.
+struct LineageTree {
+  private let reader: TreeReader
+  private let root: TreeRoot
+
+  init(_ reader: TreeReader, _ root: TreeRoot) {
+    self.reader = reader
+    self.root = root
   }
 
-  /// The last commit up to `known` that a file has, too, when that one is of a lineage. Zero when the file does not have the lineage,
-  /// though earlier ones may be the same: it says too little rather than too much.
-  static func lastCommon(with lineage: UInt64, through known: UInt64, in store: Store) -> UInt64 {
-    guard let pin = try? store.beginRead() else { return 0 }
-    defer { store.endRead(pin) }
+  /// The lineage that a commit belongs to.
+  func lineage(of sequence: UInt64) throws(PageFault) -> Lineage? {
     let key = ByteBuffer(capacity: 16)
-    var cursor = pin.reader.cursor(in: pin.root(Roots.lineages))
-    var isFound = lineage == 0
-    do throws(PageFault) {
-      while try cursor.next() {
+    key.append(uint64: (sequence &+ 1).byteSwapped)
+    var cursor = reader.cursor(in: root)
+    return try cursor.seek(before: key.view) ? Lineage(cell: cursor.value) : nil
+  }
+
+  /// The last lineage, and its first commit.
+  func last() throws(PageFault) -> (lineage: Lineage?, first: UInt64)? {
+    let key = ByteBuffer(capacity: 16)
+    var cursor = reader.cursor(in: root)
+    guard try cursor.last() else { return nil }
+    cursor.key(into: key)
+    return (Lineage(cell: cursor.value), key.view.bigEndianUInt64(at: 0))
+  }
+
+  /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
+  func hasEnded(_ lineage: Lineage?) throws(PageFault) -> Bool {
+    guard let lineage else { return false }
+    return try end(of: lineage).next != nil
+  }
+
+  /// Whether there is a lineage, and the first commit of the one after it. None is what commits before the first lineage have.
+  private func end(of lineage: Lineage?) throws(PageFault) -> (isFound: Bool, next: UInt64?) {
+    let key = ByteBuffer(capacity: 16)
+    var cursor = reader.cursor(in: root)
+    var isFound = lineage == nil
+    while try cursor.next() {
+      if isFound {
         cursor.key(into: key)
-        // The next lineage begins here.
-        if isFound { return min(known, key.view.bigEndianUInt64(at: 0) &- 1) }
-        isFound = cursor.value.count == 8 && cursor.value.uint64(at: 0) == lineage
+        return (true, key.view.bigEndianUInt64(at: 0))
       }
+      isFound = Lineage(cell: cursor.value) == lineage
+    }
+    return (isFound, nil)
+  }
+}
+
+// MARK: of a store
+
+extension LineageTree {
+  /// The lineage of a store's last commit, if it could be read.
+  enum Last {
+    case unreadable
+    case read(Lineage?)
+  }
+
+  static func last(in store: Store) -> Last {
+    guard let pin = try? store.beginRead() else { return .unreadable }
+    defer { store.endRead(pin) }
+    do throws(PageFault) {
+      guard let last = try LineageTree(pin.reader, pin.root(Roots.lineages)).last() else { return .read(nil) }
+      return last.lineage.map { .read($0) } ?? .unreadable
+    } catch { return .unreadable }
+  }
+
+  /// The last commit, up to `known`, that this file and the caller's history share, if the caller's last one was of a lineage. Zero if
+  /// the file does not know that lineage: too little is safe.
+  static func lastCommon(with last: Last, upTo known: UInt64, in store: Store) -> UInt64 {
+    guard case .read(let lineage) = last, let pin = try? store.beginRead() else { return 0 }
+    defer { store.endRead(pin) }
+    do throws(PageFault) {
+      let end = try LineageTree(pin.reader, pin.root(Roots.lineages)).end(of: lineage)
+      return end.isFound ? min(known, end.next.map { $0 &- 1 } ?? pin.sequence) : 0
     } catch { return 0 }
-    return isFound ? min(known, pin.sequence) : 0
   }
 }

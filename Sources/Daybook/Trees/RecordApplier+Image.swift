@@ -11,27 +11,12 @@ extension RecordApplier {
     guard stamp.sequence <= changes.sequence else { throw .inconsistent }
     switch kind {
     case .saveRecord: try saveRecord(payload, entry, isImage: true, changes)
-    case .deleteRecord: try deleteRecord(image: payload, entry, changes)
+    case .deleteRecord: try deleteRecord(payload, entry, isImage: true, changes)
     case .lineage: try saveLineage(payload, stamp.sequence, changes)
     case .commitInfo, .saveZone, .deleteZone, .setMetadata, .deleteMetadata, .raiseHorizon, .imageStamps, .imageZone,
       .declareFields, .declare, .defineIndex, .buildIndex, .dropIndex, .requires:
       throw .inconsistent
     }
-  }
-
-  /// The tombstone of a record that no tree holds.
-  private func deleteRecord(image body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
-    guard let identity = BodyIdentity.tombstone(body), NameKey.isName(identity.name) else { throw .operation }
-    let name = NameKey.view(of: identity.name, in: nameKey)
-    if image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
-    try open(identity.zoneKey, changes)
-    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    try putTombstone(name, entry, in: &zone, changes)
-    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
-    if !image.append(entry, ofType: nil, zone: identity.zoneKey) {
-      try changeJournal(entry, ofType: nil, &zone, changes)
-    }
-    setOpenZone(zone)
   }
 
   /// A zone as the old file had it, before any of its records.

@@ -3,9 +3,8 @@ import Synchronization
 
 /// Turns record operations into tree changes, for live commits, replay and check: nothing else changes the trees of records.
 ///
-/// What a save or a deletion changes is written here, and once more for replay in the order of names
-/// (`RecordApplier+Replay.swift`), which touches each tree once; the tombstones of images, too, have a way of their own
-/// (`RecordApplier+Image.swift`). All must agree: `ReplayTests`, `CompactionTests` and the deep check see to it.
+/// What a save or a deletion changes is written here, for commits and for images, and once more for replay in the order of names
+/// (`RecordApplier+Replay.swift`), which touches each tree once. Both must agree: `ReplayTests` and the deep check see to it.
 ///
 /// It reads the trees and the operation, nothing else: no clock, no limit, no policy. The zone that it worked on last stays
 /// open in memory with its roots, because most transactions stay in one zone; `flush` puts it into the catalog.
@@ -297,28 +296,39 @@ final class RecordApplier: Applier, @unchecked Sendable {
     if !isImage { try touch(entry.sequence, changes) }
   }
 
-  private func deleteRecord(_ body: ByteView, _ entry: RecordEntry, _ changes: StoreTransaction) throws(LogFault) {
+  /// - Parameter isImage: as of a save: no tree has what it deletes.
+  func deleteRecord(
+    _ body: ByteView, _ entry: RecordEntry, isImage: Bool = false, _ changes: StoreTransaction
+  ) throws(LogFault) {
     guard let identity = BodyIdentity.tombstone(body), NameKey.isName(identity.name) else { throw .operation }
     let name = NameKey.view(of: identity.name, in: nameKey)
+    if isImage, image.waits(forOtherThan: identity.zoneKey) { try flush(changes) }
     try open(identity.zoneKey, changes)
     guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
-    guard let old = try changes.value(name, in: zone.byName), let oldEntry = RecordEntry(old) else {
-      throw .inconsistent
-    }
-    addLiveBytes(Int(entry.place.byteCount) - Int(oldEntry.place.byteCount), to: &zone, changes)
-    try leaveJournal(identity.type, oldEntry.sequence, oldEntry.ordinal, &zone, changes)
-    let isIndexed = indexes.covers(identity.type)
-    if oldEntry.contributes || isIndexed {
-      try changeContributions(of: name, from: oldEntry, to: nil, isIndexed: isIndexed, &zone, changes)
-    }
-    try changes.remove(name, from: &zone.byName)
+    addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
+    if !isImage { try removeVersion(of: name, ofType: identity.type, &zone, changes) }
     if !isMutant("leave-no-tombstone") {
       try putTombstone(name, entry, in: &zone, changes)
-      try changeJournal(entry, ofType: nil, &zone, changes)
+      if !isImage || !image.append(entry, ofType: nil, zone: identity.zoneKey) {
+        try changeJournal(entry, ofType: nil, &zone, changes)
+      }
     }
-    openZone = zone
-    isOpenZoneChanged = true
-    try touch(entry.sequence, changes)
+    setOpenZone(zone)
+    if !isImage { try touch(entry.sequence, changes) }
+  }
+
+  /// Takes a record's version out of all trees.
+  private func removeVersion(
+    of name: ByteView, ofType type: ByteView, _ zone: inout ZoneTrees, _ changes: StoreTransaction
+  ) throws(LogFault) {
+    guard let old = try changes.value(name, in: zone.byName), let entry = RecordEntry(old) else { throw .inconsistent }
+    addLiveBytes(-Int(entry.place.byteCount), to: &zone, changes)
+    try leaveJournal(type, entry.sequence, entry.ordinal, &zone, changes)
+    let isIndexed = indexes.covers(type)
+    if entry.contributes || isIndexed {
+      try changeContributions(of: name, from: entry, to: nil, isIndexed: isIndexed, &zone, changes)
+    }
+    try changes.remove(name, from: &zone.byName)
   }
 
   func setOpenZone(_ zone: ZoneTrees) {

@@ -79,57 +79,46 @@ extension Database {
     let value: R
     do {
       let lent = Transaction(context)
+      defer { context.isEnded = true }
       value = try body(lent)
-    } catch {
-      context.isEnded = true
-      context.resetShapes()
-      writerState.didRollBack()
-      if context.mayDropAssets { scheduleAssetCollection() }
-      return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
-    }
-    context.isEnded = true
-    do {
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {
-      context.resetShapes()
-      writerState.didRollBack()
-      if context.mayDropAssets { scheduleAssetCollection() }
-      return (.failure(error), WriteTicket(store: store, ticket: store.abort(transaction)))
+      return (.failure(error), WriteTicket(store: store, ticket: abort(context, store)))
     }
     return (.success(value), WriteTicket(store: store, ticket: try commit(context, store)))
   }
 
   private func commit(_ context: WriteContext, _ store: Store) throws(DatabaseError) -> Store.Ticket {
+    // What it had may be rolled back.
+    guard context.hasChanges else { return abort(context, store) }
     if context.mayDropAssets { scheduleAssetCollection() }
-    guard context.hasChanges else {
-      // What it had is rolled back.
-      writerState.didRollBack()
-      return store.abort(context.changes)
-    }
     let repeated: CopiedDeclarations?
     do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
-      context.resetShapes()
-      writerState.didRollBack()
+      context.forgetAll()
       store.abandon(context.changes)
       throw error
     }
     // A commit that fails has released the turn, and another writer may have it. So all is as after a rollback until it is written;
     // what it has declared is learned again.
-    let lineage = writerState.lineage
-    writerState.didRollBack()
-    context.resetShapes()
+    context.forgetAll()
     do {
       return try store.commit(context.changes) {
         if let repeated { store.records.copiedDeclarations = repeated }
         // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
         // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)
-        writerState.lineage = context.drawsLineage ? (context.lineage, context.changes.sequence) : lineage
-        writerState.didCommit()
+        writerState.didCommit(context.lineage)
       }
     } catch {
       throw DatabaseError(error, path: path)
     }
+  }
+
+  /// Ends a transaction without a commit.
+  private func abort(_ context: WriteContext, _ store: Store) -> Store.Ticket {
+    context.forgetAll()
+    if context.mayDropAssets { scheduleAssetCollection() }
+    return store.abort(context.changes)
   }
 }
 

@@ -20,7 +20,8 @@ final class WriteContext {
   @safe @exclusivity(unchecked) private(set) var hasStarted = false
   /// How many operations `start` wrote.
   private var preambleCount: UInt32 = 0
-  private(set) var lineage: UInt64
+  /// Of its commit; nil as long as that has none.
+  private(set) var lineage: Lineage?
   /// Where this transaction's change tags begin.
   @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
@@ -54,9 +55,8 @@ final class WriteContext {
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
-    let known = database.writerState.lineage
-    lineage = known.sequence < changes.sequence ? known.value : 0
-    drawsLineage = lineage == 0
+    lineage = database.writerState.lineage
+    drawsLineage = lineage == nil
     recorder = database.hub.recorder()
   }
 
@@ -89,22 +89,33 @@ final class WriteContext {
 
   private func drawLineage() throws(DatabaseError) {
     let isPreamble = changes.ordinal == preambleCount
-    // Zero means "no commit yet".
-    lineage = database.options.random() | 1
+    let lineage = Lineage(drawnFrom: database.options.random)
+    self.lineage = lineage
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint64: lineage)
+    changes.payload.append(uint64: lineage.number)
     try endOperation(operationStart, .lineage)
     if isPreamble { preambleCount = changes.ordinal }
   }
 
-  /// A part was rolled back. What follows has its numbers, so cursors into this transaction's commit count no more. Whatever they were
+  /// All of it is going to be rolled back, and it still has the turn: nothing of it may count in the next transaction, which has its
+  /// number. Also before a commit, which may fail and has released the turn by then.
+  func forgetAll() {
+    forgetDeclarations()
+    database.writerState.refuseShownCursors()
+  }
+
+  /// A part was rolled back, and what follows has its numbers. Cursors into this transaction's commit count no more. Whatever they were
   /// shown in, it may have been in a part that was rolled back with its new lineage: each rollback draws another.
-  private func refuseShownCursors() throws(DatabaseError) {
-    guard database.writerState.hasShownDraft, !isMutant("keep-lineage-of-rollback") else { return }
+  private func forgetPart() throws(DatabaseError) {
+    forgetDeclarations()
+    guard database.writerState.mustRefuseShownCursors else { return }
     drawsLineage = true
     // Else `start` does it, or the next transaction.
     if hasStarted { try drawLineage() }
   }
+
+  /// Of what it has declared, some is rolled back, and what is known of the rest is learned again.
+  private func forgetDeclarations() { if hasDeclared { database.writerState.forgetShapes() } }
 
   /// Whether there is anything to commit: a refused save may leave only the preamble, which is not worth a commit; but a failed
   /// transaction must still throw from `commit`.
@@ -132,9 +143,8 @@ final class WriteContext {
       if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted
       pending.rollBack(to: before.pending)
-      resetShapes()
       pending.unfinished = before.unfinished
-      try refuseShownCursors()
+      try forgetPart()
       throw error
     }
   }
@@ -145,7 +155,4 @@ extension WriteContext {
   func undoing<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     try DatabaseError.only { try savepoint { try body() } }
   }
-
-  /// The transaction is rolled back, or a part of it.
-  func resetShapes() { if hasDeclared { database.writerState.forgetShapes() } }
 }

@@ -2,20 +2,19 @@ import DaybookEngine
 
 /// What a database remembers between write transactions. Belongs to the holder of the turn.
 ///
-/// Always true: `lineage` is that of the next commit, or none where that draws one: the first of an open, one after others have reopened
-/// the file, and one after a rollback of what cursors lead into.
+/// Always true: `lineage` is that of the next commit, or nil where that draws one: the first of an open, one after the file was
+/// reopened, and one after a rollback of what cursors lead into.
 final class WriterState: @unchecked Sendable {
-  /// The lineage of this open and the commit that wrote it down. A failed commit's sequence is used again, so the next commit
-  /// draws a new lineage.
-  @safe @exclusivity(unchecked) var lineage: (value: UInt64, sequence: UInt64) = (0, .max)
+  /// Set when a commit can no longer fail, never before.
+  @safe @exclusivity(unchecked) private(set) var lineage: Lineage?
   /// Change tags that this open gives.
   @safe @exclusivity(unchecked) var tags: ChangeTagSource
   /// The last commit when the database was opened. Set once, before its first use.
   @safe @exclusivity(unchecked) private(set) var openSequence: UInt64 = 0
-  /// The lineage of the last commit that is known here; nil when it could not be read.
-  @safe @exclusivity(unchecked) private var knownLineage: UInt64?
-  /// A cursor says where in the present transaction's own commit it is.
-  @safe @exclusivity(unchecked) var hasShownDraft = false
+  /// The lineage of the last commit that is known here.
+  @safe @exclusivity(unchecked) private var knownLineage = LineageTree.Last.unreadable
+  /// A cursor says where in the present transaction's own commit it is. Noted where the cursor is made.
+  @safe @exclusivity(unchecked) var hasShownOwnCommit = false
   /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
@@ -51,15 +50,18 @@ final class WriterState: @unchecked Sendable {
   }
 
   /// A commit of this open was written.
-  func didCommit() {
-    knownLineage = lineage.value
-    hasShownDraft = false
+  func didCommit(_ lineage: Lineage?) {
+    self.lineage = lineage
+    knownLineage = .read(lineage)
+    hasShownOwnCommit = false
   }
 
-  /// A transaction was rolled back. The next one has its number: a cursor that it has given must not pass for one of that.
-  func didRollBack() {
-    if hasShownDraft, !isMutant("keep-lineage-of-rollback") { lineage = (0, .max) }
-    hasShownDraft = false
+  var mustRefuseShownCursors: Bool { hasShownOwnCommit && !isMutant("keep-lineage-of-rollback") }
+
+  /// The next transaction has the number of the present one: a cursor that this has given must not pass for one of that.
+  func refuseShownCursors() {
+    if mustRefuseShownCursors { lineage = nil }
+    hasShownOwnCommit = false
   }
 
   /// Commits of other processes are published. Called within the turn. Returns them with what is left of those known before: a
@@ -68,7 +70,7 @@ final class WriterState: @unchecked Sendable {
     if commits.isReopened { others = .reopened } else if others == .nothing { others = .committed }
     var commits = commits
     if commits.isReopened, !isMutant("take-numbers-for-commits") {
-      commits.lastCommon = knownLineage.map { LineageTree.lastCommon(with: $0, through: commits.known, in: store) } ?? 0
+      commits.lastCommon = LineageTree.lastCommon(with: knownLineage, upTo: commits.known, in: store)
     }
     knownLineage = LineageTree.last(in: store)
     return commits
@@ -90,15 +92,11 @@ final class WriterState: @unchecked Sendable {
     // What stood in the schema may have gone with a commit that a recovery threw away.
     forgetShapes()
     if others == .reopened {
-      lineage = (0, .max)
+      lineage = nil
     } else {
       do throws(PageFault) {
-        var cursor = transaction.reader.cursor(in: transaction.roots[Roots.lineages])
-        if try cursor.last(), cursor.value.count == 8 {
-          cursor.key(into: scratch)
-          let first = scratch.view.bigEndianUInt64(at: 0)
-          if first > openSequence { lineage = (cursor.value.uint64(at: 0), first) }
-        }
+        let last = try LineageTree(transaction.reader, transaction.roots[Roots.lineages]).last()
+        if let last, let theirs = last.lineage, last.first > openSequence { lineage = theirs }
       } catch { throw .page(error) }
     }
     others = .nothing

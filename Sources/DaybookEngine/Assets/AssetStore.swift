@@ -90,7 +90,7 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - path: the database's file.
   ///   - sharesFile: other processes may write while this one has it open.
-  ///   - folderNumber: which the directory of contents is marked with, until `takeRights` says who knows it; nil marks none, and asks
+  ///   - folderNumber: which the directory of contents is marked with, until `follow` says who knows it; nil marks none, and asks
   ///     for none.
   ///   - isCopy: whether the database is an unfinished copy; its directory is marked as one until that has its name.
   package init(
@@ -319,8 +319,9 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - rights: returns nil when the file is closed.
   ///   - file: its identity, for the mark of the directory.
-  package func takeRights(
-    from rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?,
+  ///   - folderNumber: the number in its first page, for the same mark.
+  package func follow(
+    rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?,
     folderNumber: @escaping @Sendable () -> UInt64
   ) {
     state.withLock { state in

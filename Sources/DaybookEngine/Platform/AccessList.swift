@@ -48,8 +48,8 @@ package enum AccessList {
     list.count >= 4 && Array(list[..<4]) == [2, 0, 0, 0] && list.count % 8 == 4
   }
 
-  /// A POSIX list that gives what a mode says: to the owner, to the others, and to all between them by the mask, or where the list has
-  /// none, to the owning group. As the system writes it into the list when the mode is set. A list of another version stays as it is.
+  /// A POSIX list, cut down to a mode as `chmod` does: owner, others, and the mask, or without one the owning group. A list of another
+  /// version stays as it is.
   static func limited(_ list: [UInt8], to mode: UInt32) -> [UInt8] {
     guard isPosix(list), !isMutant("list-before-mode") else { return list }
     var list = list

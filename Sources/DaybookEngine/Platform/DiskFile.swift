@@ -28,7 +28,7 @@ package protocol DiskFile: AnyObject, Sendable {
   /// Where byte 0 of the file is in memory once `map` has been called. It never moves while the file is open.
   var base: UnsafeRawPointer { get }
   /// Makes `base ..< base + end` readable. `end` must not lie beyond the end of the file.
-  func map(through end: Int) throws(DiskFailure)
+  func map(upTo end: Int) throws(DiskFailure)
   /// How far this description can ever map the file; 0 where it cannot. Beyond, `map` throws. What is kept for each page of a
   /// file takes room for so much of it.
   var mappableByteCount: Int { get }

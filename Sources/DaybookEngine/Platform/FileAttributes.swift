@@ -70,32 +70,32 @@ package struct FileAttributes: Hashable, Sendable {
     return [false, true].allSatisfy { Access(self, ignoresMask: $0).isContained(in: Access(others, ignoresMask: $0)) }
   }
 
-  /// The same without what others do not give: for a file that must not be open to more users than `others`. Nil when
+  /// The same without what another file does not give: for a file that must not be open to more users than `limit`. Nil when
   /// that is so already. Owners stay, and so do the bits that are no rights.
   ///
-  /// Where the modes alone do not do it, the lists of the others are taken over whole, also what they refuse. Only the owner is left
-  /// where that would let in anybody whom this one keeps out, and where the group is another one, for which a list means other people.
-  package func narrowed(to others: FileAttributes) -> FileAttributes? {
-    if isContained(in: others) { return nil }
+  /// If modes are not enough, the other file's lists are copied whole. Only the owner keeps rights in two cases: the copied list would
+  /// admit a user whom this file refuses; or the groups differ, so that the list names other people.
+  package func narrowed(to limit: FileAttributes) -> FileAttributes? {
+    if isContained(in: limit) { return nil }
     var result = self
-    result.mode &= others.mode | ~0o777
-    let isSameGroup = group == others.group && !UnknownNumbers.hasGroup(group)
+    result.mode &= limit.mode | ~0o777
+    let isSameGroup = group == limit.group && !UnknownNumbers.hasGroup(group)
     if !isSameGroup {
       // Members of either group are others for the other file.
-      result.mode &= others.mode << 3 | ~0o070
-      result.mode &= others.mode >> 3 | ~0o007
+      result.mode &= limit.mode << 3 | ~0o070
+      result.mode &= limit.mode >> 3 | ~0o007
     }
-    if result.isContained(in: others) || isMutant("compare-modes-alone") { return result == self ? nil : result }
+    if result.isContained(in: limit) || isMutant("compare-modes-alone") { return result == self ? nil : result }
     // Without its list the digit was the mask, not what the group may.
     result.mode &= Access(self).owningGroup << 3 | ~0o070
-    for name in extended.keys where AccessList.isName(name) { result.extended[name] = others.extended[name] }
-    for (name, list) in others.extended where AccessList.isName(name) && name != AccessList.posixDefaultName {
+    for name in extended.keys where AccessList.isName(name) { result.extended[name] = limit.extended[name] }
+    for (name, list) in limit.extended where AccessList.isName(name) && name != AccessList.posixDefaultName {
       if AccessList.ofFiles.contains(name), !isSameGroup {
         result.extended[name] = nil
         result.mode &= ~0o077
       } else {
         result.extended[name] = list
-        if name == AccessList.posixName { result.mode |= mode & others.mode & 0o070 }
+        if name == AccessList.posixName { result.mode |= mode & limit.mode & 0o070 }
       }
     }
     if !result.isContained(in: self), !isMutant("give-while-narrowing") {
@@ -107,7 +107,7 @@ package struct FileAttributes: Hashable, Sendable {
 
   /// The attributes for a copy whose owner is not the original's, so that nobody gets more rights than on the original.
   /// - Parameter keepsLists: whether the copy can have every access control list, too.
-  package func narrowed(keepsOwner: Bool, keepsGroup: Bool, keepsLists: Bool) -> FileAttributes {
+  package func ofCopy(keepsOwner: Bool, keepsGroup: Bool, keepsLists: Bool) -> FileAttributes {
     var result = self
     // Users that a list restricted would now have the rights of all others.
     let losesList = extended.keys.contains { AccessList.isName($0) } && !(keepsLists && keepsGroup)

@@ -41,7 +41,7 @@
   }
 
   /// Reserves pieces up to a byte; false when the system grants no more.
-  private func reserve(through end: Int) -> Bool {
+  private func reserve(upTo end: Int) -> Bool {
     if end <= reservedEnd { return true }
     // Asked for as a whole first, so that a length near the largest number is refused at once.
     guard AddressSpace.leavesEnough(after: end - reservedEnd) else { return false }
@@ -79,7 +79,7 @@
   func write(_ bytes: ByteView, at offset: Int) -> Bool {
     if bytes.count == 0 { return true }
     let (end, isTooMuch) = offset.addingReportingOverflow(bytes.count)
-    guard !isTooMuch, reserve(through: end) else { return false }
+    guard !isTooMuch, reserve(upTo: end) else { return false }
     unsafe forEachStretch(of: offset..<end) { memory, part, start in
       // Safe: the parts of the range make up the bytes.
       unsafe (memory + part.lowerBound).copyMemory(from: bytes.base + start, byteCount: part.count)
@@ -102,7 +102,7 @@
   /// False when the file cannot become so long.
   func truncate(to byteCount: Int) -> Bool {
     if byteCount >= self.byteCount {
-      guard reserve(through: byteCount) else { return false }
+      guard reserve(upTo: byteCount) else { return false }
     } else {
       unsafe forEachStretch(of: byteCount..<self.byteCount) { memory, part, _ in
         // Safe: the part lies inside the memory.

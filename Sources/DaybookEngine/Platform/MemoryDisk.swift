@@ -280,7 +280,7 @@ package final class MemoryDisk: Disk {
 
   var mappableByteCount: Int { content.inPlaceByteCount }
 
-  func map(through end: Int) throws(DiskFailure) {
+  func map(upTo end: Int) throws(DiskFailure) {
     try locked(.map) { () throws(DiskFailure) in
       guard end <= content.inPlaceByteCount else {
         throw DiskFailure(.map, path: path, code: ErrorNumber.tooLarge, byteCount: end)

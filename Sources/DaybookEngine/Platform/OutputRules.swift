@@ -145,7 +145,7 @@ package struct OutputRules {
       let group = holder.mode & 0o2000 != 0 ? holder.group : OutputCall.group
     #endif
     func share(_ attributes: FileAttributes) -> UInt32 {
-      attributes.narrowed(
+      attributes.ofCopy(
         keepsOwner: attributes.owner == SystemCall.effectiveUser && !UnknownNumbers.hasUser(attributes.owner),
         keepsGroup: attributes.group == group && !UnknownNumbers.hasGroup(group), keepsLists: false
       ).mode

@@ -41,16 +41,16 @@ extension SystemCall {
       guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
     }
     let (keepsOwner, keepsGroup) = (status.st_uid == owner, status.st_gid == group)
-    // Lists come just before the mode, which limits them, too. Not before it does: a user who opens the file in between keeps what he has.
+    // A list is written just before the mode, and already cut down to it: who opens the file in between keeps the rights he got.
     var keepsLists = true
-    let first = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
+    let first = wanted.ofCopy(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: true)
     for (name, value) in first.extended.sorted(by: { $0.key < $1.key }) where name != AccessList.posixName {
       if try !setExtended(name, value, of: descriptor), AccessList.isName(name) { keepsLists = false }
     }
     if let list = first.extended[AccessList.posixName], keepsLists {
       keepsLists = try setExtended(AccessList.posixName, AccessList.limited(list, to: first.mode), of: descriptor)
     }
-    var given = wanted.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+    var given = wanted.ofCopy(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
     if !isMutant("keep-inherited-list") {
       for name in AccessList.ofFiles where given.extended[name] == nil {
         if try !removeList(name, of: descriptor) { given.mode &= 0o7700 }

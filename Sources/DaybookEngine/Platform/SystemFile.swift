@@ -170,7 +170,7 @@ import Synchronization
     }
   }
 
-  package func map(through end: Int) throws(DiskFailure) {
+  package func map(upTo end: Int) throws(DiskFailure) {
     if end <= mappedByteCount.load(ordering: .acquiring) { return }
     let descriptor = try enter(.map)
     defer { leave() }

@@ -101,7 +101,7 @@ extension Store {
     var lastGroup: Int?
     syncMonitor.lock()
     // A frame that was taken back in the meantime needs no wait.
-    func isReached() -> Bool { log.isDurable(min(number, log.durability.writtenThrough)) }
+    func isReached() -> Bool { log.isDurable(min(number, log.writtenNumber)) }
     while !isReached() {
       if !log.isAlive { break }
       if groupCommit.isSyncing {
@@ -155,9 +155,8 @@ extension Store {
       _ = groupCommit.begin(commitCount: .max)
     }
     let commits = commitCount.load(ordering: .acquiring)
-    let targetOffset = log.durability.writtenOffset
-    let target = log.durability.writtenThrough
-    let companionCount = groupCommit.cover(through: target, commitCount: commits)
+    let target = log.written
+    let companionCount = groupCommit.cover(through: target.number, commitCount: commits)
     syncMonitor.unlock()
     let start = SystemClock.monotonicNanoseconds()
     let hasWorked = syncCommits()
@@ -166,8 +165,8 @@ extension Store {
     var published: UInt64?
     let isAlive = log.isAlive
     if hasWorked && isAlive {
-      let covered = isMutant("cover-late-frames") ? log.durability.writtenThrough : target
-      log.didSync(through: covered, offset: targetOffset)
+      let covered = isMutant("cover-late-frames") ? log.writtenNumber : target.number
+      log.didSync(covered, offset: target.offset)
       published = versions.publishLocked(regardless: options.durability == .relaxed)
       groupCommit.end(
         commitCount: commitCount.load(ordering: .acquiring), companionCount: companionCount, nanoseconds: duration)

@@ -45,7 +45,7 @@
   }
 
   private func letOthersHaveTheDisk() throws(StoreError) {
-    try pace.pause(writtenThrough: store.log.tail.offset) { () throws(StoreError) in
+    try pace.pause(writtenUpTo: store.log.tail.offset) { () throws(StoreError) in
       // This acknowledges nothing.
       try store.log.sync(store.backgroundFile)
     }

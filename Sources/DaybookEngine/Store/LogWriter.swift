@@ -4,7 +4,7 @@ import Synchronization
 /// written at all.
 ///
 ///     offset   │ frames, durable │ frames, written │ a frame that is being written │ reserve, zeros ahead │
-///                  durability.through       writtenThrough, tail                             zerosEnd
+///                  durableNumber            written, tail                                    zerosEnd
 ///
 /// Commits use `file`, background work uses `backgroundFile`: a description reports a write-back error only once, and one kind
 /// of work must not receive the other's errors. Syncs of commits go through `GroupCommit`, those of checkpoints through `sync`; one
@@ -38,7 +38,9 @@ final class LogWriter: @unchecked Sendable {
   /// Frames at the very end were partly overwritten. As long as no frame follows them, a walk ends in front of them.
   @safe @exclusivity(unchecked) private(set) var hasDamagedEnd = false
 
-  let durability = Durability()
+  private let progress = LogProgress()
+  /// Guards what is durable and what is published.
+  let syncMonitor = Monitor()
   private let deathCause = Locked<DiskFailure?>(nil)
   let isDead = Atomic<Bool>(false)
 
@@ -91,7 +93,16 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: the end of the log
 
-  func isDurable(_ number: UInt64) -> Bool { durability.through >= number }
+  /// Every frame up to this one is durable.
+  var durableNumber: UInt64 { progress.durableNumber }
+  func isDurable(_ number: UInt64) -> Bool { progress.durableNumber >= number }
+  /// The last frame that is written, and where it ends.
+  var writtenNumber: UInt64 { progress.writtenNumber }
+  var writtenOffset: UInt64 { progress.writtenOffset }
+  /// Both. Called with `syncMonitor`.
+  var written: (number: UInt64, offset: UInt64) { progress.written }
+  /// How many bytes were written since the last sync of commits.
+  var unsyncedByteCount: Int { max(0, Int(progress.writtenOffset) - Int(progress.syncedOffset)) }
 
   /// An open has found the log's end.
   func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
@@ -105,28 +116,26 @@ final class LogWriter: @unchecked Sendable {
   func name(_ checkpoint: FrameHeader, _: borrowing Turn.Hold) { tail.name(checkpoint) }
 
   /// Everything up to a frame is durable, and everything up to the tail is written: an open has repaired the log, or others
-  /// have handed it over. Called with `syncMonitor`.
-  func setDurable(through number: UInt64) {
-    durability.setDurable(through: number, offset: tail.offset)
+  /// have handed it over. Syncs of commits move it on from there (`syncForGroup`).
+  func setDurable(_ number: UInt64) {
+    syncMonitor.withLock { progress.begin(durable: number, writtenOffset: tail.offset) }
   }
 
   /// A sync of commits has ended. Called with `syncMonitor`.
-  func didSync(through number: UInt64, offset: UInt64) {
-    durability.didSync(through: number, offset: offset)
-  }
+  func didSync(_ number: UInt64, offset: UInt64) { progress.didSync(number, offset: offset) }
 
   /// Completes a frame and writes it at the end of the log.
   /// - Parameter keepsReserve: the reserve must follow the frame afterwards; otherwise there is no room for the frame.
   func append(
     _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
-    keepsReserve: Bool = true, through target: (any DiskFile)? = nil, _ hold: borrowing Turn.Hold
+    keepsReserve: Bool = true, via target: (any DiskFile)? = nil, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> FrameHeader {
     try checkAlive()
     // Another process may be writing there.
     if !fileLock.isHeld { throw .refused(reason: "the file lock is not held") }
     var header = FrameHeader(
       kind: kind, offset: tail.offset, number: tail.number, sequence: sequence, previous: tail.previous,
-      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : durability.through,
+      durableThrough: isMutant("prove-too-much") ? tail.number - 1 : progress.durableNumber,
       newestCheckpoint: kind == .checkpoint ? tail.offset : tail.newestCheckpoint,
       olderCheckpoint: kind == .checkpoint ? tail.newestCheckpoint : tail.olderCheckpoint)
     header.hasParts = hasParts
@@ -135,7 +144,7 @@ final class LogWriter: @unchecked Sendable {
     header.seal(into: frame, salt: salt)
     let byteCount = frame.count
     frame.append(zeros: Int(header.next - header.end))
-    waitForZeros(through: header.next, hold)
+    waitForZeros(upTo: header.next, hold)
     let reserve = keepsReserve ? reserveToWrite(after: header.next) : 0
     frame.append(zeros: reserve)
     let writtenEnd = header.next + UInt64(reserve)
@@ -143,11 +152,11 @@ final class LogWriter: @unchecked Sendable {
     do {
       try (target ?? file).write(frame.view, at: Int(header.offset))
       try source.admit(Int(header.next), of: file)
-      if !source.isBuffered { try file.map(through: Int(header.next)) }
+      if !source.isBuffered { try file.map(upTo: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
       // If it cannot be erased, the next open may find the frame whole; so it must not be reported as failed.
-      try eraseUnfinished(from: header.offset, through: writtenEnd)
+      try eraseUnfinished(from: header.offset, upTo: writtenEnd)
       try checkAlive()
       throw .disk(error)
     }
@@ -155,7 +164,7 @@ final class LogWriter: @unchecked Sendable {
     tail.move(over: header)
     hasDamagedEnd = false
     hasWritten = true
-    durability.didWrite(header)
+    progress.didWrite(header)
     return header
   }
 
@@ -170,19 +179,19 @@ final class LogWriter: @unchecked Sendable {
   /// Appends a note in any case: a frame of another kind says that no commit of the parts in front of it follows.
   func appendNoteAfterParts(_ hold: borrowing Turn.Hold) throws(StoreError) {
     let frame = FrameHeader.buffer()
-    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, through: backgroundFile, hold)
+    _ = try append(.note, frame, sequence: tail.sequence, keepsReserve: false, via: backgroundFile, hold)
   }
 
   /// Appends a `closed` frame: everything before it is durable.
-  func appendClosed(through target: any DiskFile, _ hold: borrowing Turn.Hold) throws(StoreError) -> FrameHeader {
+  func appendClosed(via target: any DiskFile, _ hold: borrowing Turn.Hold) throws(StoreError) -> FrameHeader {
     let frame = FrameHeader.buffer()
-    return try append(.closed, frame, sequence: tail.sequence, keepsReserve: false, through: target, hold)
+    return try append(.closed, frame, sequence: tail.sequence, keepsReserve: false, via: target, hold)
   }
 
   /// A write failed half way: what it left is zeroed before anything else is appended, or the writer ends. The zeros are
   /// synced, so that a frame of a transaction that was told of failure cannot come back after a crash. The sync uses the
   /// background description, because the commit path's description reports a write-back error only once.
-  private func eraseUnfinished(from offset: UInt64, through end: UInt64) throws(StoreError) {
+  private func eraseUnfinished(from offset: UInt64, upTo end: UInt64) throws(StoreError) {
     if isMutant("keep-failed-write") { return }
     try orDie { () throws(DiskFailure) in
       let byteCount = try file.byteCount()
@@ -198,7 +207,7 @@ final class LogWriter: @unchecked Sendable {
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
   func erase(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
-    waitForZeros(through: .max, hold)
+    waitForZeros(upTo: .max, hold)
     do { try file.writeZeros(Int(earlier.offset)..<Int(tail.offset)) } catch {
       hasDamagedEnd = true
       return false
@@ -214,7 +223,7 @@ final class LogWriter: @unchecked Sendable {
   ///   has failed.
   func cut(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
-    waitForZeros(through: .max, hold)
+    waitForZeros(upTo: .max, hold)
     let kept = earlier.offset + UInt64(2 * reserveByteCount)
     do {
       guard try file.tryLock(.readers, .exclusive) else { return false }
@@ -236,13 +245,13 @@ final class LogWriter: @unchecked Sendable {
   /// Moves the end of the log back. Called with `syncMonitor`, while no sync is under way, after `erase` or `cut`.
   func moveBack(to earlier: LogTail, _: borrowing Turn.Hold) {
     tail = earlier
-    durability.moveBack(to: earlier.number - 1, offset: earlier.offset)
+    progress.moveBack(to: earlier.number - 1, offset: earlier.offset)
   }
 
   /// Cuts off zeros behind an offset, but not the reserve. Cuts nothing while a reader walks over them; then they remain as space
   /// for commits.
   func cutZeros(after offset: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) {
-    waitForZeros(through: .max, hold)
+    waitForZeros(upTo: .max, hold)
     let target = max(offset, tail.offset + UInt64(2 * reserveByteCount))
     guard try file.byteCount() > Int(target), try file.tryLock(.readers, .exclusive) else { return }
     defer { file.unlock(.readers) }
@@ -291,7 +300,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Waits for zeros that are being written where a frame is about to go.
-  func waitForZeros(through end: UInt64, _: borrowing Turn.Hold) {
+  func waitForZeros(upTo end: UInt64, _: borrowing Turn.Hold) {
     turn.monitor.lock()
     while let claim = claimedZeros, end > claim.lowerBound { turn.monitor.wait() }
     turn.monitor.unlock()
@@ -300,7 +309,7 @@ final class LogWriter: @unchecked Sendable {
   /// Cuts off the zeros behind the log, the reserve included. False if a reader keeps them, or there are none. The next commit
   /// prepares new ones.
   func trimZeros(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
-    waitForZeros(through: .max, hold)
+    waitForZeros(upTo: .max, hold)
     do {
       guard try file.byteCount() > Int(tail.offset), try file.tryLock(.readers, .exclusive) else { return false }
       defer { file.unlock(.readers) }

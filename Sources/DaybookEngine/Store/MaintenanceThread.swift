@@ -81,7 +81,8 @@ final class MaintenanceThread: @unchecked Sendable {
       if now.contains(.sync) {
         let time = SystemClock.monotonicNanoseconds()
         let elapsed = SystemClock.nanoseconds(from: lastSync, to: time)
-        if elapsed >= MaintenanceThread.syncIntervalNanoseconds || store.unsyncedByteCount >= MaintenanceThread.syncByteCount {
+        let unsynced = store.log.unsyncedByteCount
+        if elapsed >= MaintenanceThread.syncIntervalNanoseconds || unsynced >= MaintenanceThread.syncByteCount {
           lastSync = time
           try? store.syncWritten()
           // A note was waiting for this sync.
@@ -91,7 +92,7 @@ final class MaintenanceThread: @unchecked Sendable {
         }
       }
       if now.contains(.note) {
-        let number = store.log.durability.writtenThrough
+        let number = store.log.writtenNumber
         let time = SystemClock.monotonicNanoseconds()
         if number != lastNumber { lastWrite = time }
         let hasRested = number == lastNumber
@@ -126,7 +127,7 @@ extension Store {
   func mustSyncWithoutMaintenance(_: borrowing Turn.Hold) -> Bool {
     guard options.durability == .relaxed, options.hasBackgroundThread else { return false }
     let now = SystemClock.monotonicNanoseconds()
-    if now &- lastOwnSync < MaintenanceThread.syncIntervalNanoseconds, unsyncedByteCount < MaintenanceThread.syncByteCount {
+    if now &- lastOwnSync < MaintenanceThread.syncIntervalNanoseconds, log.unsyncedByteCount < MaintenanceThread.syncByteCount {
       return false
     }
     lastOwnSync = now
@@ -157,10 +158,6 @@ extension Store {
 
   func askForCompaction() {
     if let ask = options.onCompactionDue, isCompactionDue { ask() }
-  }
-
-  var unsyncedByteCount: Int {
-    max(0, Int(log.durability.writtenOffset) - Int(log.durability.syncedOffset))
   }
 
   /// Whether the committing thread must make the checkpoint: if there is no background thread, or if that thread has not got to

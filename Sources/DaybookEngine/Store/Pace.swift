@@ -30,7 +30,7 @@
     if !goesOn { throw .refused(reason: "the copy was cancelled") }
   }
 
-  func pause(writtenThrough offset: UInt64, sync: () throws(StoreError) -> Void) throws(StoreError) {
+  func pause(writtenUpTo offset: UInt64, sync: () throws(StoreError) -> Void) throws(StoreError) {
     let start = startOffset ?? offset
     startOffset = start
     if offset &- syncedOffset >= Pace.syncByteCount {

@@ -156,6 +156,6 @@ extension Versions {
   /// Whether a snapshot is being read right now. Its readers share these slots with readers of earlier and later stores.
   var haveReaders: Bool {
     let words = slots.readWords()
-    return monitor.withLock { live.contains { words.contains($0.key) } }
+    return syncMonitor.withLock { live.contains { words.contains($0.key) } }
   }
 }

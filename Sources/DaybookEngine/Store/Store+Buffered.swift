@@ -22,11 +22,11 @@ extension Store {
 
   /// Makes a file readable in place up to a byte, unless the options, or the address space that is left, do not allow it.
   private static func maps(
-    _ file: any DiskFile, through end: Int, _ options: StoreOptions
+    _ file: any DiskFile, upTo end: Int, _ options: StoreOptions
   ) throws(DiskFailure) -> Bool {
     if options.access == .buffered { return false }
     if end > file.mappableByteCount { return false }
-    try file.map(through: end)
+    try file.map(upTo: end)
     return true
   }
 
@@ -44,7 +44,7 @@ extension Store {
   static func log(
     of file: any DiskFile, _ header: FileHeader, byteCount: Int, _ options: StoreOptions
   ) throws(DiskFailure) -> LogReader {
-    guard try maps(file, through: byteCount, options) else {
+    guard try maps(file, upTo: byteCount, options) else {
       return LogReader(LogWindow(file, byteCount: byteCount), salt: header.salt)
     }
     // Safe: mapped on the line above.
@@ -53,7 +53,7 @@ extension Store {
   }
 
   /// The log of a pinned version. Everything below its end is immutable.
-  func logReader(through end: UInt64) -> LogReader {
+  func logReader(upTo end: UInt64) -> LogReader {
     if source.isBuffered {
       // Recovery accepts a file that ends with its last payload, and takes the end of the gap behind it as the end.
       return LogReader(LogWindow(file, byteCount: Int(end), gapByteCount: Page.byteCount - 1), salt: header.salt)
@@ -67,7 +67,7 @@ extension Store {
   static func withFirstPage<R>(
     of file: any DiskFile, _ options: StoreOptions, _ body: (ByteView) throws(FileHeader.Fault) -> R
   ) throws -> R {
-    guard try maps(file, through: FileHeader.byteCount, options) else {
+    guard try maps(file, upTo: FileHeader.byteCount, options) else {
       let page = ByteBuffer(capacity: FileHeader.byteCount)
       // Safe: the buffer has room for it.
       page.count = unsafe try file.read(into: page.base, count: FileHeader.byteCount, at: 0)

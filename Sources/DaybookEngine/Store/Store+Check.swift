@@ -22,7 +22,7 @@ extension Store {
   private func checkFrames(
     _ pin: Pin, progress: ((UInt64, UInt64) -> Bool)?, into result: inout StoreCheck
   ) throws(StoreError) {
-    let log = logReader(through: pin.end)
+    let log = logReader(upTo: pin.end)
     let plan = try Store.onDisk(call: try log.planFromStart())
     if case .corrupt(let lost) = plan.ending {
       result.findings.append(
@@ -189,7 +189,7 @@ extension Store {
   package func rebuiltRoots(
     for pin: Pin, applier: any Applier, _ body: (RootSet, TreeReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let log = logReader(through: pin.end)
+    let log = logReader(upTo: pin.end)
     let plan = try Store.onDisk(call: try log.planFromStart())
     var readOnly = options
     readOnly.isReadOnly = true

@@ -136,7 +136,7 @@ extension Store {
     let frame = FrameHeader.buffer()
     frame.append(uint64: fault.offset ?? 0)
     _ = try log.append(
-      .note, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
+      .note, frame, sequence: log.tail.sequence, keepsReserve: false, via: backgroundFile, hold)
     hasToldOfDamagedPage = true
   }
 
@@ -181,7 +181,7 @@ extension Store {
     }
     guard pages.written.count > firstWritten else { return false }
     do {
-      _ = try log.append(.pages, frame, sequence: tail.sequence, through: backgroundFile, hold)
+      _ = try log.append(.pages, frame, sequence: tail.sequence, via: backgroundFile, hold)
     } catch {
       pages.takeBack(from: firstWritten)
       throw error
@@ -207,7 +207,7 @@ extension Store {
       if hasPages, position.commitOffset == version.position.commitOffset { contents.replayStart = position }
       let frame = FrameHeader.buffer(payloadByteCount: 416)
       contents.append(to: frame, header: header)
-      let checkpoint = try log.append(.checkpoint, frame, sequence: position.sequence, through: backgroundFile, hold)
+      let checkpoint = try log.append(.checkpoint, frame, sequence: position.sequence, via: backgroundFile, hold)
       if let damagedPage, !isMutant("forget-damaged-page") {
         // If there is no room for the note, `close` and the next checkpoint try again.
         hasToldOfDamagedPage = false

@@ -105,7 +105,7 @@ extension Store {
       // Then the checkpoint frame is durable, too.
       try syncWritten()
       let durableEnd = durableEnd
-      let closed = try log.appendClosed(through: file, hold)
+      let closed = try log.appendClosed(via: file, hold)
       let failure = writeClosedLength(durableEnd)
       try log.sync(file)
       if let failure { throw .disk(failure) }

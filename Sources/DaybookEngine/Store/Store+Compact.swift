@@ -67,11 +67,11 @@ extension Store {
       try checkpointBeforeImage()
       var position = try copyImage(to: target, rewriter, pace)
       if position.sequence > 0 { try target.checkpoint() }
-      defer { limitCommits(through: .max) }
+      defer { limitCommits(upTo: .max) }
       try catchUpInRounds(target, &position, rewriter, pace)
       // Earlier checkpoints would have written the same pages again and again. From here on, the log may be replayed.
       target.setUnfinished(false, beside: self)
-      limitCommits(through: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
+      limitCommits(upTo: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
@@ -138,7 +138,7 @@ extension Store {
     for _ in 0..<16 {
       try pace.check()
       // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
-      if log.durability.writtenOffset < position.offset + Store.unnoticedByteCount { return }
+      if log.writtenOffset < position.offset + Store.unnoticedByteCount { return }
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
@@ -170,7 +170,7 @@ extension Store {
     if withTurnForBackground({ _ in hasUsed(quarters: 1) }) { try checkpoint() }
   }
 
-  private func limitCommits(through offset: UInt64) {
+  private func limitCommits(upTo offset: UInt64) {
     turn.monitor.withLock {
       commitLimit = offset
       turn.monitor.broadcast()
@@ -192,7 +192,7 @@ extension Store {
     var allowed: UInt64 = 0
     let batch = CommitBatch(target)
     defer { batch.abandon() }
-    if limitsCommits { limitCommits(through: end + Store.unnoticedByteCount / 4) }
+    if limitsCommits { limitCommits(upTo: end + Store.unnoticedByteCount / 4) }
     try forEachCommit(from: position, through: pin) { (_) throws(StoreError) in
       try pace?.check()
     } _: { (commit) throws(StoreError) in
@@ -201,10 +201,10 @@ extension Store {
       copied += commit.byteCount
       if limitsCommits, copied >= allowed + Store.unnoticedByteCount / 4 {
         allowed = copied
-        limitCommits(through: end + allowed / 2 + Store.unnoticedByteCount / 4)
+        limitCommits(upTo: end + allowed / 2 + Store.unnoticedByteCount / 4)
       }
       if batch.isFlushed, !target.options.hasBackgroundThread { target.tryCheckpoint() }
-      try pace?.pause(writtenThrough: target.log.durability.writtenOffset) { () throws(StoreError) in
+      try pace?.pause(writtenUpTo: target.log.writtenOffset) { () throws(StoreError) in
         // Publishes what is durable, so that the pages it replaced are freed: a version's pages for each commit would take
         // hundreds of megabytes, and touching them the first time most of the time.
         try target.syncWritten()
@@ -251,7 +251,7 @@ extension Store {
         }
       } catch { throw .disk(error) }
       _ = try log.append(
-        .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, through: backgroundFile, hold)
+        .superseded, frame, sequence: log.tail.sequence, keepsReserve: false, via: backgroundFile, hold)
       // After a failure nobody knows which file the name leads to after a crash.
       try log.orDie { () throws(DiskFailure) in
         try backgroundFile.sync(.full)
@@ -272,38 +272,6 @@ extension Store {
     }
   }
 
-  /// Throws if the system has refused the new file the old one's owner, group or list of rights. Else a user who may only write to a
-  /// database would take it away from its owner. And where only owners may rename, the rename would fail, too late.
-  private func checkBelongsToSame(_ made: any DiskFile, as attributes: FileAttributes) throws(StoreError) {
-    let wanted = attributes.ofCopy
-    let given = try Store.onDisk(call: try made.attributes())
-    let hasLists = wanted.extended.allSatisfy { !AccessList.isName($0.key) || given.extended[$0.key] == $0.value }
-    guard given.owner != wanted.owner || given.group != wanted.group || !hasLists else { return }
-    if !isMutant("compaction-takes-over") { throw .ownerWouldChange(path: path) }
-  }
-
-  /// Gives the new file the present rights: some may have been taken away since it was made. Returns what the old file has.
-  private func takeOnAttributes(_ target: Store) throws(StoreError) -> FileAttributes {
-    try Store.onDisk { () throws(DiskFailure) in
-      let attributes = try file.attributes()
-      if try target.file.attributes() != attributes.ofCopy { try target.file.setAttributes(attributes.ofCopy) }
-      return attributes
-    }
-  }
-
-  /// The new file has the name. What was changed at the old one between `takeOnAttributes` and the rename is changed at the new one;
-  /// where a user has changed both, the new one is for those whom both let in.
-  private func followAttributes(_ given: FileAttributes, _ target: Store) {
-    guard !isMutant("compaction-undoes-chmod"), let last = try? file.attributes(), last != given,
-      let present = try? target.file.attributes()
-    else { return }
-    if present == given.ofCopy {
-      try? target.file.setAttributes(last.ofCopy)
-    } else if let less = present.narrowed(to: last) {
-      try? target.file.setAttributes(less)
-    }
-  }
-
   /// Gives up a store that never became current. Nothing in it is needed, so nothing is written.
   private func abandon() {
     life.isClosed.store(true, ordering: .sequentiallyConsistent)
@@ -313,26 +281,5 @@ extension Store {
     fileLock.releaseClaim()
     life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused()
-  }
-
-  /// Throws if the file has several names. The new file takes only one of them; the others would keep the old file, which would
-  /// be another database from then on.
-  private func checkOnlyName() throws(StoreError) {
-    let count = try Store.onDisk(call: try file.linkCount())
-    if count > 1 { throw .hardLinked(path: path, count: count) }
-  }
-
-  /// Whether no other name leads to the file; true when that is unknown.
-  var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
-
-  /// Removes second names that a creation or a copy has left behind because it died between taking one name and removing the
-  /// other.
-  func removeUnfinishedNames() throws(DiskFailure) {
-    guard try file.linkCount() > 1 else { return }
-    let folder = try disk.folder(holding: path)
-    for suffix in [".new", ".unfinished"] {
-      let name = lastName(of: path) + suffix
-      if try folder.identity(of: name) == file.identity { try folder.remove(name) }
-    }
   }
 }

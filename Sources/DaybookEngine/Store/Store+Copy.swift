@@ -26,7 +26,7 @@ extension Store {
     _ pin: Pin, _ makePlan: (LogReader) throws(DiskFailure) -> RecoveryPlan,
     _ progress: (UInt64) throws(StoreError) -> Void, _ visit: (CommitReader) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let log = logReader(through: pin.end)
+    let log = logReader(upTo: pin.end)
     let plan = try Store.onDisk(call: try makePlan(log))
     if case .corrupt(let lost) = plan.ending { throw .corrupt(lost: lost) }
     guard plan.lastSequence >= pin.sequence else {

@@ -23,7 +23,7 @@ extension Store {
       Operation.seal(frame, from: start, kind: kind, salt: header.salt, offset: tail.offset + UInt64(start))
     }
     guard UInt64(frame.count - FrameHeader.byteCount) <= FrameHeader.Kind.declarations.payloadLimit else { return }
-    _ = try log.append(.declarations, frame, sequence: tail.sequence, through: backgroundFile, hold)
+    _ = try log.append(.declarations, frame, sequence: tail.sequence, via: backgroundFile, hold)
     repeated = (count, log.tail.offset)
   }
 

@@ -34,7 +34,7 @@ extension Store {
   package func forEachFrame(
     _ pin: Pin, from start: UInt64 = 0, _ body: (FrameHeader, FrameOperations) throws -> Bool
   ) throws {
-    let log = logReader(through: pin.end)
+    let log = logReader(upTo: pin.end)
     var offset = max(start, UInt64(FileHeader.byteCount))
     while offset < pin.end {
       guard let header = log.header(at: offset) else {

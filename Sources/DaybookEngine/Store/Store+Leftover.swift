@@ -155,7 +155,7 @@ extension Store {
   /// Says that this file, which was made under another name, is finished: it has its own name, or a user has taken what was
   /// left for a database. Everything before this is durable.
   func tellFinished() throws(StoreError) {
-    try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(through: backgroundFile, hold) }
+    try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(via: backgroundFile, hold) }
   }
 
   /// Whether a file that was made under another name was finished: all that it was made for is in it when its least length is

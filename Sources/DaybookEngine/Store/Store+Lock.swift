@@ -70,7 +70,7 @@ extension Store {
     guard plan.last != nil else { return }
     if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
-    setDurable(through: plan.provenThrough)
+    log.setDurable(plan.provenThrough)
   }
 
   /// Releases the file lock, unless a writer of this process waits for its turn or its sync. That writer will come here, too,
@@ -180,75 +180,6 @@ extension Store {
         life.isSuspended.store(true, ordering: .sequentiallyConsistent)
         throw error
       }
-    }
-  }
-}
-
-extension StoreSwitch {
-  /// Opens the file again and replaces this store by the new one. Called with `replacing`.
-  ///
-  /// With the turn: otherwise a commit of the old store could be acknowledged that the new one does not show.
-  /// - Parameter resumes: whether the store is suspended, and is not to be any more.
-  func reload(_ store: Store, _ cause: StoreError.Moved, resumes: Bool = false) throws(StoreError) {
-    guard self.store === store else { return }
-    // Another thread may have closed or suspended this store meanwhile. The new one would be open.
-    if !isMutant("reload-what-is-closed") {
-      if store.life.isClosed.load(ordering: .acquiring) { throw store.closedError }
-      if !resumes, store.life.isSuspended.load(ordering: .acquiring) { throw .suspended }
-    }
-    guard try replaceByNewOpen(store, cause) else { return }
-    store.retire()
-  }
-
-  /// False if another thread has taken the lock: then the cause no longer exists.
-  private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
-    try store.withTurnForBackground { (hold) throws(StoreError) in
-      if !store.options.isReadOnly, store.fileLock.isHeld { return false }
-      let next = try Store.open(
-        store.path, known: store.header, disk: store.disk, options: store.options, applier: makeApplier())
-      // A writer whose disk is full may have taken back the frames that had proven the last commits shown here; it writes their
-      // like again. This store goes on with the pages that it has.
-      if cause == .outgrown, next.lastSequence < store.lastSequence, !isMutant("outgrown-goes-back") {
-        try? next.close()
-        return false
-      }
-      // What older snapshots show may have been written over.
-      if cause == .otherLog { store.revokeSnapshots() }
-      // With both turns: nobody commits to the new store before listeners know where it starts.
-      next.withTurnForBackground { nextHold in
-        replace(by: next, nextHold)
-        store.supersede(hold)
-        // What a dead writer wrote but did not publish may be gone; if it is not, it counts as a commit of others.
-        let known = store.log.isAlive ? store.head.sequence : store.versions.publishedSequence.load(ordering: .acquiring)
-        store.options.onOthers?(OthersCommits(known: known, last: next.head.sequence, isReopened: true), next)
-      }
-      return true
-    }
-  }
-
-  /// Releases every lock until `resume`; until then, writes throw `.suspended`.
-  package func suspend() throws(StoreError) {
-    try checkCaller()
-    replacing.lock()
-    defer { replacing.unlock() }
-    try store.suspend()
-  }
-
-  package func resume() throws(StoreError) {
-    try checkCaller()
-    replacing.lock()
-    defer { replacing.unlock() }
-    let store = self.store
-    let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
-    do { try store.resume() } catch {
-      guard case .moved(let cause) = error else { throw error }
-      return try reload(store, cause, resumes: true)
-    }
-    // A process that keeps the lock has caught up by taking it. If the refresh fails, the store is not resumed, because the
-    // database's other work would not be, either. A database that was not suspended stays so.
-    do { _ = try refresh(store) } catch {
-      if wasSuspended { try? self.store.suspend() }
-      throw error
     }
   }
 }

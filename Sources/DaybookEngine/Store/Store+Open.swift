@@ -241,7 +241,7 @@ extension Store {
   }
 
   private func startWriting(_ plan: RecoveryPlan) {
-    setDurable(through: plan.repairedThrough)
+    log.setDurable(plan.repairedThrough)
     // Trees that had to be rebuilt deserve a checkpoint even if nobody writes.
     isDirtySinceOpen = !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint
     withTurnForBackground { hold in publishFirst(hold) }
@@ -249,10 +249,6 @@ extension Store {
     // Readers in other processes see what a frame proves durable, and recovery has proven more.
     if plan.hasUnprovenData { maintenance?.ask(.note) }
   }
-
-  /// Everything up to a frame is known to be durable, and everything up to the tail is written: an open has repaired the log,
-  /// or others have handed it over. Syncs of commits move it on from there (`syncForGroup`).
-  func setDurable(through number: UInt64) { syncMonitor.withLock { log.setDurable(through: number) } }
 
   func startMaintenance() {
     guard options.hasBackgroundThread else { return }

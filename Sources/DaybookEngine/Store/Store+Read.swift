@@ -26,7 +26,7 @@ extension Store {
   /// released.
   package func facts(of pin: Pin) -> (any RootFacts)? { versions.facts.facts(of: pin.version) }
 
-  /// What a snapshot keeps between two reads. Its version is read only within `beginRead(through:)` and `endRead(through:)`:
+  /// What a snapshot keeps between two reads. Its version is read only within `beginRead(via:)` and `endRead(via:)`:
   /// between reads it may be revoked, and its memory reused.
   package struct SnapshotPin: Sendable {
     let index: Int
@@ -84,24 +84,24 @@ extension Store {
     return pin
   }
 
-  /// Begins a read through a snapshot; any number may run at once. Throws when it was revoked. `endRead(through:)` ends the
+  /// Begins a read through a snapshot; any number may run at once. Throws when it was revoked. `endRead(via:)` ends the
   /// read, and the pin with it.
-  package func beginRead(through snapshot: SnapshotPin) throws(StoreError) -> Pin {
+  package func beginRead(via snapshot: SnapshotPin) throws(StoreError) -> Pin {
     guard slots.snapshots.beginReading(snapshot.index) else { throw .snapshotTooOld }
     if life.isOverwritten.load(ordering: .acquiring) {
-      endRead(through: snapshot)
+      endRead(via: snapshot)
       throw .snapshotTooOld
     }
     if life.isClosed.load(ordering: .sequentiallyConsistent), closesSnapshots {
       let error = closesAsForked
-      endRead(through: snapshot)
+      endRead(via: snapshot)
       throw error
     }
     return Pin(slot: -1, state: snapshot.state, source: source)
   }
 
   /// Ends a read through a snapshot. While it has no reads, it may be revoked.
-  package func endRead(through snapshot: SnapshotPin) {
+  package func endRead(via snapshot: SnapshotPin) {
     slots.endReading(snapshot: snapshot.index)
   }
 

@@ -117,7 +117,7 @@ extension Store {
 
   /// The plan for what follows the tail by now.
   func planOfOthers(in reader: LogReader, _: borrowing Turn.Hold) throws(StoreError) -> RecoveryPlan {
-    let (place, proven) = (log.tail.position, log.durability.through)
+    let (place, proven) = (log.tail.position, log.durableNumber)
     let plan: RecoveryPlan
     do {
       guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }
@@ -131,7 +131,7 @@ extension Store {
   private func planBesideWriter(
     _: borrowing Turn.Hold
   ) throws(StoreError) -> (LogReader, RecoveryPlan, writtenSequence: UInt64) {
-    let (place, proven) = (log.tail.position, log.durability.through)
+    let (place, proven) = (log.tail.position, log.durableNumber)
     let reader = try readerOfFile()
     do {
       guard try place.isValid(in: reader) else { throw StoreError.moved(.otherLog) }
@@ -151,7 +151,7 @@ extension Store {
     transaction.begin(borrowing: hold)
     // Pages of the checkpoint that this open started from may lie behind the last proven commit.
     let end = max(plan.readableEnd, head.end)
-    transaction.readsOnlyFile(through: end)
+    transaction.readsOnlyFile(upTo: end)
     do throws(LogFault) {
       try reader.forEachCommit(of: plan) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
@@ -182,6 +182,6 @@ extension Store {
     let place = plan.lastCommitEnd
     log.move(to: place, provenThrough: place.number - 1, hold)
     head.position = place
-    setDurable(through: place.number - 1)
+    log.setDurable(place.number - 1)
   }
 }

@@ -100,7 +100,7 @@ extension StoreTransaction {
     liveByteCount = plan.checkpoint?.liveByteCount ?? 0
     facts = nil
     editor.version = 2
-    readsOnlyFile(through: plan.readableEnd)
+    readsOnlyFile(upTo: plan.readableEnd)
     startReplay()
   }
 }

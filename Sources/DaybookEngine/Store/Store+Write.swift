@@ -138,8 +138,8 @@ extension Store {
   /// Makes everything written so far durable.
   package func sync() throws(StoreError) {
     try checkUsable()
-    // A writer that takes turns has waited for its commits. Only a note may be left, and a sync for that, which fails, could drop what
-    // another process writes in its turn.
+    // A writer that shares the file has waited for its commits. At most a note is unsynced. It has no file lock now: a failed sync here
+    // could drop what another process is writing.
     let hasWaited = options.locksPerTransaction && options.durability != .relaxed && !versions.hasPending
     if hasWaited, !isMutant("sync-out-of-turn") { return }
     // Also while the store is suspending: it sets its flag before it has synced.
@@ -148,5 +148,5 @@ extension Store {
     if options.durability == .relaxed { _ = tryNote() }
   }
 
-  func syncWritten() throws(StoreError) { try syncThrough(log.durability.writtenThrough) }
+  func syncWritten() throws(StoreError) { try syncThrough(log.writtenNumber) }
 }

@@ -71,7 +71,7 @@ package struct StoreOptions: Sendable {
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
   package var onPublish: (@Sendable (UInt64) -> Void)?
   /// Called when commits of other processes become visible: in the order of all commits, each reported once, whatever found
-  /// them; with the store that shows them. Within the turn; must not block.
+  /// them; with the store that shows them. Within the turn: it may read pages, and must not wait for other threads.
   package var onOthers: (@Sendable (OthersCommits, Store) -> Void)?
   /// Called on a background thread when the file is much larger than its live bytes. Must not block.
   package var onCompactionDue: (@Sendable () -> Void)?

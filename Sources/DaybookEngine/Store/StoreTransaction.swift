@@ -479,7 +479,7 @@
   // MARK: replay
 
   /// Everything that is replayed is in the file already, and the applier may read what the trees name.
-  func readsOnlyFile(through end: UInt64) {
+  func readsOnlyFile(upTo end: UInt64) {
     isReplaying = true
     editor.end = end
     frameStart = end

@@ -6,7 +6,7 @@ import Synchronization
 ///     background work ── take where nobody waits, or urgently
 ///
 /// Its holder has a `Hold`, which only this type makes and takes back. A function that must run within a turn requires one, so
-/// the compiler checks its callers. Where two stores meet, as when one replaces the other, it does not check whose it is.
+/// the compiler checks its callers. It does not check whose turn it is: where one store replaces another there are two.
 final class Turn: @unchecked Sendable {
   /// Proof that the caller has the turn. It can be lent, and given back once.
   struct Hold: ~Copyable {

@@ -5,11 +5,11 @@ import Synchronization
 ///     writer ── enqueue ──► pending ── durable ──► newest, shown to readers ── replaced, nobody pins it ──► freed
 ///               retire  ──► waiting pages ──────────────────────────────────── nobody pins a version ────► freed
 ///
-/// Guarded by `monitor`, which is the store's `syncMonitor`: what a sync has made durable is published before anyone else
+/// Guarded by the store's `syncMonitor`: what a sync has made durable is published before anyone else
 /// looks. Pages belong to the holder of the turn.
 final class Versions: @unchecked Sendable {
   let slots: ReaderSlots
-  let monitor: Monitor
+  let syncMonitor: Monitor
   private let editor: TreeEditor
   private let log: LogWriter
   private let snapshotMemoryByteCount: Int
@@ -40,9 +40,9 @@ final class Versions: @unchecked Sendable {
   /// How often all waiting pages were examined.
   private(set) var reclaimRoundCount = 0
 
-  init(slots: ReaderSlots, monitor: Monitor, editor: TreeEditor, log: LogWriter, options: StoreOptions) {
+  init(slots: ReaderSlots, editor: TreeEditor, log: LogWriter, options: StoreOptions) {
     self.slots = slots
-    self.monitor = monitor
+    syncMonitor = log.syncMonitor
     self.editor = editor
     self.log = log
     snapshotMemoryByteCount = options.snapshotMemoryByteCount
@@ -61,23 +61,23 @@ final class Versions: @unchecked Sendable {
     let state = VersionReference(version)
     // Before anyone can pin it.
     let factsCount = facts.add(store.facts, from: version.number)
-    monitor.lock()
+    syncMonitor.lock()
     live[state.word] = version.number
     pending.append(state)
-    monitor.unlock()
+    syncMonitor.unlock()
     if factsCount > Versions.mostFacts { _ = freeStates() }
   }
 
   /// Whether a commit waits for its sync.
-  var hasPending: Bool { monitor.withLock { !pending.isEmpty } }
+  var hasPending: Bool { syncMonitor.withLock { !pending.isEmpty } }
 
   /// Publishes the newest pending state whose frame is durable (or any, if `regardless`). Returns the sequence that became
   /// visible.
-  func publish(regardless: Bool = false) -> UInt64? { monitor.withLock { publishLocked(regardless: regardless) } }
+  func publish(regardless: Bool = false) -> UInt64? { syncMonitor.withLock { publishLocked(regardless: regardless) } }
 
-  /// The same, called with `monitor` locked.
+  /// The same, called with `syncMonitor` locked.
   func publishLocked(regardless: Bool) -> UInt64? {
-    let durableNumber = log.durability.through
+    let durableNumber = log.durableNumber
     var last = -1
     for (index, state) in pending.enumerated() {
       if !regardless && state.fields.frameNumber > durableNumber { break }
@@ -95,38 +95,38 @@ final class Versions: @unchecked Sendable {
   /// From here on, new readers find these versions, not those of the former store.
   func take(_ entrance: Entrance, from older: Versions?) {
     // With both locks: in between, the older one could free what the entrance still leads to.
-    older?.monitor.lock()
-    monitor.lock()
+    older?.syncMonitor.lock()
+    syncMonitor.lock()
     older?.entrance = nil
     self.entrance = entrance
     entrance.word.store(publishedWord.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
-    monitor.unlock()
-    older?.monitor.unlock()
+    syncMonitor.unlock()
+    older?.syncMonitor.unlock()
   }
 
   /// The newest state, published or not: what the next transaction begins on. Only another one of the same turn's holder could
   /// take its place.
   func head(_: borrowing Turn.Hold) -> VersionReference {
-    monitor.withLock { pending.last ?? VersionReference(word: publishedWord.load(ordering: .relaxed)) }
+    syncMonitor.withLock { pending.last ?? VersionReference(word: publishedWord.load(ordering: .relaxed)) }
   }
 
   // MARK: looking without a pin
 
   /// Keeps the memory of all versions during a visit without a pin; false when it is released already.
   func beginVisit() -> Bool {
-    monitor.withLock {
+    syncMonitor.withLock {
       if isReleased { return false }
       visitorCount += 1
       return true
     }
   }
 
-  func endVisit() { monitor.withLock { visitorCount -= 1 } }
+  func endVisit() { syncMonitor.withLock { visitorCount -= 1 } }
 
   /// The states, older than a version, that slots or snapshots name.
   func pinnedStates(before version: UInt64) -> [VersionReference] {
     let words = slots.pinnedWords()
-    return monitor.withLock {
+    return syncMonitor.withLock {
       // A slot may name a freed version. Versions that are not freed are in this table, and only the holder of the turn removes
       // them.
       live.filter { words.contains($0) && $1 < version }.map { VersionReference(word: $0.key) }
@@ -137,7 +137,7 @@ final class Versions: @unchecked Sendable {
   /// - Parameter endsSnapshots: whether snapshots without reads do not count.
   func mayRelease(endsSnapshots: Bool) -> Bool {
     let words = endsSnapshots ? slots.readWords() : slots.pinnedWords()
-    return monitor.withLock {
+    return syncMonitor.withLock {
       if isReleased || visitorCount > 0 || live.contains(where: { words.contains($0.key) }) { return false }
       isReleased = true
       return true
@@ -145,7 +145,7 @@ final class Versions: @unchecked Sendable {
   }
 
   /// Whether their memory was released.
-  var wereReleased: Bool { monitor.withLock { isReleased } }
+  var wereReleased: Bool { syncMonitor.withLock { isReleased } }
 
   // MARK: freeing
 
@@ -206,8 +206,8 @@ final class Versions: @unchecked Sendable {
 
   /// Frees the states that nobody pins. Returns the pinned versions, in order, and the newest published one.
   private func freeStates() -> (pinned: [UInt64], published: UInt64) {
-    monitor.lock()
-    defer { monitor.unlock() }
+    syncMonitor.lock()
+    defer { syncMonitor.unlock() }
     // Read the newest version first, then the slots, with no publication in between. A reader whose second look has found
     // another version still newest has filled its slot by now. In the other order, a reader could pin the newest version after
     // we passed its slot, and lose it at the next publication.
@@ -236,7 +236,7 @@ final class Versions: @unchecked Sendable {
   ///   - byteCount: how many bytes to free.
   ///   - pinned: the pinned versions, in order.
   private func revokeSnapshots(holding byteCount: Int, pinned: [UInt64], published: UInt64) -> Bool {
-    let versions = monitor.withLock { live }
+    let versions = syncMonitor.withLock { live }
     let read = slots.readWords().compactMap { versions[$0] }.sorted()
     var freedByteCounts: [UInt64: Int] = [:]
     for page in waitingPages where page.death <= published && !isPinned(read, page.birth, page.death) {

@@ -85,7 +85,7 @@ import Synchronization
   func admit(_ end: Int, of file: any DiskFile) throws(DiskFailure) {
     if end <= inPlaceEnd || isBuffered { return }
     // All that has a bit must be readable in place.
-    if inPlaceEnd > 0 { try file.map(through: inPlaceEnd) }
+    if inPlaceEnd > 0 { try file.map(upTo: inPlaceEnd) }
     throughCache = BufferedFile(file, cache: try cache.cache())
     readsThroughCache.store(true, ordering: .releasing)
   }

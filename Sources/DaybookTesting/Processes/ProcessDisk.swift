@@ -208,9 +208,9 @@ final class ProcessDisk: ForwardingDisk, @unchecked Sendable {
   func setAttributes(_ attributes: FileAttributes) throws(DiskFailure) {
     try disk.pass(SimulatedCall(.protect, path)) { () throws(DiskFailure) in try file.setAttributes(attributes) }
   }
-  func map(through end: Int) throws(DiskFailure) {
+  func map(upTo end: Int) throws(DiskFailure) {
     if lockedBytes.isEmpty { disk.onUnprotectedMap?(path) }
-    try disk.pass(SimulatedCall(.map, path, byteCount: end)) { () throws(DiskFailure) in try file.map(through: end) }
+    try disk.pass(SimulatedCall(.map, path, byteCount: end)) { () throws(DiskFailure) in try file.map(upTo: end) }
   }
   func tryLock(_ byte: LockByte, _ strength: LockStrength) throws(DiskFailure) -> Bool {
     try disk.pass(SimulatedCall(.lock, path, offset: byte.rawValue, byteCount: 1)) { () throws(DiskFailure) in

@@ -11,7 +11,7 @@ struct LogWindowTests {
   private func readers(_ disk: SimulatedDisk) throws -> (whole: LogReader, window: LogReader) {
     let file = try disk.open(storePath, .readOnly)
     let byteCount = try file.byteCount()
-    try file.map(through: byteCount)
+    try file.map(upTo: byteCount)
     // Safe: mapped on the line above, and simulated files stay as long as their disk.
     let bytes = unsafe ByteView(file.base, count: byteCount)
     let salt = try FileHeader(bytes).salt

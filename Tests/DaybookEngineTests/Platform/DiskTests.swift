@@ -131,16 +131,16 @@ struct DiskTests {
       let writer = try disk.open(directory + "/a", .createNew)
       try write([1, 2, 3], to: writer, at: 0)
       let reader = try disk.open(directory + "/a", .readOnly)
-      try reader.map(through: 3)
+      try reader.map(upTo: 3)
       let base = unsafe UInt(bitPattern: reader.base)
       #expect(mapped(reader, 0..<3) == [1, 2, 3])
       try write([9, 8, 7], to: writer, at: 2)
-      try reader.map(through: 5)
+      try reader.map(upTo: 5)
       #expect(mapped(reader, 0..<5) == [1, 2, 9, 8, 7])
       // Into the third piece of 64 MB; the file is sparse.
       let far = 130 << 20
       try write([5, 6], to: writer, at: far)
-      try reader.map(through: far + 2)
+      try reader.map(upTo: far + 2)
       #expect(mapped(reader, far..<far + 2) == [5, 6])
       #expect(mapped(reader, 0..<5) == [1, 2, 9, 8, 7])
       #expect(unsafe UInt(bitPattern: reader.base) == base)
@@ -156,7 +156,7 @@ struct DiskTests {
       DispatchQueue.concurrentPerform(iterations: 8) { index in
         for step in 1...30 {
           do {
-            try file.map(through: step * 10 << 20)
+            try file.map(upTo: step * 10 << 20)
             if step == 30 && mapped(file, (300 << 20) - 1..<300 << 20) != [42] { failures.withLock { $0 += 1 } }
           } catch { failures.withLock { $0 += 1 } }
         }
@@ -192,8 +192,8 @@ struct DiskTests {
     }
     #expect(try read(file, count: model.count + 1, at: 0) == model)
     #expect(mapped(file, 0..<min(2 * page, model.count)) == Array(model.prefix(2 * page)))
-    try file.map(through: min(2 * page, model.count))
-    #expect(throws: DiskFailure.self) { try file.map(through: 2 * page + 1) }
+    try file.map(upTo: min(2 * page, model.count))
+    #expect(throws: DiskFailure.self) { try file.map(upTo: 2 * page + 1) }
     #expect(throws: DiskFailure.self) { try file.truncate(to: .max) }
     file.close()
   }
@@ -211,7 +211,7 @@ struct DiskTests {
       let file = try disk.open(directory + "/long", .createNew)
       defer { file.close() }
       guard (try? file.truncate(to: .max)) != nil else { return }
-      #expect(throws: DiskFailure.self) { try file.map(through: .max) }
+      #expect(throws: DiskFailure.self) { try file.map(upTo: .max) }
     }
   }
 
@@ -419,7 +419,7 @@ struct DiskTests {
       expect(.sync, .closed) { try file.sync(.full) }
       expect(.write, .closed) { try write([1], to: file, at: 0) }
       expect(.status, .closed) { _ = try file.byteCount() }
-      expect(.map, .closed) { try file.map(through: 1) }
+      expect(.map, .closed) { try file.map(upTo: 1) }
       expect(.lock, .closed) { _ = try file.tryLock(.writer, .shared) }
     }
   }
@@ -443,7 +443,7 @@ struct DiskTests {
       func makeFile() throws -> any DiskFile {
         let file = try disk.open(path, .createNew)
         try write(bytes, to: file, at: 0)
-        try file.map(through: bytes.count)
+        try file.map(upTo: bytes.count)
         return file
       }
       // It has its name.
@@ -453,7 +453,7 @@ struct DiskTests {
       // Somebody reads it.
       let read = try disk.open(path, .readWrite)
       let reader = try disk.open(path, .readOnly)
-      try reader.map(through: bytes.count)
+      try reader.map(upTo: bytes.count)
       try disk.remove(path)
       #expect(close(read) == 0)
       #expect(mapped(reader, 0..<bytes.count) == bytes)

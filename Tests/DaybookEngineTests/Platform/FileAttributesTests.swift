@@ -50,7 +50,7 @@ struct FileAttributesTests {
         let (keepsOwner, keepsGroup, keepsLists) = (keeps & 1 != 0, keeps & 2 != 0, keeps & 4 != 0)
         for extended in [[:], list] {
           let original = FileAttributes(mode: mode, owner: 1, group: 1, extended: extended)
-          let copy = original.narrowed(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
+          let copy = original.ofCopy(keepsOwner: keepsOwner, keepsGroup: keepsGroup, keepsLists: keepsLists)
           let (user, group, others) = (mode >> 6, mode >> 3 & 7, mode & 7)
           // Who is in the group or among the others of the copy may have been in either of the original, or its owner.
           var groupAtMost = group

@@ -158,8 +158,8 @@ private final class Explorer: @unchecked Sendable {
       guard taken.sequence >= acknowledged else { throw Deviation("a snapshot misses an acknowledged commit") }
       return
     }
-    let isWhole = try store.contents(pinned.beginRead(through: pin), of: pinned) == states[pin.sequence]
-    pinned.endRead(through: pin)
+    let isWhole = try store.contents(pinned.beginRead(via: pin), of: pinned) == states[pin.sequence]
+    pinned.endRead(via: pin)
     pinned.endSnapshot(pin)
     guard isWhole else { throw Deviation("a snapshot changed") }
     self.pin = nil

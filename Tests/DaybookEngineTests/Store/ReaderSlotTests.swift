@@ -36,9 +36,9 @@ struct ReaderSlotTests {
           held.append(try store.store.beginSnapshot())
         } else {
           let snapshot = held.remove(at: Int.random(in: 0..<held.count, using: &generator))
-          let pin = try store.store.beginRead(through: snapshot)
+          let pin = try store.store.beginRead(via: snapshot)
           guard pin.root(0).count == 1, snapshot.index < 200 else { throw Deviation("place \(snapshot.index)") }
-          store.store.endRead(through: snapshot)
+          store.store.endRead(via: snapshot)
           store.store.endSnapshot(snapshot)
         }
       }
@@ -62,8 +62,8 @@ struct ReaderSlotTests {
           try store.put("key \(round % 50)", [9])
           continue
         }
-        let pin = try store.store.beginRead(through: snapshot)
-        defer { store.store.endRead(through: snapshot) }
+        let pin = try store.store.beginRead(via: snapshot)
+        defer { store.store.endRead(via: snapshot) }
         guard try store.contents(pin)["key 7"] == [7] else { throw Deviation("the snapshot has changed") }
       }
     }
@@ -76,25 +76,25 @@ struct ReaderSlotTests {
     let store = try newStore()
     try store.put("a", [1])
     let snapshot = try store.store.beginSnapshot()
-    _ = try store.store.beginRead(through: snapshot)
-    _ = try store.store.beginRead(through: snapshot)
-    store.store.endRead(through: snapshot)
+    _ = try store.store.beginRead(via: snapshot)
+    _ = try store.store.beginRead(via: snapshot)
+    store.store.endRead(via: snapshot)
     try store.put("a", [2])
     func revoke() -> Bool {
       let snapshots = store.store.slots.snapshots
       return snapshots.resting(below: .max, of: store.store.versions.live).first.map { snapshots.revoke($0) } ?? false
     }
     #expect(!revoke())
-    store.store.endRead(through: snapshot)
+    store.store.endRead(via: snapshot)
     #expect(revoke())
-    #expect(thrownCase { _ = try store.store.beginRead(through: snapshot) } == "snapshotTooOld")
+    #expect(thrownCase { _ = try store.store.beginRead(via: snapshot) } == "snapshotTooOld")
     #expect(snapshot.sequence == 1)
     store.store.endSnapshot(snapshot)
     // The next one to have the place is not revoked.
     let next = try store.store.beginSnapshot()
     #expect(next.index == snapshot.index)
-    #expect(try store.contents(store.store.beginRead(through: next)) == ["a": [2]])
-    store.store.endRead(through: next)
+    #expect(try store.contents(store.store.beginRead(via: next)) == ["a": [2]])
+    store.store.endRead(via: next)
     store.store.endSnapshot(next)
     try store.close()
   }
@@ -142,8 +142,8 @@ struct ReaderSlotTests {
       #expect(try store.contents(pin, of: old) == ["a": [1]])
       old.endRead(pin)
       #expect(store.stores.storesInUse.count == 2)
-      #expect(try store.contents(old.beginRead(through: snapshot), of: old) == ["a": [1]])
-      old.endRead(through: snapshot)
+      #expect(try store.contents(old.beginRead(via: snapshot), of: old) == ["a": [1]])
+      old.endRead(via: snapshot)
       old.endSnapshot(snapshot)
     }
     try readBesideCompaction()
@@ -172,8 +172,8 @@ struct ReaderSlotTests {
         } else if thread == 2 {
           let (current, snapshot) = try store.stores.beginSnapshot()
           defer { current.endSnapshot(snapshot) }
-          let pin = try current.beginRead(through: snapshot)
-          defer { current.endRead(through: snapshot) }
+          let pin = try current.beginRead(via: snapshot)
+          defer { current.endRead(via: snapshot) }
           guard try store.contents(pin, of: current) == contents else { throw Deviation("a snapshot finds something else") }
         } else {
           guard store.store.lastSequence == 20 else { throw Deviation("a store of another sequence") }

@@ -363,8 +363,8 @@ struct StoreCompactionTests {
     let pin = try old.beginSnapshot()
     try store.compact()
     try store.put("key 0", [9])
-    #expect(try store.contents(old.beginRead(through: pin), of: old) == contents)
-    old.endRead(through: pin)
+    #expect(try store.contents(old.beginRead(via: pin), of: old) == contents)
+    old.endRead(via: pin)
     #expect(!old.isReleased)
     #expect(throws: StoreError.self) { try old.beginRead() }
     #expect(throws: StoreError.self) { try old.beginSnapshot() }
@@ -381,7 +381,7 @@ struct StoreCompactionTests {
     let pin = try old.beginSnapshot()
     try store.compact()
     try store.close()
-    #expect(thrownCase { _ = try old.beginRead(through: pin) } == "closed")
+    #expect(thrownCase { _ = try old.beginRead(via: pin) } == "closed")
     #expect(old.isReleased)
     old.endSnapshot(pin)
   }

@@ -119,8 +119,8 @@ private struct Lockstep {
       isWhole = try store.contents(pin) == contents
       store.store.endRead(pin)
     case .snapshot(let snapshot):
-      isWhole = try store.contents(store.store.beginRead(through: snapshot)) == contents
-      store.store.endRead(through: snapshot)
+      isWhole = try store.contents(store.store.beginRead(via: snapshot)) == contents
+      store.store.endRead(via: snapshot)
       store.store.endSnapshot(snapshot)
     }
     guard isWhole else { throw Deviation("a snapshot has changed") }

@@ -338,7 +338,7 @@ struct StoreOpeningTests {
     #expect(thrownCase { _ = try store.value("a") } == "closed")
     #expect(thrownCase { try store.put("a", [2]) } == "closed")
     #expect(thrownCase { try store.store.sync() } == "closed")
-    #expect(thrownCase { _ = try store.store.beginRead(through: snapshot) } == "closed")
+    #expect(thrownCase { _ = try store.store.beginRead(via: snapshot) } == "closed")
     store.store.endSnapshot(snapshot)
     let all = try frames(of: try #require(disk.bytes(of: path)))
     #expect(all.filter { $0.kind == .closed }.count == 1)

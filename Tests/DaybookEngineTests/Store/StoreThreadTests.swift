@@ -201,7 +201,7 @@ struct StoreThreadTests {
     var revokedCount = 0
     func countRevoked() -> Int {
       snapshots.count { snapshot in
-        (try? store.store.beginRead(through: snapshot)).map { _ in store.store.endRead(through: snapshot) } == nil
+        (try? store.store.beginRead(via: snapshot)).map { _ in store.store.endRead(via: snapshot) } == nil
       }
     }
     for number in 0..<count * 5 / 4 {
@@ -245,8 +245,8 @@ struct StoreThreadTests {
     for _ in 0..<30 { try churn() }
     let revoked = resting.map { pin in
       thrownCase {
-        _ = try store.store.beginRead(through: pin)
-        store.store.endRead(through: pin)
+        _ = try store.store.beginRead(via: pin)
+        store.store.endRead(via: pin)
       }
     }
     #expect(revoked.first == "snapshotTooOld")
@@ -258,8 +258,8 @@ struct StoreThreadTests {
     store.store.endRead(active)
     let pin = try store.store.beginSnapshot()
     try store.put("one more", [1])
-    #expect(try store.contents(store.store.beginRead(through: pin))["one more"] == nil)
-    store.store.endRead(through: pin)
+    #expect(try store.contents(store.store.beginRead(via: pin))["one more"] == nil)
+    store.store.endRead(via: pin)
     store.store.endSnapshot(pin)
     try store.close()
   }

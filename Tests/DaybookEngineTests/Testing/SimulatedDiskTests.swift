@@ -344,8 +344,8 @@ struct SimulatedDiskTests {
   @Test("mapping beyond the end of the file is refused")
   func mapBeyondEnd() throws {
     let (_, file) = try preparedDisk()
-    try file.map(through: 5120)
-    #expect(throws: DiskFailure.self) { try file.map(through: 5121) }
+    try file.map(upTo: 5120)
+    #expect(throws: DiskFailure.self) { try file.map(upTo: 5121) }
   }
 
   /// The naive twin: for each byte of the file the set of values that power loss may leave.

@@ -1,0 +1,23 @@
+/// The names of a database's file: one, because a compaction puts another file under it.
+extension Store {
+  /// Throws if the file has several names. The new file takes only one of them; the others would keep the old file, which would
+  /// be another database from then on.
+  func checkOnlyName() throws(StoreError) {
+    let count = try Store.onDisk(call: try file.linkCount())
+    if count > 1 { throw .hardLinked(path: path, count: count) }
+  }
+
+  /// Whether no other name leads to the file; true when that is unknown.
+  var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
+
+  /// Removes second names that a creation or a copy has left behind because it died between taking one name and removing the
+  /// other.
+  func removeUnfinishedNames() throws(DiskFailure) {
+    guard try file.linkCount() > 1 else { return }
+    let folder = try disk.folder(holding: path)
+    for suffix in [".new", ".unfinished"] {
+      let name = lastName(of: path) + suffix
+      if try folder.identity(of: name) == file.identity { try folder.remove(name) }
+    }
+  }
+}
