@@ -20,7 +20,8 @@ final class ImageApplier {
   @safe @exclusivity(unchecked) private var runs: [EntryRun] = []
   /// What is left of the runs while they are put.
   @safe @exclusivity(unchecked) private var merge: RunMerge?
-  private let entries = ImageEntries()
+  /// Made for the first entry: most opens have none (row: session).
+  @safe @exclusivity(unchecked) private var entries: ImageEntries?
   /// The zone that all of these belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
   /// The types that they have, by their numbers; the first is that of tombstones.
@@ -33,14 +34,14 @@ final class ImageApplier {
   }
   private var hasJournal: Bool { !runs.isEmpty || merge != nil }
   /// Whether anything waits to be put.
-  var hasGathered: Bool { hasJournal || !entries.isEmpty }
+  var hasGathered: Bool { hasJournal || entries?.isEmpty == false }
 
   func reset() {
     stamps.truncate(to: 0)
     position = 0
     runs = []
     merge = nil
-    entries.reset()
+    entries?.reset()
     forgetTypes()
   }
 
@@ -112,11 +113,13 @@ final class ImageApplier {
   /// Takes an entry of an index.
   func append(entry key: ByteView, _ value: ByteView, zone: ByteView) {
     begin(zone: zone)
+    let entries = entries ?? ImageEntries()
+    self.entries = entries
     entries.append(key, value)
   }
 
   /// Whether entries of indexes have the memory that they may take: they have to be put before the next record.
-  func isFull(_ changes: StoreTransaction) -> Bool { entries.isFull(changes) }
+  func isFull(_ changes: StoreTransaction) -> Bool { entries?.isFull(changes) == true }
 
   /// Puts what was gathered into the zone's trees, in order: all of it, or as much as may come before pages are written;
   /// true when some is left.
@@ -129,7 +132,7 @@ final class ImageApplier {
   /// Puts entries of indexes: all of them, or as many as may come before pages are written; true when some are left.
   @discardableResult
   func putEntries(_ changes: StoreTransaction, _ applier: RecordApplier, all: Bool = true) throws(LogFault) -> Bool {
-    if entries.isEmpty { return false }
+    guard let entries, !entries.isEmpty else { return false }
     try applier.open(zoneKey.view, changes)
     guard var zone = applier.openZone, !zone.isDeleted else { throw .inconsistent }
     let isMore = try entries.put(in: &zone.indexes, atMost: all ? .max : ImageApplier.partCount, changes)

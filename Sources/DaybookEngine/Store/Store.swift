@@ -66,6 +66,9 @@ import Synchronization
   /// Writers wait while the log, without its page frames, is longer than this: a compaction is catching up.
   @safe @exclusivity(unchecked) var commitLimit = UInt64.max
 
+  /// Guards what is durable, what is published, and who waits for a sync. The log's own, kept here too: by way of the log it would be
+  /// retained at each use (row: kv-commit-durable).
+  let syncMonitor: Monitor
   @safe @exclusivity(unchecked) var groupCommit = GroupCommit()
   /// How often waiting commits were synced, here and in the file that this one will replace. Set with the turn, before the
   /// first commit.
@@ -115,6 +118,7 @@ import Synchronization
       path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, source: source,
       options: options, turn: turn, fileLock: fileLock, plan: plan)
     editor = TreeEditor(source: source, poisonsFreedMemory: options.poisonsFreedMemory)
+    syncMonitor = log.syncMonitor
     versions = Versions(slots: slots, editor: editor, log: log, options: options)
     replayStart = plan.start
     head = Version(
@@ -130,8 +134,6 @@ import Synchronization
 
   var file: any DiskFile { log.file }
   var backgroundFile: any DiskFile { log.backgroundFile }
-  /// Guards what is durable, what is published, and who waits for a sync.
-  var syncMonitor: Monitor { log.syncMonitor }
   var slots: ReaderSlots { versions.slots }
 
   // MARK: the turn
