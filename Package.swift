@@ -23,7 +23,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "DaybookEngine", swiftSettings: settings),
-    .target(name: "Daybook", dependencies: ["DaybookEngine"], swiftSettings: settings),
+    .target(name: "Daybook", dependencies: ["DaybookEngine"], exclude: ["README.md"], swiftSettings: settings),
     .target(name: "DaybookCoding", dependencies: ["Daybook"], exclude: ["README.md"], swiftSettings: settings),
     .target(
       name: "DaybookCompatibility", dependencies: ["Daybook", "DaybookCoding", "DaybookEngine"], exclude: ["README.md"],
