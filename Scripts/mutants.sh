@@ -88,6 +88,7 @@ give-up-unfinished               UnfinishedNameTests    what is made is not made
 sync-out-of-turn                 TurnTests              one who takes turns syncs what another one writes in its turn
 forget-deletions-before-zone     ObserveTests           observers miss what was deleted in the commit that deleted its zone
 since-in-any-history             SubscriptionTests      a restored file is not told of to a subscription that its last commit had saved
+show-in-shared-lineage           CursorStateTests       another process may commit in the lineage of a cursor that was rolled back
 keep-lineage-of-rollback         QueryTests             a cursor of a transaction that was rolled back passes for one of the next
 mark-as-first-file               FolderMarkTests        a folder is marked as that of the file that was opened first
 compaction-takes-over            FileRightsTests        a user who may only write to a database takes it over by compacting it

@@ -139,4 +139,33 @@ struct StoredFieldTests {
     #expect(try encoder.encode(Two(firstName: "A")).keys == ["first_name"])
     #expect(try before.encode(Two(firstName: "A")).keys == ["firstName"])
   }
+
+  private struct Accented: RecordCodable {
+    static var recordNameKey: String { "\u{e9}" }
+    var name: String?
+    var text: String?
+    private struct Key: CodingKey {
+      let stringValue: String
+      var intValue: Int? { nil }
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: Key.self)
+      name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "\u{e9}"))
+      text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "e\u{301}"))
+    }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  @Test("a key that only looks like that of the record's name is a field of its own, with and without rules")
+  func canonicallyEqualKey() throws {
+    var careful = RecordCodingOptions()
+    careful.rules = ["ofNoType": .ignored]
+    for options in [RecordCodingOptions(), careful] {
+      let record = try Record(type: "Accented", id: Record.ID("the-name"))
+      let value = try RecordDecoder(options: options).decode(Accented.self, from: record)
+      #expect(value.name == "the-name" && value.text == nil)
+    }
+  }
 }

@@ -17,3 +17,9 @@ extension Lineage? {
   /// As tokens and cursors write it.
   var number: UInt64 { self?.number ?? 0 }
 }
+
+/// A state of the database: its last commit, and whose history that belongs to.
+struct StateMark: Hashable, Sendable {
+  let sequence: UInt64
+  let lineage: Lineage?
+}

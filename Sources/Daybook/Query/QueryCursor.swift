@@ -23,9 +23,10 @@ extension Query {
   /// comes where its new state belongs, so in a query without an order, where that is the end, it may come again. Pages that are
   /// read from one ``Snapshot`` have every record once.
   ///
-  /// In a query without an order it is a place in the history of the database. A copy with another history, or one that lost the commit
-  /// in a crash, refuses it with `changeTokenForked`. An older snapshot, and a database that reads beside a writer or shares the file with
-  /// other writers, may not have seen that commit yet: then the page is empty and has the same cursor. ``Database/refresh()`` before the
+  /// In a query without an order it is a place in the history of the database, and remembers the last commit of the state that gave it. A
+  /// copy with another history, or one that lost that commit in a crash, refuses it with `changeTokenForked`, and so does the database
+  /// itself where a transaction that gave it was rolled back. An older snapshot, and a database that reads beside a writer or shares the
+  /// file with other writers, may not have seen that commit yet: then the page is empty and has the same cursor. ``Database/refresh()`` before the
   /// next page, and a newer snapshot, go on; a loop that only asks again does not end.
   ///
   ///     offset  size  field (numbers are little-endian)
@@ -35,12 +36,12 @@ extension Query {
   ///          4    16  UUID of the database
   ///         20     8  checksum of the query
   ///         28     2  byte count of the zone's key, then the key
-  ///                   of a place: 8 lineage of the commit, 8 sequence, 4 ordinal
+  ///                   of a place: 8 lineage and 8 sequence of the last commit of the state that gave it, 8 sequence, 4 ordinal
   ///                   of a record: 1 byte count of its name, the name, and what it was sorted by (`SortKey`)
   ///                4  FNV-1a of everything before
   public struct Cursor: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-      case journal(lineage: Lineage?, sequence: UInt64, ordinal: UInt32)
+      case journal(state: StateMark, sequence: UInt64, ordinal: UInt32)
       case record(name: [UInt8], sortKey: [UInt8])
     }
 
@@ -71,8 +72,9 @@ extension Query {
       buffer.append(uint16: UInt16(zoneKey.count))
       buffer.append(zoneKey)
       switch place {
-      case .journal(let lineage, let sequence, let ordinal):
-        buffer.append(uint64: lineage.number)
+      case .journal(let state, let sequence, let ordinal):
+        buffer.append(uint64: state.lineage.number)
+        buffer.append(uint64: state.sequence)
         buffer.append(uint64: sequence)
         buffer.append(uint32: ordinal)
       case .record(let name, let sortKey):
@@ -113,11 +115,13 @@ extension Query {
       let place: Place
       switch kind {
       case 0:
-        guard let lineage = reader.uint64(), let sequence = reader.uint64(), let ordinal = reader.uint32(), reader.isAtEnd
+        guard let lineage = reader.uint64(), let seen = reader.uint64(), let sequence = reader.uint64(),
+          let ordinal = reader.uint32(), reader.isAtEnd
         else {
           return nil
         }
-        place = .journal(lineage: Lineage(lineage), sequence: sequence, ordinal: ordinal)
+        let state = StateMark(sequence: seen, lineage: Lineage(lineage))
+        place = .journal(state: state, sequence: sequence, ordinal: ordinal)
       case 1:
         guard let count = reader.uint8(), let name = reader.take(Int(count)), let sortKey = reader.take(reader.remaining) else {
           return nil

@@ -32,26 +32,28 @@ extension ReadView {
 
   // MARK: cursors
 
-  /// The lineage for a cursor that leads to a commit and is about to be shown. In a transaction the commit may be its own: then the
-  /// next transaction must not have its number and its lineage, should this one be rolled back.
-  func lineageToShow(of sequence: UInt64) throws(DatabaseError) -> Lineage? {
-    if case .transaction(let transaction, _) = source, sequence >= transaction.sequence {
-      database.writerState.hasShownOwnCommit = true
+  /// The state that a cursor is about to be shown in. That of a transaction that has changed something is its own commit: should that be
+  /// rolled back, the next one must not have its number and its lineage.
+  func stateToShow() throws(DatabaseError) -> StateMark {
+    var last = sequence
+    if case .transaction(let transaction, _) = source {
+      if transaction.hasOperations { try database.writerState.willShowOwnState() } else { last -= 1 }
     }
-    return try lineage(of: sequence)
+    return StateMark(sequence: last, lineage: try lineage(of: last))
   }
 
-  /// Whether a cursor's commit is ahead of what this view shows: then a page is empty and has the same cursor.
+  /// Whether a cursor is of a state that this view is older than: then a page is empty and has the same cursor. What a later state has
+  /// moved after the cursor's place would be in none of the pages.
   /// - Throws: `changeTokenForked` when it is in another history.
-  func mustWait(forCursorAt sequence: UInt64, of lineage: Lineage?) throws(DatabaseError) -> Bool {
+  func mustWait(forCursorOf state: StateMark) throws(DatabaseError) -> Bool {
     if isMutant("accept-forked-cursor") { return false }
-    switch try standing(of: sequence, lineage, known: lastKnownCommit) {
+    switch try standing(of: state.sequence, state.lineage, known: lastKnownCommit) {
     case .same: return false
     case .notSeenYet: return true
     case .forked:
       throw DatabaseError(
         .changeTokenForked, "The cursor belongs to a copy of this database with another history.",
-        facts: .init(sequence: sequence))
+        facts: .init(sequence: state.sequence))
     }
   }
 }

@@ -138,7 +138,7 @@ extension ReadView {
       if page.records.count == limit, let next = try scan.place() {
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[next.zone].key,
-          place: .journal(lineage: try lineageToShow(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal))
+          place: .journal(state: try stateToShow(), sequence: next.sequence, ordinal: next.ordinal))
       }
       return page
     }
@@ -358,11 +358,11 @@ extension ReadView {
     }
   }
 
-  /// Whether a cursor's place is ahead of what this view shows.
+  /// Whether a cursor is of a state ahead of what this view shows.
   /// - Throws: `changeTokenForked` when it is in another history.
   private func mustWait(for cursor: Query.Cursor) throws(DatabaseError) -> Bool {
-    guard case .journal(let lineage, let sequence, _) = cursor.place else { return false }
-    return try mustWait(forCursorAt: sequence, of: lineage)
+    guard case .journal(let state, _, _) = cursor.place else { return false }
+    return try mustWait(forCursorOf: state)
   }
 
   /// Where a scan begins; nil when the cursor's zone was the last one and is gone.

@@ -11,7 +11,7 @@ extension ReadView {
     let zone = try existingZone(id)
     var page = RecordPage(records: [], next: nil)
     if type.utf8.isEmpty { return page }
-    if let cursor, try mustWait(forCursorAt: cursor.sequence, of: cursor.lineage) {
+    if let cursor, try mustWait(forCursorOf: cursor.state) {
       page.next = cursor
       return page
     }
@@ -27,7 +27,7 @@ extension ReadView {
         let next = try asDatabaseError { () throws(PageFault) in try walk.position() }
         let skipped: UInt32 = isMutant("skip-between-pages") ? 1 : 0
         page.next = RecordCursor(
-          lineage: try lineageToShow(of: next.sequence), sequence: next.sequence, ordinal: next.ordinal + skipped)
+          state: try stateToShow(), sequence: next.sequence, ordinal: next.ordinal + skipped)
         break
       }
       var byteCount = 0

@@ -79,7 +79,11 @@ extension Database {
     let value: R
     do {
       let lent = Transaction(context)
-      defer { context.isEnded = true }
+      writerState.context = context
+      defer {
+        writerState.context = nil
+        context.isEnded = true
+      }
       value = try body(lent)
       if let fault = try context.firstReferenceFault() { throw fault }
     } catch {

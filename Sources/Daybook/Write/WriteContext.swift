@@ -22,6 +22,8 @@ final class WriteContext {
   private var preambleCount: UInt32 = 0
   /// Of its commit; nil as long as that has none.
   private(set) var lineage: Lineage?
+  /// That is its own: no commit before it is of that lineage.
+  @safe @exclusivity(unchecked) private var hasDrawn = false
   /// Where this transaction's change tags begin.
   @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
@@ -87,10 +89,18 @@ final class WriteContext {
     try drawLineage()
   }
 
+  /// Where others share the file, one of them may make the next commit, of this number, if this one is rolled back, and in the lineage that
+  /// both know: so what is shown of this one gets a lineage that no other knows.
+  func willShowOwnState() throws(DatabaseError) {
+    guard database.options.lock == .perTransaction, !hasDrawn, !isMutant("show-in-shared-lineage") else { return }
+    try drawLineage()
+  }
+
   private func drawLineage() throws(DatabaseError) {
     let isPreamble = changes.ordinal == preambleCount
     let lineage = Lineage(drawnFrom: database.options.random)
     self.lineage = lineage
+    hasDrawn = true
     let operationStart = changes.beginOperation()
     changes.payload.append(uint64: lineage.number)
     try endOperation(operationStart, .lineage)

@@ -13,8 +13,10 @@ final class WriterState: @unchecked Sendable {
   @safe @exclusivity(unchecked) private(set) var openSequence: UInt64 = 0
   /// The lineage of the last commit that is known here.
   @safe @exclusivity(unchecked) private var knownLineage = LineageTree.Last.unreadable
-  /// A cursor says where in the present transaction's own commit it is. Noted where the cursor is made.
-  @safe @exclusivity(unchecked) var hasShownOwnCommit = false
+  /// The transaction that is under way, while its closure runs.
+  @safe @exclusivity(unchecked) var context: WriteContext?
+  /// A cursor was shown that is of a state which the present transaction has made.
+  @safe @exclusivity(unchecked) private var hasShownOwnState = false
   /// What other processes have done since the last transaction here.
   @safe @exclusivity(unchecked) private var others = Others.nothing
   /// What the schema is known to have.
@@ -53,15 +55,21 @@ final class WriterState: @unchecked Sendable {
   func didCommit(_ lineage: Lineage?) {
     self.lineage = lineage
     knownLineage = .read(lineage)
-    hasShownOwnCommit = false
+    hasShownOwnState = false
   }
 
-  var mustRefuseShownCursors: Bool { hasShownOwnCommit && !isMutant("keep-lineage-of-rollback") }
+  /// A cursor of a state that the present transaction has made is about to be shown.
+  func willShowOwnState() throws(DatabaseError) {
+    hasShownOwnState = true
+    try context?.willShowOwnState()
+  }
+
+  var mustRefuseShownCursors: Bool { hasShownOwnState && !isMutant("keep-lineage-of-rollback") }
 
   /// The next transaction has the number of the present one: a cursor that this has given must not pass for one of that.
   func refuseShownCursors() {
     if mustRefuseShownCursors { lineage = nil }
-    hasShownOwnCommit = false
+    hasShownOwnState = false
   }
 
   /// Commits of other processes are published. Called within the turn. Returns them with what is left of those known before: a
