@@ -144,6 +144,8 @@ final class WriteContext {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try changes.savepoint() } catch { throw failure(error) }
     let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
+    let hasShown = database.writerState.beginPart()
+    defer { database.writerState.endPart(after: hasShown) }
     do {
       let result = try body()
       changes.release(savepoint)

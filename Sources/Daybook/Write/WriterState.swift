@@ -64,6 +64,14 @@ final class WriterState: @unchecked Sendable {
     try context?.willShowOwnState()
   }
 
+  /// A savepoint begins. What was shown before it stays true when it is rolled back. Returns whether something was.
+  func beginPart() -> Bool {
+    defer { hasShownOwnState = false }
+    return hasShownOwnState
+  }
+
+  func endPart(after hadShown: Bool) { hasShownOwnState = hasShownOwnState || hadShown }
+
   var mustRefuseShownCursors: Bool { hasShownOwnState && !isMutant("keep-lineage-of-rollback") }
 
   /// The next transaction has the number of the present one: a cursor that this has given must not pass for one of that.

@@ -140,4 +140,23 @@ struct CursorStateTests {
       try database.query(Query("Note", limit: 9), after: cursor).records.map(\.id.name)
         == (changes ? ["c", "d", "a"] : ["b", "c", "d"]))
   }
+
+  @Test("pages of a transaction go on after a savepoint in it was rolled back", arguments: [true, false])
+  func besideSavepoint(isShared: Bool) throws {
+    let database = try Database.open(on: SimulatedDisk(seed: 1)) { $0.lock = isShared ? .perTransaction : .whileOpen }
+    for name in ["a", "b", "c", "d"] { try database.put(name) }
+    let cursor = try database.write { (transaction: borrowing Transaction) in
+      try transaction.save(.fresh("a", ["n": 2]), policy: .changedKeys)
+      let next = try #require(try transaction.query(Query("Note", limit: 1)).next)
+      do {
+        try transaction.savepoint {
+          try transaction.save(.fresh("gone"))
+          throw Stop()
+        }
+      } catch is Stop {}
+      #expect(try transaction.query(Query("Note", limit: 9), after: next).records.map(\.id.name) == ["c", "d", "a"])
+      return next
+    }
+    #expect(try database.query(Query("Note", limit: 9), after: cursor).records.map(\.id.name) == ["c", "d", "a"])
+  }
 }
