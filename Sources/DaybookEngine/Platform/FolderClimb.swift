@@ -2,13 +2,13 @@
 enum FolderClimb {
   /// Whether an open folder is another one, or lies in it.
   static func leads(from start: Int32, to wanted: FileIdentity) throws(SystemError) -> Bool {
-    var identity = try OutputCall.status(of: start).identity
-    var folder: OutputFolder.Descriptor?
+    var identity = try FolderCall.status(of: start).identity
+    var folder: FolderDescriptor?
     while identity != wanted {
       let above: FileIdentity
       do throws(SystemError) {
-        let parent = OutputFolder.Descriptor(try OutputCall.openFolder("..", in: folder?.number ?? start))
-        above = try OutputCall.status(of: parent.number).identity
+        let parent = FolderDescriptor(try FolderCall.openFolder("..", in: folder?.number ?? start))
+        above = try FolderCall.status(of: parent.number).identity
         folder = parent
       } catch {
         // A user who may not look up there cannot have come down from there; only the folders below matter.

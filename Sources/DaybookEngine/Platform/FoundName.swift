@@ -1,11 +1,11 @@
 /// What has a name, in words: for messages about names that somebody else has taken.
 package enum FoundName {
   /// Whether a directory has the name. Itself, not what a link leads to.
-  package static func isDirectory(_ path: String) -> Bool { (try? OutputCall.status(of: path))?.kind == .folder }
+  package static func isDirectory(_ path: String) -> Bool { (try? FolderCall.status(of: path))?.kind == .folder }
 
   /// "a directory of user 1001"; nil when nothing has the name, or nobody can tell. Itself, not what a link leads to.
   package static func description(of path: String) -> String? {
-    guard let status = try? OutputCall.status(of: path) else { return nil }
+    guard let status = try? FolderCall.status(of: path) else { return nil }
     let kind =
       switch status.kind {
       case .regular: "a file"

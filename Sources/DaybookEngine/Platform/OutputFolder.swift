@@ -1,13 +1,6 @@
 /// A folder for outputs, found or made. It stays open, so a link that takes its name later changes nothing.
 package final class OutputFolder {
-  /// Closes with the last reference.
-  final class Descriptor: Sendable {
-    let number: Int32
-    init(_ number: Int32) { self.number = number }
-    deinit { SystemCall.close(number) }
-  }
-
-  let descriptor: Descriptor
+  let descriptor: FolderDescriptor
   package let path: String
 
   /// Opens the folder at a path; makes it, and those above it, where they are missing. A link must belong to this user or to
@@ -19,7 +12,7 @@ package final class OutputFolder {
     } catch { throw OutputFault(error, path: path) }
   }
 
-  private static func open(_ path: String, _ rules: OutputRules, depth: Int) throws(OutputProblem) -> Descriptor {
+  private static func open(_ path: String, _ rules: OutputRules, depth: Int) throws(OutputProblem) -> FolderDescriptor {
     let path = OutputWalk.withoutEndingSlashes(path)
     let end: OutputWalk.End
     do { end = try OutputWalk(path, endsInFolder: true).end } catch {
@@ -38,23 +31,23 @@ package final class OutputFolder {
           guard error.code == ErrorNumber.exists else { throw error }
         }
         // It got an unexpected group, or an access control list. Narrow it now, while it is still empty.
-        let made = try OutputCall.status(of: name, in: folder.number)
+        let made = try FolderCall.status(of: name, in: folder.number)
         guard let made, made.kind == .folder, made.owner == SystemCall.effectiveUser else { return }
         guard made.group != group || OutputRules.isForFew(mode) else { return }
-        let opened = Descriptor(try OutputCall.openFolderItself(name, in: folder.number, toRead: true))
+        let opened = FolderDescriptor(try FolderCall.openFolderItself(name, in: folder.number, toRead: true))
         var isWide = made.group != group
         if !isWide { isWide = try SystemCall.hasList(opened.number) }
         guard isWide else { return }
-        try OutputCall.setRights(made.mode & 0o700, of: opened.number)
+        try FolderCall.setRights(made.mode & 0o700, of: opened.number)
       }
     } else if status?.kind != .folder {
       throw .refused(.otherKind)
     }
     let opened = try OutputProblem.on { () throws(SystemError) in
-      Descriptor(
+      FolderDescriptor(
         name.isEmpty
-          ? try OutputCall.openFolder(".", in: folder.number)
-          : try OutputCall.openFolderItself(name, in: folder.number))
+          ? try FolderCall.openFolder(".", in: folder.number)
+          : try FolderCall.openFolderItself(name, in: folder.number))
     }
     try rules.check(opened)
     return opened

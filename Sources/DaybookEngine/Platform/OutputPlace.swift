@@ -14,7 +14,7 @@
 package final class OutputPlace {
   /// What takes the bytes: a file that does not have its final name yet, or what was there already.
   private enum Target {
-    case file(OutputFolder.Descriptor, name: String, temporary: String, identity: FileIdentity)
+    case file(FolderDescriptor, name: String, temporary: String, identity: FileIdentity)
     case stream
   }
 
@@ -44,7 +44,7 @@ package final class OutputPlace {
         }
       }
     } catch { throw OutputFault(error, path: path) }
-    isTerminal = !isFile && OutputCall.isTerminal(descriptor)
+    isTerminal = !isFile && FolderCall.isTerminal(descriptor)
   }
 
   /// Prepares a file in a folder of outputs. A link with the name is not followed; what has the name must be a regular file.
@@ -54,7 +54,7 @@ package final class OutputPlace {
     isTerminal = false
     do throws(OutputProblem) {
       let status = try OutputProblem.on { () throws(SystemError) in
-        try OutputCall.status(of: name, in: folder.descriptor.number)
+        try FolderCall.status(of: name, in: folder.descriptor.number)
       }
       guard status == nil || status?.kind == .regular else { throw .refused(.otherKind) }
       (descriptor, target) = try Self.makeFile(name, folder.descriptor, status, rules)
@@ -65,12 +65,12 @@ package final class OutputPlace {
     SystemCall.close(descriptor)
     guard case .file(let folder, _, let temporary, let identity) = target else { return }
     // Not finished: remove the temporary file. Its name is random; make sure that it is still the same file.
-    guard let status = try? OutputCall.status(of: temporary, in: folder.number), status.identity == identity else { return }
+    guard let status = try? FolderCall.status(of: temporary, in: folder.number), status.identity == identity else { return }
     try? SystemCall.unlink(in: folder.number, temporary)
   }
 
   package func write(_ bytes: [UInt8]) throws(OutputFault) {
-    do { try OutputCall.write(bytes, to: descriptor) } catch {
+    do { try FolderCall.write(bytes, to: descriptor) } catch {
       throw .disk(DiskFailure(.write, path: path, code: error.code))
     }
   }
@@ -81,13 +81,13 @@ package final class OutputPlace {
     do throws(OutputProblem) {
       try OutputProblem.on { () throws(SystemError) in try SystemCall.sync(descriptor, .full) }
       // Someone may have put a database there in the meantime.
-      let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: folder.number) }
+      let status = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: name, in: folder.number) }
       if let status { try rules.check(status) }
       try OutputProblem.on { () throws(SystemError) in
         try SystemCall.rename(in: folder.number, temporary, to: folder.number, name)
       }
       target = .stream
-      let given = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: folder.number) }
+      let given = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: name, in: folder.number) }
       guard given?.identity == identity else { throw .refused(.nameTaken) }
     } catch { throw OutputFault(error, path: path) }
   }
@@ -95,14 +95,14 @@ package final class OutputPlace {
   /// Throws when what a descriptor leads to is the database or a part of it: for standard output and the like, which are written to
   /// as they are. One that is closed leads nowhere.
   package static func check(_ number: Int32, _ rules: OutputRules, name: String) throws(OutputFault) {
-    guard let status = try? OutputCall.status(of: number) else { return }
+    guard let status = try? FolderCall.status(of: number) else { return }
     do { try rules.check(status, isOpen: true) } catch { throw OutputFault(error, path: name) }
   }
 
   // MARK: opening
 
   private static func makeFile(
-    _ name: String, _ folder: OutputFolder.Descriptor, _ present: NameStatus?, _ rules: OutputRules
+    _ name: String, _ folder: FolderDescriptor, _ present: NameStatus?, _ rules: OutputRules
   ) throws(OutputProblem) -> (Int32, Target) {
     if let present { try rules.check(present) }
     try rules.check(name, present, in: folder)
@@ -111,9 +111,9 @@ package final class OutputPlace {
       let (mode, group) = try rules.mode(of: present, name, in: folder, isFolder: false)
       let descriptor = try makeNew(temporary, folder, mode)
       do throws(SystemError) {
-        let status = try OutputCall.status(of: descriptor)
+        let status = try FolderCall.status(of: descriptor)
         // It got an unexpected group.
-        if status.group != group { try OutputCall.setRights(status.mode & 0o700, of: descriptor) }
+        if status.group != group { try FolderCall.setRights(status.mode & 0o700, of: descriptor) }
         return (descriptor, .file(folder, name: name, temporary: temporary, identity: status.identity))
       } catch {
         SystemCall.close(descriptor)
@@ -126,7 +126,7 @@ package final class OutputPlace {
   /// A folder may give new files an access control list that lets in users whom the mode excludes. Such a file was open to them
   /// for a moment, so another file takes its place, which only its owner may use.
   private static func makeNew(
-    _ name: String, _ folder: OutputFolder.Descriptor, _ mode: UInt32
+    _ name: String, _ folder: FolderDescriptor, _ mode: UInt32
   ) throws(SystemError) -> Int32 {
     let descriptor = try SystemCall.open(in: folder.number, name, .createNew, rights: mode)
     do throws(SystemError) {
@@ -143,17 +143,17 @@ package final class OutputPlace {
 
   /// A pipe or a device, if it belongs to this user or to root: anyone else's would hand the records to that user.
   private static func open(
-    _ name: String, _ folder: OutputFolder.Descriptor, _ status: NameStatus?
+    _ name: String, _ folder: FolderDescriptor, _ status: NameStatus?
   ) throws(OutputProblem) -> Int32 {
     guard let status, OutputWalk.isTrusted(status.owner) else { throw .refused(.foreignPipe) }
     let descriptor: Int32
-    do { descriptor = try OutputCall.openExisting(name, in: folder.number) } catch {
+    do { descriptor = try FolderCall.openExisting(name, in: folder.number) } catch {
       throw error.code == ErrorNumber.noReader && status.kind == .pipe ? .refused(.unreadPipe) : .system(error)
     }
     do throws(OutputProblem) {
-      let opened = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: descriptor) }
+      let opened = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: descriptor) }
       guard opened.identity == status.identity, opened.kind == status.kind else { throw .refused(.nameTaken) }
-      try OutputProblem.on { () throws(SystemError) in try OutputCall.wait(on: descriptor) }
+      try OutputProblem.on { () throws(SystemError) in try FolderCall.wait(on: descriptor) }
       return descriptor
     } catch {
       SystemCall.close(descriptor)
@@ -162,8 +162,8 @@ package final class OutputPlace {
   }
 
   private static func open(_ number: Int32, _ rules: OutputRules) throws(OutputProblem) -> Int32 {
-    let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: number) }
+    let status = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: number) }
     try rules.check(status, isOpen: true)
-    return try OutputProblem.on { () throws(SystemError) in try OutputCall.duplicate(number) }
+    return try OutputProblem.on { () throws(SystemError) in try FolderCall.duplicate(number) }
   }
 }

@@ -37,8 +37,8 @@ package struct OutputRules {
 
   /// Whether a name in a folder is one of the database's, now or later.
   /// - Parameter present: what has the name already.
-  func check(_ name: String, _ present: NameStatus? = nil, in folder: OutputFolder.Descriptor) throws(OutputProblem) {
-    let identity = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: folder.number).identity }
+  func check(_ name: String, _ present: NameStatus? = nil, in folder: FolderDescriptor) throws(OutputProblem) {
+    let identity = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: folder.number).identity }
     if identity == home {
       if isOwnName(name) { throw .refused(.database) }
       if let present, hasOwnName(present.identity, in: folder) { throw .refused(.database) }
@@ -47,7 +47,7 @@ package struct OutputRules {
   }
 
   /// Throws when a folder is the folder of contents, or lies in it.
-  func check(_ folder: OutputFolder.Descriptor) throws(OutputProblem) {
+  func check(_ folder: FolderDescriptor) throws(OutputProblem) {
     guard let contents else { return }
     let isInside = try OutputProblem.on { () throws(SystemError) in
       try FolderClimb.leads(from: folder.number, to: contents)
@@ -56,11 +56,11 @@ package struct OutputRules {
   }
 
   /// Whether a file has one of the database's names, too. A volume may know it by another that we do not know to be the same.
-  private func hasOwnName(_ identity: FileIdentity, in folder: OutputFolder.Descriptor) -> Bool {
+  private func hasOwnName(_ identity: FileIdentity, in folder: FolderDescriptor) -> Bool {
     let listed = (try? SystemCall.entries(in: folder.number)) ?? []
     let names = listed.isEmpty ? Self.ownEndings.map { name + $0 } : listed.map { $0.name }
     for other in names where isOwnName(other) {
-      if let status = try? OutputCall.status(of: other, in: folder.number), status.identity == identity { return true }
+      if let status = try? FolderCall.status(of: other, in: folder.number), status.identity == identity { return true }
     }
     return false
   }
@@ -126,23 +126,23 @@ package struct OutputRules {
   /// may then give that to others.
   static func isForFew(_ mode: UInt32) -> Bool { mode >> 3 & ~mode & 0o7 != 0 && !isMutant("output-keeps-list") }
 
-  private func hasList(_ present: NameStatus, _ name: String, in folder: OutputFolder.Descriptor) -> Bool {
+  private func hasList(_ present: NameStatus, _ name: String, in folder: FolderDescriptor) -> Bool {
     if isMutant("replace-without-list") { return false }
     guard let descriptor = try? SystemCall.openAnything(in: folder.number, name) else { return true }
     defer { SystemCall.close(descriptor) }
-    guard (try? OutputCall.status(of: descriptor).identity) == present.identity else { return true }
+    guard (try? FolderCall.status(of: descriptor).identity) == present.identity else { return true }
     return (try? SystemCall.hasList(descriptor)) ?? true
   }
 
   /// The mode to ask for when something is made in a folder, before the process's mask, and the group it will have.
   func mode(
-    of present: NameStatus?, _ name: String, in folder: OutputFolder.Descriptor, isFolder: Bool
+    of present: NameStatus?, _ name: String, in folder: FolderDescriptor, isFolder: Bool
   ) throws(SystemError) -> (mode: UInt32, group: UInt32) {
-    let holder = try OutputCall.status(of: folder.number)
+    let holder = try FolderCall.status(of: folder.number)
     #if canImport(Darwin)
       let group = holder.group
     #else
-      let group = holder.mode & 0o2000 != 0 ? holder.group : OutputCall.group
+      let group = holder.mode & 0o2000 != 0 ? holder.group : FolderCall.group
     #endif
     func share(_ attributes: FileAttributes) -> UInt32 {
       attributes.ofCopy(

@@ -1,7 +1,7 @@
 /// The walk from a path to a name in an open folder, through links of this user and of root.
 struct OutputWalk {
   enum End {
-    case name(String, OutputFolder.Descriptor, NameStatus?)
+    case name(String, FolderDescriptor, NameStatus?)
     /// The path names a descriptor that is open already.
     case descriptor(Int32)
   }
@@ -14,7 +14,7 @@ struct OutputWalk {
   init(_ path: String, endsInFolder: Bool = false) throws(OutputProblem) {
     guard !path.isEmpty else { throw .system(SystemError(code: ErrorNumber.notFound)) }
     var path = path
-    var folder: OutputFolder.Descriptor?
+    var folder: FolderDescriptor?
     for _ in 0..<Self.maximumLinkCount {
       if let number = Self.descriptor(named: path) {
         end = .descriptor(number)
@@ -23,7 +23,7 @@ struct OutputWalk {
       let holder = directory(holding: path)
       let name = String(path.utf8.dropFirst(path.utf8.contains(UInt8(ascii: "/")) ? Self.byteCount(ofHolder: holder) : 0)) ?? ""
       let next = try OutputProblem.on { () throws(SystemError) in
-        OutputFolder.Descriptor(try OutputCall.openFolder(holder, in: folder?.number))
+        FolderDescriptor(try FolderCall.openFolder(holder, in: folder?.number))
       }
       folder = next
       if name.isEmpty || name == "." || name == ".." {
@@ -31,13 +31,13 @@ struct OutputWalk {
         end = try Self.inside(name.isEmpty ? "." : name, next)
         return
       }
-      let status = try OutputProblem.on { () throws(SystemError) in try OutputCall.status(of: name, in: next.number) }
+      let status = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: name, in: next.number) }
       guard status?.kind == .link, let owner = status?.owner else {
         end = .name(name, next, status)
         return
       }
       guard Self.isTrusted(owner) || isMutant("output-follows-any-link") else { throw .refused(.foreignLink) }
-      path = try OutputProblem.on { () throws(SystemError) in try OutputCall.target(ofLink: name, in: next.number) }
+      path = try OutputProblem.on { () throws(SystemError) in try FolderCall.target(ofLink: name, in: next.number) }
       if Self.leadsIntoProcess(path, next) {
         if endsInFolder {
           end = try Self.inside(name, next)
@@ -53,24 +53,24 @@ struct OutputWalk {
   }
 
   /// A folder, through a link that the system follows.
-  private static func inside(_ name: String, _ folder: OutputFolder.Descriptor) throws(OutputProblem) -> End {
+  private static func inside(_ name: String, _ folder: FolderDescriptor) throws(OutputProblem) -> End {
     let (inside, status) = try OutputProblem.on { () throws(SystemError) in
-      let inside = OutputFolder.Descriptor(try OutputCall.openFolder(name, in: folder.number))
-      return (inside, try OutputCall.status(of: inside.number))
+      let inside = FolderDescriptor(try FolderCall.openFolder(name, in: folder.number))
+      return (inside, try FolderCall.status(of: inside.number))
     }
     return .name("", inside, status)
   }
 
   /// Whether a link is one of /proc that leads to what a process has open, not to its text: that is only what it was called when
   /// it was opened, and another file may be called so by now, or none. The other links there lead to names in /proc.
-  static func leadsIntoProcess(_ text: String, _ folder: OutputFolder.Descriptor) -> Bool {
+  static func leadsIntoProcess(_ text: String, _ folder: FolderDescriptor) -> Bool {
     guard text.utf8.first == UInt8(ascii: "/") || text.utf8.contains(UInt8(ascii: ":")) else { return false }
-    return OutputCall.showsProcesses(folder.number) && !isMutant("follow-text-of-process")
+    return FolderCall.showsProcesses(folder.number) && !isMutant("follow-text-of-process")
   }
 
   /// The descriptor of this process that has the number and the file of such a link.
-  private static func ownDescriptor(_ name: String, _ folder: OutputFolder.Descriptor) -> Int32? {
-    guard let number = self.number(name), let own = try? OutputCall.status(of: number).identity,
+  private static func ownDescriptor(_ name: String, _ folder: FolderDescriptor) -> Int32? {
+    guard let number = self.number(name), let own = try? FolderCall.status(of: number).identity,
       own == (try? SystemCall.status(in: folder.number, name, followingLink: true).identity)
     else { return nil }
     return number

@@ -17,19 +17,19 @@ enum PathWalk {
       try SystemCall.check(path)
       let (holder, name) = (directory(holding: path), lastName(of: path))
       if name.isEmpty || name == "." || name == ".." { return try folder(path, SystemCall.status(path).identity) }
-      let opened: OutputFolder.Descriptor
+      let opened: FolderDescriptor
       do { opened = .init(try SystemCall.enterDirectory(holder, followsLink: true)) } catch {
         // In a sandbox the right to a file need not be one to its folder.
         guard ErrorNumber.kind(of: error.code) == .permission else { throw error }
         if let resolved = try? SystemCall.canonical(path) { return resolved }
         return place(name, in: try SystemCall.canonical(holder))
       }
-      let resolved = place(name, in: try folder(holder, OutputCall.status(of: opened.number).identity))
-      guard let status = try OutputCall.status(of: name, in: opened.number), status.kind == .link else {
+      let resolved = place(name, in: try folder(holder, FolderCall.status(of: opened.number).identity))
+      guard let status = try FolderCall.status(of: name, in: opened.number), status.kind == .link else {
         return SystemCall.spelled(resolved)
       }
       let text: String
-      do { text = try OutputCall.target(ofLink: name, in: opened.number) } catch {
+      do { text = try FolderCall.target(ofLink: name, in: opened.number) } catch {
         // Replaced since the look at it.
         guard error.code == ErrorNumber.invalid || error.code == ErrorNumber.notFound else { throw error }
         continue
@@ -42,7 +42,7 @@ enum PathWalk {
         throw SystemError(code: ErrorNumber.notPermitted)
       }
       // The first byte: to Swift a slash with a combining mark is another character, to the system a slash.
-      path = text.hasBytes("/") ? text : holder + "/" + text
+      path = text.startsWithBytes(of: "/") ? text : holder + "/" + text
     }
     throw SystemError(code: ErrorNumber.tooManyLinks)
   }
@@ -69,7 +69,7 @@ enum PathWalk {
     }
   }
 
-  private static func isDangling(_ name: String, _ folder: OutputFolder.Descriptor) throws(SystemError) -> Bool {
+  private static func isDangling(_ name: String, _ folder: FolderDescriptor) throws(SystemError) -> Bool {
     do { _ = try SystemCall.status(in: folder.number, name, followingLink: true) } catch {
       guard error.code == ErrorNumber.notFound else { throw error }
       return true

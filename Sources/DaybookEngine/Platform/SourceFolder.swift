@@ -5,14 +5,14 @@
 package final class SourceFolder: Sendable {
   /// Its path without links.
   package let path: String
-  private let folder: OutputFolder.Descriptor
+  private let folder: FolderDescriptor
 
   package init(_ path: String) throws(DiskFailure) {
     let (folder, resolved) = try DiskFailure.calling(.open, path) { () throws(SystemError) in
-      let folder = OutputFolder.Descriptor(try OutputCall.openFolder(path))
+      let folder = FolderDescriptor(try FolderCall.openFolder(path))
       let resolved = try SystemCall.canonical(path)
       // Moved meanwhile: then the path is that of another one.
-      guard try SystemCall.status(resolved).identity == OutputCall.status(of: folder.number).identity else {
+      guard try SystemCall.status(resolved).identity == FolderCall.status(of: folder.number).identity else {
         throw SystemError(code: ErrorNumber.notFound)
       }
       return (folder, resolved)
@@ -26,12 +26,12 @@ package final class SourceFolder: Sendable {
   package func state(of names: [String]) throws(DiskFailure) -> SourceState {
     let all = ([path == "/" ? "" : path] + names).joined(separator: "/")
     return try DiskFailure.calling(.status, all) { () throws(SystemError) in
-      var folder = isMutant("walk-to-source-again") ? OutputFolder.Descriptor(try OutputCall.openFolder(path)) : folder
+      var folder = isMutant("walk-to-source-again") ? FolderDescriptor(try FolderCall.openFolder(path)) : folder
       for name in names.dropLast() {
         guard try SystemCall.status(in: folder.number, name).isDirectory else {
           throw SystemError(code: ErrorNumber.tooManyLinks)
         }
-        folder = OutputFolder.Descriptor(try OutputCall.openFolderItself(name, in: folder.number))
+        folder = FolderDescriptor(try FolderCall.openFolderItself(name, in: folder.number))
       }
       guard let name = names.last else { throw SystemError(code: ErrorNumber.tooManyLinks) }
       return try SourceState(SystemCall.status(in: folder.number, name))

@@ -122,7 +122,7 @@ package final class SystemFolder: DiskFolder {
 
   /// Whether a link has the name; false where nothing has.
   func isLink(_ name: String) throws(SystemError) -> Bool {
-    try OutputCall.status(of: name, in: descriptor)?.kind == .link
+    try FolderCall.status(of: name, in: descriptor)?.kind == .link
   }
 
   /// The descriptor of a file or a directory, for its attributes. The caller closes it.

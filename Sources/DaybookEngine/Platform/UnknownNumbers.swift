@@ -10,7 +10,7 @@ enum UnknownNumbers {
   }
 
   static func hasGroup(_ number: UInt32) -> Bool {
-    isUnknown(number, of: .group, own: OutputCall.group)
+    isUnknown(number, of: .group, own: FolderCall.group)
   }
 
   private enum Kind: String { case user = "uid", group = "gid" }

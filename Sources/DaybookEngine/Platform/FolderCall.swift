@@ -1,5 +1,5 @@
-/// The system's calls for outputs that SystemCall+Below.swift does not have: folders on the way to a link's target, pipes and
-/// devices, and writes at the position of a description.
+/// The system's calls for names in open folders that SystemCall+Below.swift does not have: folders on the way to a link's target,
+/// pipes and devices, and writes at the position of a description.
 ///
 /// As in SystemCall.swift, a function makes one call and decides nothing.
 
@@ -11,7 +11,7 @@
   import Glibc
 #endif
 
-enum OutputCall {
+enum FolderCall {
   /// Opens a folder only to reach names in it, which needs no right to read.
   #if canImport(Darwin)
     private static let onlyNames = O_RDONLY
