@@ -50,7 +50,7 @@ class CodingScope {
   final func isOfSystem(_ name: String) -> Bool {
     if hasLayer { return false }
     let count = name.utf8.count
-    return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name.isBytes(recordNameKey))
+    return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name.equalsBytes(of: recordNameKey))
   }
 
   @inline(__always)
@@ -59,7 +59,7 @@ class CodingScope {
     if above == nil {
       if !hasLayer {
         if name == "systemFields" { return .systemFields }
-        if name.isBytes(recordNameKey) { return .recordName }
+        if name.equalsBytes(of: recordNameKey) { return .recordName }
       }
       if isPlain { return .field(FieldPlace(field: name, key: key, above: nil, rule: nil)) }
     }

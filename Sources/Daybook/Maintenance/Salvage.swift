@@ -144,7 +144,7 @@ extension Database.SalvageReport {
         case .missing, .changed: missingAssets.append(digest.name)
         case .disk(let failure) where failure.operation == .read: missingAssets.append(digest.name)
         // A link has the place of a folder there.
-        case .disk(let failure) where failure.kind == .notRegular && failure.path.hasBytes(source.directory):
+        case .disk(let failure) where failure.kind == .notRegular && failure.path.startsWithBytes(of: source.directory):
           missingAssets.append(digest.name)
         case .disk(let failure): throw DatabaseError(failure)
         }

@@ -109,7 +109,9 @@ extension Database {
     if let failure = store.compactionObstacle() { return DatabaseError(failure) }
     guard let failure = store.options.failures[.compaction] else { return nil }
     // What was in the way of the names has gone since.
-    if case .disk(let failure)? = failure as? StoreError, failure.path.hasBytes(Store.unfinishedPath(of: path)) { return nil }
+    if case .disk(let failure)? = failure as? StoreError, failure.path.startsWithBytes(of: Store.unfinishedPath(of: path)) {
+      return nil
+    }
     return ownError(failure)
   }
 

@@ -42,7 +42,7 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   }
 
   package init?(name: String) {
-    guard let kind = Self.allCases.first(where: { $0.name.isBytes(name) }) else { return nil }
+    guard let kind = Self.allCases.first(where: { $0.name.equalsBytes(of: name) }) else { return nil }
     self = kind
   }
 

@@ -183,7 +183,6 @@ package enum UTF8Order {
 }
 
 extension String {
-  /// Whether a text has the same bytes. For texts from outside: what Swift compares is composed first, which takes the
-  /// square of the marks that follow one letter.
-  package func isBytes(_ other: String) -> Bool { UTF8Order.equal(self, other) }
+  /// For texts from outside: `==` normalises both first, which takes quadratic time for a letter with many marks.
+  package func equalsBytes(of other: String) -> Bool { UTF8Order.equal(self, other) }
 }

@@ -9,8 +9,8 @@
 enum PredicateDate {
   /// The moment; nil when the text is none.
   static func date(_ text: String) -> Date? {
-    if text.isBytes("inf") { return Date(timeIntervalSinceReferenceDate: .infinity) }
-    if text.isBytes("-inf") { return Date(timeIntervalSinceReferenceDate: -.infinity) }
+    if text.equalsBytes(of: "inf") { return Date(timeIntervalSinceReferenceDate: .infinity) }
+    if text.equalsBytes(of: "-inf") { return Date(timeIntervalSinceReferenceDate: -.infinity) }
     var bytes = Array(text.utf8)[...]
     func take(_ byte: UInt8) -> Bool {
       guard bytes.first == byte else { return false }

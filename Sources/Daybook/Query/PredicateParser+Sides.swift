@@ -33,7 +33,7 @@ extension PredicateParser {
         throw .predicate("The argument of %K is a text, the key.", at: start.offset, expected: "a text")
       }
       try advance()
-      if key.isBytes("self") { return .field(Query.Field(.text)) }
+      if key.equalsBytes(of: "self") { return .field(Query.Field(.text)) }
       return .field(try field(key, at: start.offset))
     case .word(.self):
       try advance()
@@ -80,7 +80,7 @@ extension PredicateParser {
 
   private func key(_ name: String, at offset: Int) throws(DatabaseError) -> Side {
     if name.utf8.contains(UInt8(ascii: ":")) { throw unexpected("(") }
-    return name.isBytes("allTokens") ? .allTokens : .field(try field(name, at: offset))
+    return name.equalsBytes(of: "allTokens") ? .allTokens : .field(try field(name, at: offset))
   }
 
   private mutating func braces() throws(DatabaseError) -> Side {
@@ -259,14 +259,14 @@ extension PredicateParser {
     }
     let value = try constant(side, at: offset)
     let cast: Record.Value? =
-      switch (["NSDate", "NSData", "double"].first { $0.isBytes(type) }, value) {
+      switch (["NSDate", "NSData", "double"].first { $0.equalsBytes(of: type) }, value) {
       case ("NSDate", .int(let seconds)): .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
       case ("NSDate", .double(let seconds)): .date(Date(timeIntervalSinceReferenceDate: seconds))
       case ("NSDate", .string(let text)): PredicateDate.date(text).map { .date($0) }
       case ("NSDate", .date): value
       case ("NSData", .string(let text)): Data(base64Encoded: text).map { .bytes($0) }
-      case ("double", .string(let text)) where text.isBytes("inf"): .double(.infinity)
-      case ("double", .string(let text)) where text.isBytes("-inf"): .double(-.infinity)
+      case ("double", .string(let text)) where text.equalsBytes(of: "inf"): .double(.infinity)
+      case ("double", .string(let text)) where text.equalsBytes(of: "-inf"): .double(-.infinity)
       default: nil
       }
     guard let cast else {

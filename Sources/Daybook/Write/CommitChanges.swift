@@ -32,8 +32,8 @@ struct ZoneDeletion: Sendable {
   let types: [(type: String, count: UInt64)]?
   /// Those that went with it, which it is the last to concern.
   var subscriptions: [StoredSubscriptions.Stored] = []
-  /// The types of records that were there before the commit, and changed or deleted in it before their zone went: `types` lacks them
-  /// when none of their type was left. Of those that a watcher wants.
+  /// Types of which the commit changed or deleted records before it deleted their zone. `types` lacks one that had no record left.
+  /// Only of records that a watcher asked for.
   var formerTypes: Set<String> = []
 
   func concerns(_ types: Set<String>) -> Bool {
@@ -168,16 +168,16 @@ final class CommitChanges: Sendable {
 
   /// Of each zone that was deleted, the types of records that the commit found and touched before.
   private func makeFormerTypes() -> [Zone.ID: Set<String>] {
-    var left: Set<Zone.ID> = []
-    for case .deletedZone(let zone, _) in recorder.events { left.insert(zone) }
-    if left.isEmpty || isMutant("forget-deletions-before-zone") { return [:] }
+    var pending: Set<Zone.ID> = []
+    for case .deletedZone(let zone, _) in recorder.events { pending.insert(zone) }
+    if pending.isEmpty || isMutant("forget-deletions-before-zone") { return [:] }
     var types: [Zone.ID: Set<String>] = [:]
     var seen: Set<Record.ID> = []
-    for event in recorder.events where left.contains(event.zone) {
+    for event in recorder.events where pending.contains(event.zone) {
       switch event {
       case .record(let id, let old, _, _):
         if seen.insert(id).inserted, let type = old?.type { types[id.zone, default: []].insert(type) }
-      case .deletedZone(let zone, _): left.remove(zone)
+      case .deletedZone(let zone, _): pending.remove(zone)
       case .savedZone: break
       }
     }

@@ -9,5 +9,5 @@ extension StringProtocol {
     return Substring(Substring(self).utf8.dropFirst(beginning.utf8.count))
   }
 
-  package func hasBytes(_ beginning: String) -> Bool { utf8.starts(with: beginning.utf8) }
+  package func startsWithBytes(of beginning: String) -> Bool { utf8.starts(with: beginning.utf8) }
 }

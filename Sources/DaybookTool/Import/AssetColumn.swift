@@ -25,7 +25,7 @@ struct AssetColumn {
       guard scheme == "file" else { throw .badRow(line: line, "\(column): only files become assets, not \(scheme) URLs.") }
       url = URL(string: text)
     } else {
-      url = URL(fileURLWithPath: text.hasBytes("/") ? text : (options.base?.path ?? ".") + "/" + text)
+      url = URL(fileURLWithPath: text.startsWithBytes(of: "/") ? text : (options.base?.path ?? ".") + "/" + text)
     }
     guard let url else { throw .badRow(line: line, "\(column): this is no file URL.") }
     do throws(DatabaseError) {
@@ -50,7 +50,7 @@ struct AssetColumn {
     let path =
       FileManager.default.fileExists(atPath: file.path)
       ? file.path : url.deletingLastPathComponent().resolvingSymlinksInPath().path
-    return UTF8Order.equal(path, root) || path.hasBytes(root == "/" ? "/" : root + "/")
+    return UTF8Order.equal(path, root) || path.startsWithBytes(of: root == "/" ? "/" : root + "/")
   }
 
   /// What stands before `://`, if it can be a scheme.

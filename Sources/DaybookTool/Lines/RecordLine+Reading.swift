@@ -17,7 +17,7 @@ extension RecordLine {
   static func isRecordLine(_ row: JSONValue) -> Bool {
     guard case .object(let members) = row, case .object(let fields)? = row["fields"], row["name"]?.text != nil,
       row["type"]?.text != nil, row["zone"]?.text != nil,
-      members.allSatisfy({ member in topKeys.contains { $0.isBytes(member.key) } })
+      members.allSatisfy({ member in topKeys.contains { $0.equalsBytes(of: member.key) } })
     else { return false }
     return fields.allSatisfy { field in
       guard case .object(let parts) = field.value else { return false }
@@ -39,7 +39,7 @@ extension RecordLine {
     for field in inOrder(fields) { try record.set(value(field.value, field.key, in: zone, folder), forKey: field.key) }
     if case .object(let encrypted)? = row["encrypted"] {
       for field in inOrder(encrypted) {
-        if field.value["type"]?.text?.isBytes("sealed") == true {
+        if field.value["type"]?.text?.equalsBytes(of: "sealed") == true {
           sealedCount += 1
           continue
         }
@@ -119,8 +119,8 @@ extension RecordLine {
     case .double(let number): number
     case .int(let number): Double(exactly: number)
     case .hugeInt(let digits): Double(digits)
-    case .string(let text) where text.isBytes("inf"): .infinity
-    case .string(let text) where text.isBytes("-inf"): -.infinity
+    case .string(let text) where text.equalsBytes(of: "inf"): .infinity
+    case .string(let text) where text.equalsBytes(of: "-inf"): -.infinity
     default: nil
     }
   }
@@ -156,7 +156,7 @@ extension RecordLine {
   private static func reference(_ bare: JSONValue, in zone: Zone.ID) throws -> Record.Reference? {
     guard let name = bare["name"]?.text,
       case let spelled = bare["action"]?.text ?? "none",
-      let action = Record.Reference.Action.allCases.first(where: { $0.rawValue.isBytes(spelled) })
+      let action = Record.Reference.Action.allCases.first(where: { $0.rawValue.equalsBytes(of: spelled) })
     else { return nil }
     return Record.Reference(try Record.ID(name, in: zone), action: action)
   }
