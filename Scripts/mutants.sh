@@ -85,7 +85,7 @@ reload-what-is-closed            TurnTests              a write that waited for 
 replace-without-turn             ThreadSearchTests      a writer finds a compacted file before its readers do
 outgrown-goes-back               TurnTests              a reader that opens the file again shows less than before
 give-up-unfinished               UnfinishedNameTests    what is made is not made again when another removes it unfinished
-sync-out-of-turn                 TurnTests              one who takes turns syncs what another one writes in its turn
+sync-out-of-turn                 TurnTests              one who shares the file syncs what another one writes in its turn
 forget-deletions-before-zone     ObserveTests           observers miss what was deleted in the commit that deleted its zone
 since-in-any-history             SubscriptionTests      a restored file is not told of to a subscription that its last commit had saved
 show-in-shared-lineage           CursorStateTests       another process may commit in the lineage of a cursor that was rolled back

@@ -288,7 +288,7 @@ final class ProcessActor: @unchecked Sendable {
       throw error
     }
     guard let attempted else { return }
-    try history.acknowledge(attempted, isDurable: member.durability != .relaxed || member.role == .turnTaker)
+    try history.acknowledge(attempted, isDurable: member.durability != .relaxed || member.role == .sharer)
     open.advance(to: attempted, history)
   }
 

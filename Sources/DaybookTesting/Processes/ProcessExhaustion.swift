@@ -15,9 +15,9 @@ package final class ProcessExhaustion {
   private let checksTags: Bool
 
   private static let pairs: [(ProcessSettings.Role, ProcessSettings.Role)] = [
-    (.turnTaker, .turnTaker), (.soleWriter, .follower), (.follower, .soleWriter), (.turnTaker, .follower),
-    (.follower, .turnTaker),
-    (.soleWriter, .turnTaker), (.turnTaker, .soleWriter),
+    (.sharer, .sharer), (.soleWriter, .follower), (.follower, .soleWriter), (.sharer, .follower),
+    (.follower, .sharer),
+    (.soleWriter, .sharer), (.sharer, .soleWriter),
   ]
 
   private static let writerActions: [[ProcessAction]] = [

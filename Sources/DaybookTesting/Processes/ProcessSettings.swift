@@ -6,7 +6,7 @@ package struct ProcessSettings: Sendable {
   /// The role of a process.
   package enum Role: String, Sendable {
     case soleWriter = "a writer that keeps the lock"
-    case turnTaker = "a writer that takes turns"
+    case sharer = "a writer that shares the file"
     case follower = "a reader"
   }
 
@@ -55,10 +55,10 @@ package struct ProcessSettings: Sendable {
     func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
     func member(_ role: Role) -> Member { .random(role, &generator) }
     let count = oneIn(8) ? 1 : oneIn(3) ? 3 : 2
-    var roles: [Role] = [oneIn(3) ? .soleWriter : .turnTaker]
+    var roles: [Role] = [oneIn(3) ? .soleWriter : .sharer]
     while roles.count < count {
       roles.append(
-        [.turnTaker, .turnTaker, .turnTaker, .follower, .follower, .soleWriter].randomElement(using: &generator) ?? .turnTaker)
+        [.sharer, .sharer, .sharer, .follower, .follower, .soleWriter].randomElement(using: &generator) ?? .sharer)
     }
     var settings = ProcessSettings(seed: seed, members: roles.map(member))
     settings.sectorByteCount = oneIn(5) ? 4096 : 512
@@ -71,7 +71,7 @@ package struct ProcessSettings: Sendable {
   func options(_ member: Member, open: UInt64) -> Database.Options {
     var options = Database.Options.simulated(seed: seed &* 131 &+ open)
     options.isReadOnly = member.role == .follower
-    options.lock = member.role == .turnTaker ? .perTransaction : .whileOpen
+    options.lock = member.role == .sharer ? .perTransaction : .whileOpen
     options.access = member.isBuffered ? .buffered : .mapped
     options.pageCacheByteCount = 64 << 10
     options.freeAtOnce()

@@ -30,7 +30,7 @@ struct ProcessVerifier {
     // Sometimes a reader comes first, and what it was shown must stay.
     if variant % 4 == 0 { shown = try read(open(image, .follower, variant, 1000), floor: floor, "a reader") }
     if variant % 8 == 0, let shown { try expectAfterPowerLoss(image, shown) }
-    let database = try open(image, variant % 3 == 0 ? .turnTaker : .soleWriter, variant, 1001)
+    let database = try open(image, variant % 3 == 0 ? .sharer : .soleWriter, variant, 1001)
     let number = try read(database, floor: max(floor, shown ?? 0), "the file")
     try CrashImage.expectNoLeftovers(of: ProcessRun.path, on: image)
     try verifyCopies(image)

@@ -21,13 +21,13 @@ enum ThreadDraw {
   static func draw(seed: UInt64) -> (settings: ProcessSettings, scripts: [[ProcessStep]], schedule: Schedule) {
     var generator = SeededGenerator(seed: seed)
     func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
-    var members = [ProcessSettings.Member.random(oneIn(4) ? .turnTaker : .soleWriter, &generator)]
+    var members = [ProcessSettings.Member.random(oneIn(4) ? .sharer : .soleWriter, &generator)]
     var jobs: [(home: Int, job: Job)] = [(0, .writing), (0, .writing)]
     for _ in 0..<Int.random(in: 0..<4, using: &generator) {
       jobs.append((0, Job.allCases.randomElement(using: &generator) ?? .reading))
     }
     if oneIn(6) {
-      members.append(.random(members[0].role == .turnTaker && oneIn(2) ? .turnTaker : .follower, &generator))
+      members.append(.random(members[0].role == .sharer && oneIn(2) ? .sharer : .follower, &generator))
       jobs.append((1, .anything))
     }
     var settings = ProcessSettings(seed: seed, members: members)

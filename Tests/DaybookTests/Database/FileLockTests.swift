@@ -268,7 +268,7 @@ struct FileLockTests {
     #expect(watched.watch.heldCount == 0)
   }
 
-  @Test("a writer that takes turns has what others committed when it is resumed")
+  @Test("a writer that shares the file has what others committed when it is resumed")
   func resumes() throws {
     let disk = SimulatedDisk(seed: 1)
     let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))

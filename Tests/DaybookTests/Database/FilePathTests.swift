@@ -181,7 +181,7 @@ struct FilePathTests {
     }
   }
 
-  @Test("of a file that is renamed or unlinked while it is open nothing is lost that has a name; who takes turns is told")
+  @Test("of a file that is renamed or unlinked while it is open nothing is lost that has a name; who shares the file is told")
   func renamedWhileOpen() throws {
     try withDirectory { directory in
       let (path, moved) = (directory + "/a.daybook", directory + "/moved.daybook")

@@ -102,7 +102,7 @@ struct NewDatabaseNameTests {
     try database.close()
   }
 
-  @Test("a writer that takes turns, and a reader, follow no link that takes the database's name, and change no other database")
+  @Test("a writer that shares the file and a reader follow no link that takes the database's name, and change no other one")
   func swappedWhileOpen() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

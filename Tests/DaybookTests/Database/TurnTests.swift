@@ -6,7 +6,7 @@ import Testing
 @testable import DaybookTesting
 
 /// Several writers that share one file, and one that releases its lock while it is suspended.
-@Suite("Taking turns")
+@Suite("Sharing the file")
 struct TurnTests {
   private static func open(
     _ disk: any Disk, seed: UInt64 = 1, at path: String = "a.daybook",
@@ -88,7 +88,7 @@ struct TurnTests {
     try reader.close()
   }
 
-  @Test("a sync of one who takes turns leaves alone what another writes in its turn")
+  @Test("a sync of one who shares the file leaves alone what another writes in its turn")
   func syncOutOfTurn() throws {
     let disk = SimulatedDisk(seed: 3)
     let (first, second) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
@@ -241,7 +241,7 @@ struct TurnTests {
     try b.close()
   }
 
-  @Test("readers of a writer that takes turns see the others' commits after its next transaction, an empty one too")
+  @Test("readers of a writer that shares the file see the others' commits after its next transaction, an empty one too")
   func reads() throws {
     let disk = SimulatedDisk(seed: 1)
     let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
@@ -278,7 +278,7 @@ struct TurnTests {
     try b.close()
   }
 
-  @Test("who takes turns looks at the others' log only while nobody may cut it off")
+  @Test("who shares the file looks at the others' log only while nobody may cut it off")
   func refreshWhileTrimming() throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Self.open(disk, seed: 1)
@@ -322,7 +322,7 @@ struct TurnTests {
     try b.close()
   }
 
-  @Test("writers that keep the lock keep those out that take turns")
+  @Test("writers that keep the lock keep those out that share the file")
   func locked() throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Self.open(disk)

@@ -76,7 +76,7 @@ struct NewerTokenTests: TokenSuite {
     #expect(try reader.changes(in: zone, since: tokens[0]).savedNames == ["c", "d"])
   }
 
-  @Test("a writer that takes turns, or is suspended, may not have seen the token's commit yet")
+  @Test("a writer that shares the file, or is suspended, may not have seen the token's commit yet")
   func turns() throws {
     let disk = SimulatedDisk(seed: 1)
     let a = try Database.open(on: disk) { $0.lock = .perTransaction }

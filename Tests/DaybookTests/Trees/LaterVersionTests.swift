@@ -141,7 +141,7 @@ struct LaterVersionTests {
     try database.close()
   }
 
-  @Test("a writer that takes turns with a later version stops writing, and goes on reading")
+  @Test("a writer that shares the file with a later version stops writing, and goes on reading")
   func besideALaterWriter() throws {
     let disk = SimulatedDisk(seed: 1)
     func open(_ seed: UInt64) throws -> Database {

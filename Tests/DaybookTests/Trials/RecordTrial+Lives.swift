@@ -45,7 +45,7 @@ extension RecordTrial {
     return options
   }
 
-  /// Other options, on whatever disk there is now; where writers take turns often several.
+  /// Other options, on whatever disk there is now; where writers share the file often several.
   func openAgain() throws {
     let options = someOptions()
     lifeCount += 1

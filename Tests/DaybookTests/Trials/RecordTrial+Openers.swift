@@ -3,12 +3,12 @@ import Foundation
 
 @testable import Daybook
 
-/// Several that have one file open: writers that take turns, and one that writes while another is suspended.
+/// Several that have one file open: writers that share the file, and one that writes while another is suspended.
 ///
 /// What each says is the twin's word as soon as it has looked at the file. Before, it shows an earlier moment, and answers
 /// tokens from after it with nothing.
 extension RecordTrial {
-  /// More writers beside one that takes turns.
+  /// More writers beside one that shares the file.
   func openBeside() throws {
     guard database.options.lock == .perTransaction, chance(2, in: 3) else { return }
     for _ in 0..<number(1...2) {
@@ -60,7 +60,7 @@ extension RecordTrial {
     return page.changed.isEmpty && page.deleted.isEmpty && !page.moreComing && page.token == old.token
   }
 
-  /// Lost with a crash, as we know; one that takes turns cannot tell it from a commit that it has not seen yet.
+  /// Lost with a crash, as we know; one that shares the file cannot tell it from a commit that it has not seen yet.
   func mayNotBeSeen(_ old: HeldToken) -> Bool {
     old.sequence > model.sequence
       && (database.options.isReadOnly || old.isForked && database.options.lock == .perTransaction)
@@ -105,7 +105,7 @@ extension RecordTrial {
     try first.resume()
     if model.sequence > shown { note(.suspension) }
     openers = [first]
-    // The lock of one that takes turns is not taken before its next transaction.
+    // The lock of one that shares the file is not taken before its next transaction.
     if first.options.lock == .perTransaction { try first.refresh() }
     raiseFloor()
     try expectSequence()

@@ -42,7 +42,7 @@ extension RecordTrial {
     try compare(reader)
   }
 
-  /// Half of the time the writer proves what it has committed; one that takes turns does it always.
+  /// Half of the time the writer proves what it has committed; one that shares the file does it always.
   private func tellOfLastCommit() throws -> Bool {
     if database.options.lock == .perTransaction { return true }
     guard chance(1, in: 2) else { return false }

@@ -35,7 +35,7 @@ struct ChangeTagTests {
     #expect(error?.code == .serverRecordChanged, sourceLocation: sourceLocation)
   }
 
-  @Test("two writers that take turns never give one tag twice: a stale save is refused", arguments: [2, 1] as [UInt64])
+  @Test("two writers that share the file never give one tag twice: a stale save is refused", arguments: [2, 1] as [UInt64])
   func turns(_ otherSeed: UInt64) throws {
     let disk = SimulatedDisk(seed: 1)
     // With one seed both draw the same random numbers, as no two opens of an application do.
@@ -146,7 +146,7 @@ struct ChangeTagTests {
   }
 }
 
-/// The lineage of commits beside writers that take turns, files that are exchanged, and disks that fail.
+/// The lineage of commits beside writers that share the file, files that are exchanged, and disks that fail.
 @Suite("lineages")
 struct LineageTests {
   @Test("an older copy put in place of a database that is suspended refuses what it has not lived through")
@@ -178,7 +178,7 @@ struct LineageTests {
     try database.close()
   }
 
-  @Test("a commit that is lost with its writer is never shown where writers take turns, so its number may be given again")
+  @Test("a commit that is lost with its writer is never shown where writers share the file, so its number may be given again")
   func lostWithItsWriter() throws {
     for loss in [SimulatedFault.SyncLoss.dropsPages, .keepsPages] {
       let disk = SimulatedDisk(seed: 1)
