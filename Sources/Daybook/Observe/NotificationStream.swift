@@ -14,7 +14,7 @@ final class NotificationStream: CommitWatcher {
     var notices: [WatchNotice] = []
     var bodyByteCount = 0
     /// Something came of which nothing is known.
-    var missed: Missed?
+    var gap: Gap?
     var ready: [SubscriptionNotification] = []
     var isBusy = false
     /// The subscriptions could not be read. With the next commit it is tried again.
@@ -24,18 +24,17 @@ final class NotificationStream: CommitWatcher {
     var known = Known()
 
     /// Whether one of those who wait may evaluate what came.
-    var hasWork: Bool { !isBusy && !isStalled && (missed != nil || !notices.isEmpty) }
+    var hasWork: Bool { !isBusy && !isStalled && (gap != nil || !notices.isEmpty) }
 
-    mutating func miss(_ sequence: UInt64, inAnotherHistory: Bool = false) {
-      miss(Missed(sequence: sequence, isInAnotherHistory: inAnotherHistory))
+    mutating func dropNotices(through sequence: UInt64, inAnotherHistory: Bool = false) {
+      widenGap(by: Gap(last: sequence, isInAnotherHistory: inAnotherHistory))
       notices = []
       bodyByteCount = 0
     }
 
-    mutating func miss(_ other: Missed) {
-      missed = Missed(
-        sequence: max(missed?.sequence ?? 0, other.sequence),
-        isInAnotherHistory: missed?.isInAnotherHistory ?? false || other.isInAnotherHistory)
+    mutating func widenGap(by other: Gap) {
+      gap = Gap(
+        last: max(gap?.last ?? 0, other.last), isInAnotherHistory: gap?.isInAnotherHistory ?? false || other.isInAnotherHistory)
     }
 
     mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
@@ -45,13 +44,14 @@ final class NotificationStream: CommitWatcher {
   }
 
   /// Commits of which nothing is known.
-  struct Missed {
-    /// The last one.
-    let sequence: UInt64
+  struct Gap {
+    let last: UInt64
     /// Commits that were known are gone, and others may have their numbers.
     let isInAnotherHistory: Bool
 
-    func concerns(since: UInt64) -> Bool { (isInAnotherHistory && !isMutant("since-in-any-history")) || sequence > since }
+    func mayHaveCommits(after since: UInt64) -> Bool {
+      (isInAnotherHistory && !isMutant("since-in-any-history")) || last > since
+    }
   }
 
   /// What is kept from one batch of commits to the next.
@@ -64,7 +64,7 @@ final class NotificationStream: CommitWatcher {
   private enum Step {
     case end, wait
     case hand(SubscriptionNotification)
-    case evaluate([WatchNotice], missed: Missed?, Known)
+    case evaluate([WatchNotice], gap: Gap?, Known)
   }
 
   private let state = Locked(State())
@@ -92,11 +92,13 @@ final class NotificationStream: CommitWatcher {
         if excluded != nil, changes.origin == excluded { return [] }
         state.notices.append(notice)
         state.bodyByteCount += changes.kept.bodyByteCount
-        if state.notices.count > Self.noticeLimit || state.bodyByteCount > Self.bodyByteLimit { state.miss(changes.sequence) }
+        if state.notices.count > Self.noticeLimit || state.bodyByteCount > Self.bodyByteLimit {
+          state.dropNotices(through: changes.sequence)
+        }
       case .untold(let sequence, let origin, _):
         if excluded != nil, origin == excluded { return [] }
-        state.miss(sequence)
-      case .others(let others): state.miss(others.last, inAnotherHistory: others.lastCommon < others.known)
+        state.dropNotices(through: sequence)
+      case .others(let others): state.dropNotices(through: others.last, inAnotherHistory: others.lastCommon < others.known)
       }
       state.isStalled = false
       return state.takeWaiting()
@@ -118,8 +120,8 @@ final class NotificationStream: CommitWatcher {
       case .end: return nil
       case .wait: await waitForWork()
       case .hand(let notification): return notification
-      case .evaluate(let notices, let missed, let known):
-        let found = try? await database.queues.read { [self] in try evaluate(notices, missed, known, database) }
+      case .evaluate(let notices, let gap, let known):
+        let found = try? await database.queues.read { [self] in try evaluate(notices, gap, known, database) }
         let waiting = state.withLock { state in
           state.isBusy = false
           if let found {
@@ -127,9 +129,9 @@ final class NotificationStream: CommitWatcher {
             state.known = found.known
           } else {
             // What came meanwhile is reason enough to try again.
-            state.isStalled = state.missed == nil && state.notices.isEmpty
-            if let missed { state.miss(missed) }
-            if let last = notices.last { state.miss(Missed(sequence: last.sequence, isInAnotherHistory: false)) }
+            state.isStalled = state.gap == nil && state.notices.isEmpty
+            if let gap { state.widenGap(by: gap) }
+            if let last = notices.last { state.widenGap(by: Gap(last: last.sequence, isInAnotherHistory: false)) }
           }
           return state.takeWaiting()
         }
@@ -147,9 +149,9 @@ final class NotificationStream: CommitWatcher {
       defer {
         state.notices = []
         state.bodyByteCount = 0
-        state.missed = nil
+        state.gap = nil
       }
-      return .evaluate(state.notices, missed: state.missed, state.known)
+      return .evaluate(state.notices, gap: state.gap, state.known)
     }
   }
 
@@ -167,14 +169,14 @@ final class NotificationStream: CommitWatcher {
   // MARK: what has fired
 
   private func evaluate(
-    _ notices: [WatchNotice], _ missed: Missed?, _ known: Known, _ database: Database
+    _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ database: Database
   ) throws(DatabaseError) -> (notifications: [SubscriptionNotification], known: Known) {
     var known = known
     let (all, newest) = try database.reading { (view) throws(DatabaseError) in
       (try StoredSubscriptions(view, last: known.stored), view.sequence)
     }
     known.stored = all
-    var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? missed?.sequence)
+    var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? gap?.last)
     // Those that went with their zones hear of that, and of what came before.
     for case .commit(let changes) in notices {
       for stored in changes.zoneChanges.flatMap({ $0.deletion?.subscriptions ?? [] }) where !gathered.isFull {
@@ -192,7 +194,7 @@ final class NotificationStream: CommitWatcher {
       let subscription = stored.subscription
       if known.fired[subscription.id] == stored.since { continue }
       var test = SubscriptionTest(subscription, database, gathered.room(for: subscription))
-      if let missed, missed.concerns(since: since) { test.miss(missed.sequence) }
+      if let gap, gap.mayHaveCommits(after: since) { test.tellMissed(through: gap.last) }
       for case .commit(let changes) in notices where changes.sequence > since { test.look(at: changes) }
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
@@ -293,7 +295,7 @@ private struct SubscriptionTest {
   }
 
   /// Something came before what is looked at, of which nothing is known.
-  mutating func miss(_ sequence: UInt64) { append(.init(subscription, .missed, sequence: sequence)) }
+  mutating func tellMissed(through sequence: UInt64) { append(.init(subscription, .missed, sequence: sequence)) }
 
   /// Finds what a commit tells, as long as there is room.
   mutating func look(at commit: CommitChanges) {
@@ -303,7 +305,7 @@ private struct SubscriptionTest {
         if room.isUsedUp { return }
         if let notification = notification(of: record, in: commit) { append(notification) }
       }
-      if !room.isUsedUp, subscription.firesOn.contains(.deletion), commit.zoneChanges.contains(where: concerns) {
+      if !room.isUsedUp, subscription.firesOn.contains(.deletion), commit.zoneChanges.contains(where: deletesRecords) {
         append(.init(subscription, .record(.deleted, nil, fields: [:]), sequence: commit.sequence))
       }
     case .zone(let zone):
@@ -319,15 +321,15 @@ private struct SubscriptionTest {
   }
 
   /// A change of records that were not named, because their zone went.
-  private func concerns(_ change: ZoneChange) -> Bool {
+  private func deletesRecords(_ change: ZoneChange) -> Bool {
     guard let deletion = change.deletion, zones?.contains(change.id) ?? true else { return false }
-    return type.map { deletion.concerns([$0]) } ?? true
+    return type.map { deletion.hadRecords(of: [$0]) } ?? true
   }
 
   private func changes(_ zone: Zone.ID, in commit: CommitChanges) -> Bool {
     guard commit.zones.contains(zone) else { return false }
     guard let type else { return true }
-    return commit.zoneChanges.contains { $0.id == zone && concerns($0) }
+    return commit.zoneChanges.contains { $0.id == zone && deletesRecords($0) }
       || commit.records.contains { $0.id.zone == zone && $0.new?.hasType(type) ?? false || $0.old?.hasType(type) ?? false }
   }
 

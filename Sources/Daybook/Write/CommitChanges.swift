@@ -36,7 +36,7 @@ struct ZoneDeletion: Sendable {
   /// Only of records that a watcher asked for.
   var formerTypes: Set<String> = []
 
-  func concerns(_ types: Set<String>) -> Bool {
+  func hadRecords(of types: Set<String>) -> Bool {
     !formerTypes.isDisjoint(with: types) || self.types.map { $0.contains { types.contains($0.type) } } ?? true
   }
 }
@@ -97,7 +97,7 @@ final class CommitChanges: Sendable {
     guard made.zones.contains(where: interest.covers) else { return false }
     guard let types = interest.types else { return true }
     return made.records.contains { $0.concerns(interest) }
-      || made.zoneChanges.contains { interest.covers($0.id) && $0.deletion?.concerns(types) ?? false }
+      || made.zoneChanges.contains { interest.covers($0.id) && $0.deletion?.hadRecords(of: types) ?? false }
   }
 
   /// The same for the stream of commits.
