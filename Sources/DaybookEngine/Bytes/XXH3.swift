@@ -6,17 +6,26 @@
 ///
 /// Always true: the result depends on the bytes and the seed only. Nothing is allocated.
 package enum XXH3 {
-  private static let prime32x1: UInt64 = 0x9e37_79b1
-  private static let prime32x2: UInt64 = 0x85eb_ca77
-  private static let prime32x3: UInt64 = 0xc2b2_ae3d
-  private static let prime64x1: UInt64 = 0x9e37_79b1_85eb_ca87
-  private static let prime64x2: UInt64 = 0xc2b2_ae3d_27d4_eb4f
-  private static let prime64x3: UInt64 = 0x1656_67b1_9e37_79f9
-  private static let prime64x4: UInt64 = 0x85eb_ca77_c2b2_ae63
-  private static let prime64x5: UInt64 = 0x27d4_eb2f_1656_67c5
+  static let prime32x1: UInt64 = 0x9e37_79b1
+  static let prime32x2: UInt64 = 0x85eb_ca77
+  static let prime32x3: UInt64 = 0xc2b2_ae3d
+  static let prime64x1: UInt64 = 0x9e37_79b1_85eb_ca87
+  static let prime64x2: UInt64 = 0xc2b2_ae3d_27d4_eb4f
+  static let prime64x3: UInt64 = 0x1656_67b1_9e37_79f9
+  static let prime64x4: UInt64 = 0x85eb_ca77_c2b2_ae63
+  static let prime64x5: UInt64 = 0x27d4_eb2f_1656_67c5
 
   /// The checksum of the bytes under a seed.
   package static func hash(_ bytes: ByteView, seed: UInt64) -> UInt64 {
+    #if DEBUG
+      PlainXXH3.hash(bytes, seed: seed)
+    #else
+      vectorHash(bytes, seed: seed)
+    #endif
+  }
+
+  /// The same in the way that is fastest with optimisation; `PlainXXH3` is without.
+  static func vectorHash(_ bytes: ByteView, seed: UInt64) -> UInt64 {
     // Safe: every load below lies within `count` bytes from `input`, as the cases by length show: each case reads from the
     // front up to its lower bound, and from the back no further than that.
     let input = unsafe bytes.base
@@ -285,7 +294,7 @@ package enum XXH3 {
 
   /// The 192 secret bytes of the specification, as little-endian words.
   @inline(__always)
-  private static func secretWord(_ offset: Int) -> UInt64 {
+  static func secretWord(_ offset: Int) -> UInt64 {
     switch offset {
     case 0: 0xbe4b_a423_396c_feb8
     case 8: 0x1cad_21f7_2c81_017c
