@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Walks a tree in key order, both ways.
 ///
 ///     var cursor = reader.cursor(in: root)          in front of the first record
@@ -166,17 +164,7 @@ package struct Cursor {
   @inline(__always)
   private func touch(_ index: Int, _ isPacked: Bool) {
     guard index < leafCellCount, let place = place(in: leaf.value(index), isPacked) else { return }
-    let offset = place.offset
-    let end = offset &+ UInt64(min(place.byteCount, 512))
-    guard offset < end, end <= reader.end else { return }
-    var line = offset & ~63
-    while line < end {
-      // Safe: the range lies below the verified end, which is mapped. Atomic, because the compiler would remove a plain load
-      // whose result is not used.
-      _ = unsafe (reader.source.base + Int(line)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
-        .load(ordering: .relaxed)
-      line &+= 64
-    }
+    reader.touch(place)
   }
 
   /// Whether values here begin with the roots of other trees.
@@ -213,6 +201,40 @@ package struct Cursor {
     if order != 0 { return order }
     if other.count < prefix.count { return 1 }
     return compareKeys(leaf.suffix(index), other.dropFirst(prefix.count))
+  }
+
+  /// Appends the keys from here on that are below another one to a list, as many as `limit` allows: from the record under the cursor,
+  /// or, of a cursor that `start` has put in front of one, from that. Afterwards it is on the first that was not appended.
+  /// - Parameter dropCount: so many bytes each key has more than what is appended of it.
+  /// - Returns: whether these are all.
+  package mutating func gather(
+    below upper: ByteView, limit: Int, dropping dropCount: Int = 0, into keys: KeyList
+  ) throws(PageFault) -> Bool {
+    if !isValid { guard try enter() else { return true } }
+    var room = limit
+    while true {
+      let end = max(index, leaf.search(upper).index)
+      let last = min(end, index &+ room)
+      keys.append(index..<last, of: leaf, dropping: dropCount)
+      room &-= last &- index
+      index = last
+      if last < end { return false }
+      if end < leafCellCount { return true }
+      guard try advance() else { return true }
+    }
+  }
+
+  /// Moves to the first record whose key is not below one that comes after the cursor's place: as `seek`, but in the same leaf if it is there.
+  @discardableResult
+  package mutating func seek(onTo key: ByteView) throws(PageFault) -> Bool {
+    if isValid {
+      let found = leaf.search(key).index
+      if found < leafCellCount {
+        index = max(index, found)
+        return true
+      }
+    }
+    return try seek(key)
   }
 
   // MARK: moving between leaves
