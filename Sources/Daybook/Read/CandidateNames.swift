@@ -1,76 +1,109 @@
 import DaybookEngine
 
-/// The names of records that an index leaves, in their order, to be compared with what another index leaves.
+/// The names of records that the ranges of an index have in a zone, as keys by name, to be compared with those of another index.
 ///
 /// Entries of one word are in the order of names, so two words have a record in common where two ascending lists meet: that costs a
 /// few nanoseconds an entry, and reading a record to see whether it has the second word a microsecond. Names that come in another
-/// order are found, too, if not as fast.
+/// order are put into it first.
 struct CandidateNames {
-  private let bytes = ByteBuffer(capacity: 4096)
-  private var names: [Range<Int>] = []
-  private var isMarked: [Bool] = []
-  /// The first name that is not before the one that was marked last.
-  private var next = 0
+  private let keys = KeyList()
+  /// Which of the keys, in the order of names; nil for all, as they are.
+  private var order: [Int]?
 
-  var count: Int { names.count }
+  init() {}
 
-  /// Valid until another one is appended.
-  func name(_ index: Int) -> ByteView { bytes.view.slice(names[index]) }
+  func append(_ name: ByteView) { keys.append(name) }
 
-  mutating func append(_ name: ByteView) {
-    let start = bytes.count
-    bytes.append(name)
-    names.append(start..<bytes.count)
+  func removeAll() { keys.removeAll() }
+
+  /// Those that have an entry in the ranges; nil where there are more than `limit`.
+  init?(
+    in ranges: [IndexRange], _ root: TreeRoot, _ view: ReadView, limit: Int = .max - CandidateNames.walkedCount,
+    _ stop: QueryStop?
+  ) throws(DatabaseError) {
+    if root.count == 0 { return }
+    var cursor = view.reader.cursor(in: root)
+    let raw = KeyList(capacity: 64)
+    for range in ranges {
+      var isAtEnd = false
+      do throws(PageFault) {
+        isAtEnd = try !range.lower.withView { (lower) throws(PageFault) in try cursor.seek(onTo: lower) }
+      } catch { throw view.failure(error) }
+      while !isAtEnd {
+        if keys.count > limit { return nil }
+        // A long walk is to stop when its task is cancelled.
+        let room = min(CandidateNames.walkedCount, limit - keys.count + 1)
+        do throws(PageFault) {
+          isAtEnd = try gather(range, &cursor, limit: room, raw)
+        } catch { throw view.failure(error) }
+        guard CandidateNames.appendNames(of: raw, to: keys) else { throw view.failure(view.reader.fault(in: root)) }
+        if !isAtEnd { try view.checkStop(stop) }
+      }
+    }
+    if keys.count > limit { return nil }
   }
+
+  private func gather(_ range: IndexRange, _ cursor: inout Cursor, limit: Int, _ raw: KeyList) throws(PageFault) -> Bool {
+    try range.upper.withView { (upper) throws(PageFault) in
+      if let byteCount = range.nameOffset {
+        return try cursor.gather(below: upper, limit: limit, dropping: byteCount, into: keys)
+      }
+      return try cursor.gather(below: upper, limit: limit, into: raw)
+    }
+  }
+
+  /// Moves the names out of whole keys; false where one is no key of an index.
+  private static func appendNames(of raw: KeyList, to keys: KeyList) -> Bool {
+    if raw.count == 0 { return true }
+    for index in 0..<raw.count {
+      guard let name = IndexKey.nameKey(in: raw[index]) else { return false }
+      keys.append(name)
+    }
+    raw.removeAll()
+    return true
+  }
+
+  static let walkedCount = 256
+
+  var count: Int { order?.count ?? keys.count }
+
+  /// Valid as long as the names are.
+  @inline(__always)
+  func name(_ index: Int) -> ByteView { keys[order.map { $0[index] } ?? index] }
 
   /// Puts the names into their order, each once.
   mutating func arrange() {
     var isAscending = true
-    for index in names.indices.dropFirst() where isAscending { isAscending = compareKeys(name(index - 1), name(index)) < 0 }
+    for index in 0..<count where index > 0 && isAscending { isAscending = compareKeys(name(index - 1), name(index)) < 0 }
     if isAscending { return }
-    let view = bytes.view
-    names.sort { compareKeys(view.slice($0), view.slice($1)) < 0 }
-    var kept: [Range<Int>] = []
-    for name in names {
-      if let last = kept.last, compareKeys(view.slice(last), view.slice(name)) == 0 { continue }
-      kept.append(name)
+    var kept: [Int] = []
+    for index in (0..<keys.count).sorted(by: { compareKeys(keys[$0], keys[$1]) < 0 }) {
+      if let last = kept.last, compareKeys(keys[last], keys[index]) == 0 { continue }
+      kept.append(index)
     }
-    names = kept
+    order = kept
   }
 
-  mutating func beginMarking() {
-    isMarked = Array(repeating: false, count: names.count)
-    next = 0
-  }
-
-  /// Marks a name if it is here.
-  mutating func mark(_ name: ByteView) {
-    if next > 0, compareKeys(self.name(next - 1), name) >= 0 { next = firstIndex(notBefore: name) }
-    while next < names.count {
-      let order = compareKeys(self.name(next), name)
-      if order == 0 { isMarked[next] = true }
-      if order >= 0 { return }
-      next += 1
+  /// Drops the names that are not among others. Both are in their order.
+  mutating func keep(in others: CandidateNames) {
+    var kept: [Int] = []
+    var (own, other) = (0, 0)
+    while own < count, other < others.count {
+      let order = compareKeys(name(own), others.name(other))
+      if order == 0 { kept.append(self.order.map { $0[own] } ?? own) }
+      if order <= 0 { own += 1 }
+      if order >= 0 { other += 1 }
     }
+    order = kept
   }
+}
 
-  private func firstIndex(notBefore name: ByteView) -> Int {
-    var range = 0..<names.count
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      let isBefore = compareKeys(self.name(middle), name) < 0
-      range = isBefore ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return range.lowerBound
-  }
-
-  /// Drops the names that were not marked.
-  mutating func keepMarked() {
-    var count = 0
-    for index in names.indices where isMarked[index] {
-      names[count] = names[index]
-      count += 1
-    }
-    names.removeSubrange(count...)
+extension IndexRange {
+  /// Where names begin in the keys of a range of one value, or of one word; nil where each key has to tell.
+  var nameOffset: Int? {
+    guard lower.count > IndexKey.numberByteCount, upper.count == lower.count + 1, upper.last == IndexKey.afterNames,
+      upper.starts(with: lower)
+    else { return nil }
+    return lower.count
   }
 }

@@ -16,14 +16,19 @@ struct IndexChoice {
 
   /// The index; of several of words the first.
   let definition: IndexDefinition
-  /// The keys of all indexes that the ranges are of.
-  let keys: [String]
+  /// Of words: the others.
+  var otherDefinitions: ArraySlice<IndexDefinition> = []
   let ranges: [IndexRange]
   let use: Use
   /// How many entries the ranges have in the zones of the query.
   let count: UInt64
+  /// The names that they have in each zone, where the plan has looked at them; nil where it has only counted.
+  var names: [CandidateNames]?
   /// Ranges of other words, in each of which a record that passes has an entry as well.
-  var others: [[IndexRange]] = []
+  var others: [IndexChoice] = []
+
+  /// The keys of all indexes that the ranges are of.
+  var keys: [String] { [definition.keyName] + otherDefinitions.map(\.keyName) }
 
   /// More candidates are not kept at once.
   static let largestCount: UInt64 = 1 << 18
@@ -43,60 +48,107 @@ struct IndexChoice {
 }
 
 extension IndexChoice {
-  init(_ definitions: [IndexDefinition], _ ranges: [IndexRange], _ use: Use, count: UInt64) {
-    self.init(
-      definition: definitions[0], keys: definitions.map(\.keyName), ranges: ranges, use: use, count: count)
-  }
+  /// So many entries are looked at instead of counted: counting is two descents a range, and a walk over its entries comes anyway if
+  /// they are what is chosen (row: query-equal). Of words more: two lists of words are compared before a record is read.
+  fileprivate static let mostNames = 256
+  fileprivate static let mostNamesOfWords = 4096
 
   /// The same, with those of others, rarer ones first, that leave records out for less than reading them would cost.
   fileprivate func compared(with others: ArraySlice<IndexChoice>) -> IndexChoice {
     var result = self
     if count < IndexChoice.leastCompared { return result }
     let most = count.multipliedReportingOverflow(by: IndexChoice.walkedEntryCount).partialValue
-    result.others = others.prefix(IndexChoice.mostOthers).filter { $0.count <= most }.map(\.ranges)
+    result.others = others.prefix(IndexChoice.mostOthers).filter { $0.count <= most }
     return result
   }
 }
 
 extension ReadView {
   /// The index that serves a query best; nil where looking at all records is not more work, or finding out would be.
-  func choice(
-    _ query: Query, _ zones: [Zone.ID], _ filter: BodyFilter, _ planners: [IndexPlanner], _ words: WordPlanner?,
-    _ stop: QueryStop?
-  ) throws(DatabaseError) -> IndexChoice? {
-    guard let type = query.recordType, !filter.acceptsNone, !planners.isEmpty || words != nil else { return nil }
+  func choice(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> IndexChoice? {
+    let query = plan.query
+    guard let type = query.recordType, !plan.filter.acceptsNone, !plan.planners.isEmpty || plan.words != nil else { return nil }
     var total: UInt64 = 0
-    var trees: [ZoneTrees] = []
-    for zone in zones {
-      trees.append(try existingZone(zone))
-      total += try count(ofType: type, in: trees[trees.count - 1])
-    }
+    for zone in plan.trees { total += try count(ofType: type, in: zone) }
     let isPreferred = database.options.prefersIndexes
-    let descents = isPreferred ? .max : IndexChoice.descentLimit(recordCount: total, zoneCount: zones.count)
+    let descents = isPreferred ? .max : IndexChoice.descentLimit(recordCount: total, zoneCount: plan.zones.count)
     let most = isPreferred ? .max : min(IndexChoice.largestCount + 1, total / IndexChoice.lookupCost)
     var best: IndexChoice?
-    for planner in planners {
+    var order: IndexChoice?
+    for planner in plan.planners {
       try checkStop(stop)
-      guard let ranges = planner.ranges(for: query.predicate) else { continue }
-      if let count = try count(of: ranges, trees, below: best?.count ?? most, descents: descents, stop) {
-        best = IndexChoice([planner.definition], ranges, .candidates, count: count)
+      let ranges = planner.ranges(for: query.predicate)
+      let isOrder = order == nil && planner.isOrder(of: query, zoneCount: plan.zones.count)
+      if isOrder {
+        // Its entries are walked over in their order, if it is chosen: their names are not gathered.
+        let whole = ranges ?? IndexRange.union([planner.something, planner.nothing])
+        if let count = try count(of: whole, plan.trees, descents: descents, stop) {
+          order = IndexChoice(definition: planner.definition, ranges: whole, use: .order, count: count)
+          if ranges != nil, count < best?.count ?? most {
+            best = IndexChoice(definition: planner.definition, ranges: whole, use: .candidates, count: count)
+          }
+        }
+        continue
       }
+      guard let ranges else { continue }
+      best =
+        try candidates(
+          [planner.definition], ranges, plan.trees, below: best?.count ?? most, IndexChoice.mostNames, descents, stop) ?? best
     }
     var searches: [IndexChoice] = []
-    for search in words?.searches(for: query.predicate) ?? [] {
-      if let count = try count(of: search.ranges, trees, below: most, descents: descents, stop) {
-        searches.append(IndexChoice(search.definitions, search.ranges, .candidates, count: count))
+    for search in plan.words?.searches(for: query.predicate) ?? [] {
+      if let choice = try candidates(
+        search.definitions, search.ranges, plan.trees, below: most, IndexChoice.mostNamesOfWords, descents, stop)
+      {
+        searches.append(choice)
       }
     }
     searches.sort { $0.count < $1.count }
     if let rarest = searches.first, best.map({ rarest.count < $0.count }) ?? true {
       best = rarest.compared(with: searches.dropFirst())
     }
+    guard let order, let limit = query.limit else { return best }
     let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
-    if let order = try orderedChoice(query, planners, trees, instead: others, descents: descents, stop) {
-      return order
+    // What other conditions leave is not known.
+    let isAll = plan.planners.contains { $0.definition.number == order.definition.number && $0.isAll(of: query.predicate) }
+    let visited = min(order.count, isAll ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
+    return visited < others ? order : best
+  }
+
+  /// The entries of some ranges as candidates, with their names if they are few; nil where there are as many as `limit`, or finding out
+  /// takes more descents than may be.
+  private func candidates(
+    _ definitions: [IndexDefinition], _ ranges: [IndexRange], _ zones: [ZoneTrees], below limit: UInt64, _ mostNames: Int,
+    _ descents: UInt64, _ stop: QueryStop?
+  ) throws(DatabaseError) -> IndexChoice? {
+    if limit == 0 { return nil }
+    var choice: IndexChoice
+    if let names = try names(in: ranges, zones, limit: Int(clamping: min(UInt64(mostNames), limit - 1)), descents, stop) {
+      let count = names.reduce(0) { $0 + UInt64($1.count) }
+      choice = IndexChoice(definition: definitions[0], ranges: ranges, use: .candidates, count: count, names: names)
+    } else {
+      if limit <= UInt64(mostNames) { return nil }
+      guard let count = try count(of: ranges, zones, below: limit, descents: descents, stop) else { return nil }
+      choice = IndexChoice(definition: definitions[0], ranges: ranges, use: .candidates, count: count)
     }
-    return best
+    choice.otherDefinitions = definitions.dropFirst()
+    return choice
+  }
+
+  /// The names in some ranges, for each zone; nil where there are more than `limit`, or finding out takes more descents than may be.
+  private func names(
+    in ranges: [IndexRange], _ zones: [ZoneTrees], limit: Int, _ descents: UInt64, _ stop: QueryStop?
+  ) throws(DatabaseError) -> [CandidateNames]? {
+    let (asked, isTooMany) = UInt64(ranges.count).multipliedReportingOverflow(by: UInt64(zones.count))
+    if isTooMany || asked > descents { return nil }
+    var result: [CandidateNames] = []
+    var rest = limit
+    for zone in zones {
+      guard let names = try CandidateNames(in: ranges, zone.indexes, self, limit: rest, stop) else { return nil }
+      rest -= names.count
+      result.append(names)
+    }
+    return result
   }
 
   /// How many entries ranges have; nil where there are as many as `limit`, and where counting them takes more descents than may be.
@@ -119,48 +171,50 @@ extension ReadView {
     return count < limit ? count : nil
   }
 
-  /// Walking an index in its order, where that is likely to look at fewer records than something else.
-  private func orderedChoice(
-    _ query: Query, _ planners: [IndexPlanner], _ zones: [ZoneTrees], instead others: UInt64, descents: UInt64,
-    _ stop: QueryStop?
-  ) throws(DatabaseError) -> IndexChoice? {
-    guard let limit = query.limit, zones.count == 1, query.sort.count == 1, query.sort[0].field.system == nil,
-      query.sort[0].place == nil,
-      let planner = planners.first(where: {
-        $0.isSortable && UTF8Order.equal($0.definition.keyName, query.sort[0].field.name)
-      })
-    else { return nil }
-    let ranges = planner.ranges(for: query.predicate) ?? IndexRange.union([planner.something, planner.nothing])
-    guard let count = try count(of: ranges, zones, descents: descents, stop) else { return nil }
-    // What other conditions leave is not known.
-    let visited = min(
-      count, planner.isAll(of: query.predicate) ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
-    return visited < others ? IndexChoice([planner.definition], ranges, .order, count: count) : nil
-  }
-
-  /// The indexes of a type that are complete, and the planner of those of words; nil where there are none, or no words are asked for.
-  func planners(_ query: Query, now: Date) throws(DatabaseError) -> (planners: [IndexPlanner], words: WordPlanner?) {
+  /// The indexes of a type that are complete and of which a query can make use, and the planner of those of words; nil where there are
+  /// none, or no words are asked for.
+  /// - Parameter asked: the fields that the query asks for, with the kinds that they have had.
+  func planners(
+    _ query: Query, _ asked: [(key: String, kinds: KindBits?)], now: Date
+  ) throws(DatabaseError) -> (planners: [IndexPlanner], words: WordPlanner?) {
     guard let type = query.recordType else { return ([], nil) }
-    var result: [IndexPlanner] = []
-    var ofWords: [IndexDefinition] = []
-    let known = try facts().indexes
-    for index in known.all[known.range(of: Array(type.utf8))] where index.isComplete && !index.hasGaps {
-      guard let kind = index.kind else { continue }
-      if kind == .text {
-        ofWords.append(index)
-        continue
-      }
-      let kinds = try kinds(of: index.keyName, in: query) ?? KindBits(rawValue: 0)
-      result.append(IndexPlanner(definition: index, kinds: kinds, dialect: database.options.dialect, now: now))
-    }
     var (asksForWords, asksForAll) = (false, false)
     query.predicate.forEachCondition { (condition) throws(Never) in
       guard case .words = condition.test else { return }
       asksForWords = true
       if condition.field.system == .text { asksForAll = true }
     }
-    if ofWords.isEmpty || !asksForWords { return (result, nil) }
+    var result: [IndexPlanner] = []
+    var ofWords: [IndexDefinition] = []
+    let facts = try facts()
+    let known = facts.indexes.all
+    for index in UTF8Order.withView(of: type, { facts.indexes.range(of: $0) }) {
+      guard known[index].isComplete, !known[index].hasGaps, let kind = known[index].kind else { continue }
+      if kind == .text {
+        if asksForWords { ofWords.append(known[index]) }
+        continue
+      }
+      let key = known[index].key
+      let place = asked.firstIndex { field in
+        UTF8Order.withView(of: field.key) { name in key.withView { UTF8Order.equal(name, $0) } }
+      }
+      guard let field = place.map({ asked[$0] }) else { continue }
+      result.append(
+        IndexPlanner(
+          definition: known[index], kinds: field.kinds ?? KindBits(rawValue: 0), dialect: database.options.dialect, now: now))
+    }
+    if ofWords.isEmpty { return (result, nil) }
     let keys = asksForAll ? try textKeys(ofType: type) : nil
     return (result, WordPlanner(ofWords, textKeys: keys))
+  }
+}
+
+extension IndexPlanner {
+  /// Whether a query may be answered by walking over the index in its order.
+  fileprivate func isOrder(of query: Query, zoneCount: Int) -> Bool {
+    guard query.limit != nil, zoneCount == 1, query.sort.count == 1, query.sort[0].field.system == nil,
+      query.sort[0].place == nil, UTF8Order.equal(keyName, query.sort[0].field.name)
+    else { return false }
+    return isSortable
   }
 }

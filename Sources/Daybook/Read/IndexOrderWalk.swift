@@ -15,14 +15,20 @@ struct IndexOrderWalk {
   private let isDescending: Bool
   private var segments: [(range: IndexRange, direction: Direction)] = []
   private var segment = 0
-  /// Where the next group is looked for; nil before the first of a segment.
+  /// Down: where the next group is looked for; nil before the first of a segment.
   private var bound: [UInt8]?
   private var cursor: Cursor
-  private let key = ByteBuffer(capacity: 512)
+  /// The cursor is on the first entry after the group: up, the next one begins there.
+  private var isAfterGroup = false
+  private let key = ByteBuffer(capacity: 128)
+  /// `key` is the one under the cursor.
+  private var hasKey = false
 
   // Of the group.
-  private var prefix: [UInt8] = []
-  private var names: [[UInt8]] = []
+  private let prefix = ByteBuffer(capacity: 64)
+  private let names = KeyList(capacity: 256)
+  /// The order of its names, where they come in another one.
+  private var order: [Int]?
   private var index = 0
   /// The rest of the group is in the order of names: it is read as it comes.
   private var isStreaming = false
@@ -68,19 +74,37 @@ struct IndexOrderWalk {
     }
   }
 
-  /// The key by name of the next record; nil at the end, and where the walk is lost.
-  mutating func next() throws(PageFault) -> [UInt8]? {
+  /// Where a query's cursor leads to in an index of a zone; nil where it is of another.
+  static func place(of cursor: Query.Cursor, in zone: Zone.ID, _ number: UInt16) -> (prefix: [UInt8], name: [UInt8])? {
+    guard case .record(let name, let sortKey) = cursor.place, cursor.zoneKey == zone.key else { return nil }
+    let prefix = ByteBuffer(capacity: 64)
+    IndexKey.appendNumber(number, to: prefix)
+    let isSound = sortKey.withView { bytes in
+      var reader = SortKey.Reader(bytes, zoneKey: bytes)
+      guard let value = reader.next() else { return false }
+      IndexKey.append(value, to: prefix)
+      return true
+    }
+    return isSound ? (prefix.view.array, name) : nil
+  }
+
+  /// The key by name of the next record, valid until the next call; nil at the end, and where the walk is lost.
+  mutating func next() throws(PageFault) -> ByteView? {
     while !isLost {
       if index < names.count {
         index += 1
-        return names[index - 1]
+        return names[order.map { $0[index - 1] } ?? index - 1]
       }
       if isStreaming {
         if let name = try nameOfGroup() {
-          try cursor.next()
-          return name
+          names.removeAll()
+          names.append(name)
+          index = 1
+          try step()
+          return names[0]
         }
         isStreaming = false
+        isAfterGroup = segments[segment].direction == .up
       }
       guard try findGroup() else { return nil }
       try gather()
@@ -88,22 +112,34 @@ struct IndexOrderWalk {
     return nil
   }
 
-  /// The name that the cursor is on, if it is of the group and after the place to go on from.
-  private mutating func nameOfGroup() throws(PageFault) -> [UInt8]? {
+  private mutating func step() throws(PageFault) {
+    hasKey = false
+    try cursor.next()
+  }
+
+  /// The key under the cursor.
+  private mutating func currentKey() -> ByteView {
+    if !hasKey { cursor.key(into: key) }
+    hasKey = true
+    return key.view
+  }
+
+  /// The name that the cursor is on, if it is of the group and after the place to go on from. Valid until the cursor moves.
+  private mutating func nameOfGroup() throws(PageFault) -> ByteView? {
     while cursor.isValid {
-      cursor.key(into: key)
-      let view = key.view
-      guard view.count > prefix.count, prefix.withView({ UTF8Order.equal(view.prefix(prefix.count), $0) }),
+      let view = currentKey()
+      let prefix = prefix.view
+      guard view.count > prefix.count, UTF8Order.equal(view.prefix(prefix.count), prefix),
         view[prefix.count] != IndexKey.afterNames
       else { return nil }
       let name = view.dropFirst(prefix.count)
-      if let after, after.prefix == prefix,
+      if let after, after.prefix.withView({ UTF8Order.equal($0, prefix) }),
         !after.name.lexicographicallyPrecedes(NameKey.name(of: name))
       {
-        try cursor.next()
+        try step()
         continue
       }
-      return name.array
+      return name
     }
     return nil
   }
@@ -111,23 +147,31 @@ struct IndexOrderWalk {
   /// Puts the cursor on the first entry of the next group.
   private mutating func findGroup() throws(PageFault) -> Bool {
     while segment < segments.count {
-      let (range, direction) = segments[segment]
-      let from = bound ?? (direction == .up ? range.lower : range.upper)
-      let isFound = try from.withView { (view) throws(PageFault) in
-        direction == .up ? try cursor.seek(view) : try cursor.seek(before: view)
+      let isFound: Bool
+      if segments[segment].direction == .up {
+        if !isAfterGroup {
+          hasKey = false
+          _ = try segments[segment].range.lower.withView { (view) throws(PageFault) in try cursor.seek(view) }
+        }
+        isAfterGroup = false
+        isFound = cursor.isValid && compare(currentKey(), to: segments[segment].range.upper) < 0
+      } else {
+        hasKey = false
+        let from = bound ?? segments[segment].range.upper
+        let isThere = try from.withView { (view) throws(PageFault) in try cursor.seek(before: view) }
+        isFound = isThere && compare(currentKey(), to: segments[segment].range.lower) >= 0
       }
       if isFound {
-        cursor.key(into: key)
-        let isWithin =
-          direction == .up
-          ? range.upper.withView { compareKeys(key.view, $0) < 0 } : range.lower.withView { compareKeys(key.view, $0) >= 0 }
-        if isWithin {
-          guard let end = IndexKey.valueEnd(in: key.view) else { throw reader.fault(in: root) }
-          prefix = key.view.prefix(end).array
-          bound = direction == .up ? prefix + [IndexKey.afterNames] : prefix
-          if direction == .down { _ = try prefix.withView { (view) throws(PageFault) in try cursor.seek(view) } }
-          return true
+        let view = currentKey()
+        guard let end = IndexKey.valueEnd(in: view) else { throw reader.fault(in: root) }
+        prefix.truncate(to: 0)
+        prefix.append(view.prefix(end))
+        if segments[segment].direction == .down {
+          bound = prefix.view.array
+          hasKey = false
+          _ = try cursor.seek(prefix.view)
         }
+        return true
       }
       segment += 1
       bound = nil
@@ -135,36 +179,42 @@ struct IndexOrderWalk {
     return false
   }
 
+  private func compare(_ key: ByteView, to bound: [UInt8]) -> Int { bound.withView { compareKeys(key, $0) } }
+
   private mutating func gather() throws(PageFault) {
-    names.removeAll(keepingCapacity: true)
+    names.removeAll()
+    order = nil
     index = 0
     var isMixed = false
-    let isInexact = prefix.withView { IndexKey.isInexact($0, valueEnd: $0.count) }
+    let isInexact = IndexKey.isInexact(prefix.view, valueEnd: prefix.count)
     while let name = try nameOfGroup() {
-      if let first = names.first, Self.form(first) != Self.form(name) { isMixed = true }
+      if names.count > 0, Self.form(names[0]) != Self.form(name) { isMixed = true }
       names.append(name)
-      try cursor.next()
+      try step()
       if isInexact, names.count > 1 { return isLost = true }
       if names.count == Self.gatheredCount, !isMixed, try hasOneForm() { return isStreaming = true }
       if names.count > Self.largestGroup { return isLost = true }
     }
+    isAfterGroup = segments[segment].direction == .up
     if isMixed {
-      names = names.map { ($0, $0.withView { NameKey.name(of: $0) }) }
-        .sorted { $0.1.lexicographicallyPrecedes($1.1) }.map(\.0)
+      let plain = (0..<names.count).map { NameKey.name(of: names[$0]) }
+      order = plain.indices.sorted { plain[$0].lexicographicallyPrecedes(plain[$1]) }
     }
   }
 
   /// Whether the last name of the group has a key as the first has.
   private func hasOneForm() throws(PageFault) -> Bool {
     var last = reader.cursor(in: root)
-    let isFound = try (prefix + [IndexKey.afterNames]).withView { (view) throws(PageFault) in try last.seek(before: view) }
+    let isFound = try (prefix.view.array + [IndexKey.afterNames]).withView { (view) throws(PageFault) in
+      try last.seek(before: view)
+    }
     let key = ByteBuffer(capacity: 512)
     guard isFound else { return false }
     last.key(into: key)
     guard key.count > prefix.count else { return false }
-    return Self.form(key.view.dropFirst(prefix.count).array) == Self.form(names[0])
+    return Self.form(key.view.dropFirst(prefix.count)) == Self.form(names[0])
   }
 
   /// UUIDs in capitals, in small letters, other names: each sorts as its names do.
-  private static func form(_ nameKey: [UInt8]) -> UInt8 { nameKey.first.map { min($0, 3) } ?? 0 }
+  private static func form(_ nameKey: ByteView) -> UInt8 { nameKey.count == 0 ? 0 : min(nameKey[0], 3) }
 }

@@ -14,6 +14,16 @@ struct IndexPlanner {
   let dialect: Query.Dialect
   /// What `now()` is.
   let now: Date
+  /// Of the definition.
+  let keyName: String
+
+  init(definition: IndexDefinition, kinds: KindBits, dialect: Query.Dialect, now: Date) {
+    self.definition = definition
+    self.kinds = kinds
+    self.dialect = dialect
+    self.now = now
+    keyName = definition.keyName
+  }
 
   private var number: [UInt8] { IndexRange(number: definition.number).lower }
 
@@ -66,7 +76,7 @@ struct IndexPlanner {
   }
 
   private func ranges(for condition: Query.Condition) -> [IndexRange]? {
-    guard condition.field.system == nil, UTF8Order.equal(condition.field.name, definition.keyName) else { return nil }
+    guard condition.field.system == nil, UTF8Order.equal(condition.field.name, keyName) else { return nil }
     switch definition.kind {
     case .value: return valueRanges(for: condition)
     case .location: return placeRanges(for: condition)

@@ -16,6 +16,7 @@ struct QueryScan {
 
   /// How often a scan looks whether it is to stop: after so many records, of which a long one counts once for each 4 KB.
   private static let patience = 256
+  private static let touchedCount = 8
 
   private let view: ReadView
   private let type: String?
@@ -29,15 +30,18 @@ struct QueryScan {
   private var isDefault = false
   private var walk: ChangeWalk?
   private let choice: IndexChoice?
-  /// What the index leaves; nil before it was asked.
-  private var candidates: [Candidate]?
+  /// What the index leaves, once it was asked.
+  private var candidates: [Candidate] = []
+  private var hasCandidates = false
   private var candidate = 0
 
   private struct Candidate {
     let zone: Int
     let entry: RecordEntry
   }
-  private var batch: RecordBodyBatch
+  private var bodies: BodyReading
+  private let reader: TreeReader
+  private let trees: [ZoneTrees]
   /// No more bytes than the log has can be read as records of one walk; in a forged file they may.
   private var remaining: UInt64
   private var steps = 0
@@ -49,7 +53,9 @@ struct QueryScan {
     stop: QueryStop?
   ) {
     self.view = view
-    batch = RecordBodyBatch(count: nil, view.store.records.shapes.table, services: view.services)
+    bodies = BodyReading(view)
+    reader = view.reader
+    trees = plan.trees
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
@@ -83,7 +89,7 @@ struct QueryScan {
       }
       guard UInt64(entry.place.byteCount) <= remaining else { throw view.failure(.operation(offset: entry.place.offset)) }
       remaining -= UInt64(entry.place.byteCount)
-      let body = try read(entry.place)
+      let body = try bodies.read(entry.place)
       try advance()
       guard body.isOf(zones[zone], isDefault: isDefault) else { throw view.misplaced(entry.place, zones[zone]) }
       if let type {
@@ -92,18 +98,18 @@ struct QueryScan {
         continue
       }
       if filter.accepts(body) { return Found(body: body, place: entry.place, zone: zone) }
-      batch.takeBack()
+      bodies.takeBack()
     }
     return nil
   }
 
   /// A record that was found and is not kept.
-  mutating func drop(_ found: consuming Found) { batch.takeBack() }
+  mutating func drop(_ found: consuming Found) { bodies.takeBack() }
 
   /// Where the next record would be looked for; nil at the end.
   mutating func place() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
     if choice != nil {
-      let candidates = try foundCandidates()
+      try findCandidates()
       guard candidate < candidates.count else { return nil }
       return (candidates[candidate].zone, candidates[candidate].entry.sequence, candidates[candidate].entry.ordinal)
     }
@@ -117,10 +123,11 @@ struct QueryScan {
   // MARK: candidates
 
   private mutating func nextCandidate() throws(DatabaseError) -> Found? {
-    while candidate < (try foundCandidates()).count {
-      guard let next = candidates?[candidate] else { return nil }
+    if !hasCandidates { try findCandidates() }
+    while candidate < candidates.count {
+      if candidate % Self.touchedCount == 0 { touchCandidates() }
+      let (place, index) = (candidates[candidate].entry.place, candidates[candidate].zone)
       candidate += 1
-      let place = next.entry.place
       steps += 1 + Int(place.byteCount / 4096)
       if steps >= Self.patience {
         steps = 0
@@ -128,89 +135,84 @@ struct QueryScan {
       }
       guard UInt64(place.byteCount) <= remaining else { throw view.failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
-      let body = try read(place)
-      let zone = zones[next.zone]
-      guard body.isOf(zone, isDefault: zone.isDefault), let type, body.hasType(type) else {
-        throw view.misplaced(place, zone, body.name)
+      if index != zone {
+        zone = index
+        isDefault = zones[index].isDefault
       }
-      if filter.accepts(body) { return Found(body: body, place: place, zone: next.zone) }
-      batch.takeBack()
+      let body = try bodies.read(place)
+      guard body.isOf(zones[index], isDefault: isDefault), let type, body.hasType(type) else {
+        throw view.misplaced(place, zones[index], body.name)
+      }
+      if filter.accepts(body) { return Found(body: body, place: place, zone: index) }
+      bodies.takeBack()
     }
     return nil
   }
 
+  /// Loads the next bodies, so that the processor waits for several at a time and not for one after the other (row: query-equal).
+  private func touchCandidates() {
+    for index in candidate..<min(candidate + Self.touchedCount, candidates.count) {
+      reader.touch(candidates[index].entry.place)
+    }
+  }
+
   /// What the index leaves from the start on, in the order of the log, each record once.
-  private mutating func foundCandidates() throws(DatabaseError) -> [Candidate] {
-    if let candidates { return candidates }
-    guard let choice else { return [] }
-    var found: [Candidate] = []
-    var visited = 0
+  private mutating func findCandidates() throws(DatabaseError) {
+    if hasCandidates { return }
+    hasCandidates = true
+    guard let choice else { return }
+    var entries: [RecordEntry] = []
     for index in zone + 1..<max(zone + 1, zones.count) {
-      let trees = try view.existingZone(zones[index])
+      let names = try names(choice, index)
       let first = index == zone + 1 ? start : (0, 0)
-      let begin = found.count
-      func add(_ entry: RecordEntry) {
-        if (entry.sequence, entry.ordinal) >= first { found.append(Candidate(zone: index, entry: entry)) }
-      }
-      if choice.others.isEmpty {
-        try forEachKey(in: choice.ranges, trees, &visited) { (key) throws(DatabaseError) in
-          add(try view.entry(ofIndexKey: key, in: trees))
+      let begin = candidates.count
+      candidates.reserveCapacity(begin + names.count)
+      var next = 0
+      while next < names.count {
+        let end = min(next + ReadView.lookupCount, names.count)
+        entries.removeAll(keepingCapacity: true)
+        try view.appendEntries(of: names, next..<end, in: trees[index], to: &entries)
+        for entry in entries where (entry.sequence, entry.ordinal) >= first {
+          candidates.append(Candidate(zone: index, entry: entry))
         }
-      } else {
-        let names = try commonNames(choice, trees, &visited)
-        for name in 0..<names.count { add(try view.entry(named: names.name(name), in: trees)) }
+        next = end
+        if next % Self.patience == 0 { try view.checkStop(stop) }
       }
-      found[begin...].sort { ($0.entry.sequence, $0.entry.ordinal) < ($1.entry.sequence, $1.entry.ordinal) }
-      // A list may have several elements in the ranges.
-      var last = begin
-      for next in begin..<max(begin, found.count) where next > begin {
-        if found[last].entry.sequence == found[next].entry.sequence, found[last].entry.ordinal == found[next].entry.ordinal {
-          continue
-        }
-        last += 1
-        found[last] = found[next]
-      }
-      if found.count > last + 1 { found.removeSubrange((last + 1)...) }
+      arrange(from: begin)
     }
-    candidates = found
-    return found
+    // From here on it is the zone of the candidate that was read last.
+    zone = -1
   }
 
-  /// Calls `body` with the keys of a zone's indexes that lie in ranges.
-  private func forEachKey(
-    in ranges: [IndexRange], _ trees: ZoneTrees, _ visited: inout Int, _ body: (ByteView) throws(DatabaseError) -> Void
-  ) throws(DatabaseError) {
-    let key = ByteBuffer(capacity: 512)
-    for range in ranges {
-      var cursor = view.reader.cursor(in: trees.indexes)
-      do throws(PageFault) {
-        try range.lower.withView { (lower) throws(PageFault) in try cursor.start(at: lower) }
-      } catch { throw view.failure(error) }
-      while try view.next(&cursor) {
-        cursor.key(into: key)
-        if range.upper.withView({ compareKeys(key.view, $0) >= 0 }) { break }
-        visited += 1
-        if visited % Self.patience == 0 { try view.checkStop(stop) }
-        try body(key.view)
+  /// Puts the candidates of a zone into the order of the log, each once: a list may have several elements in the ranges.
+  private mutating func arrange(from begin: Int) {
+    candidates[begin...].sort { ($0.entry.sequence, $0.entry.ordinal) < ($1.entry.sequence, $1.entry.ordinal) }
+    var last = begin
+    for next in begin..<max(begin, candidates.count) where next > begin {
+      if candidates[last].entry.sequence == candidates[next].entry.sequence,
+        candidates[last].entry.ordinal == candidates[next].entry.ordinal
+      {
+        continue
       }
+      last += 1
+      candidates[last] = candidates[next]
     }
+    if candidates.count > last + 1 { candidates.removeSubrange((last + 1)...) }
   }
 
-  /// The names of records that have an entry in the ranges of the index and in those of each other word.
-  private func commonNames(
-    _ choice: IndexChoice, _ trees: ZoneTrees, _ visited: inout Int
-  ) throws(DatabaseError) -> CandidateNames {
-    var names = CandidateNames()
-    try forEachKey(in: choice.ranges, trees, &visited) { (key) throws(DatabaseError) in
-      names.append(try view.recordName(inIndexKey: key, of: trees))
+  /// The names of records that have an entry in the ranges of the index, and in those of each other word.
+  private func names(_ choice: IndexChoice, _ zone: Int) throws(DatabaseError) -> CandidateNames {
+    func all(_ choice: IndexChoice) throws(DatabaseError) -> CandidateNames {
+      if let known = choice.names { return known[zone] }
+      return try CandidateNames(in: choice.ranges, trees[zone].indexes, view, stop) ?? CandidateNames()
     }
+    var names = try all(choice)
+    if choice.others.isEmpty { return names }
     names.arrange()
-    for ranges in choice.others where names.count > 0 {
-      names.beginMarking()
-      try forEachKey(in: ranges, trees, &visited) { (key) throws(DatabaseError) in
-        names.mark(try view.recordName(inIndexKey: key, of: trees))
-      }
-      names.keepMarked()
+    for other in choice.others where names.count > 0 {
+      var others = try all(other)
+      others.arrange()
+      names.keep(in: others)
     }
     return names
   }
@@ -221,7 +223,7 @@ struct QueryScan {
       guard zone + 1 < zones.count else { return false }
       zone += 1
       isDefault = zones[zone].isDefault
-      walk = try view.walk(over: try view.existingZone(zones[zone]), ofType: type, from: start, limit: .max)
+      walk = try view.walk(over: trees[zone], ofType: type, from: start, limit: .max)
       start = (0, 0)
     }
     return true
@@ -229,13 +231,6 @@ struct QueryScan {
 
   private mutating func advance() throws(DatabaseError) {
     do throws(PageFault) { try walk?.next() } catch { throw view.failure(error) }
-  }
-
-  private mutating func read(_ place: Place) throws(DatabaseError) -> RecordBody {
-    guard case .pin(let pin) = view.source else { return try view.body(at: place) }
-    do throws(StoreError) {
-      return try batch.read(place, from: view.store, end: pin.end)
-    } catch { throw view.failure(error) }
   }
 }
 

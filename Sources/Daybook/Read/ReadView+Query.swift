@@ -9,11 +9,13 @@ import DaybookEngine
 struct QueryPreparation {
   fileprivate(set) var query: Query
   fileprivate(set) var zones: [Zone.ID]
+  /// Those of the zones, in their order.
+  fileprivate(set) var trees: [ZoneTrees]
   let filter: BodyFilter
   /// The indexes of values and of places that may be used.
   let planners: [IndexPlanner]
   /// That of words, if it may be.
-  fileprivate let words: WordPlanner?
+  let words: WordPlanner?
   /// Nil where all records of the type are looked at.
   fileprivate(set) var choice: IndexChoice?
 
@@ -23,40 +25,62 @@ struct QueryPreparation {
 
 /// Queries, answered by looking at every record of the type, or at those that an index leaves. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
 extension ReadView {
+  /// - Parameter field: one more whose indexes will be of use.
   /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`, `operationCancelled`.
-  func prepare(_ query: Query, _ stop: QueryStop? = nil) throws(DatabaseError) -> QueryPreparation {
-    var plan = try prepareFilter(query)
+  func prepare(
+    _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil
+  ) throws(DatabaseError) -> QueryPreparation {
+    var plan = try prepareFilter(query, alsoAsking: field)
     plan.choice = try choice(plan, stop)
     return plan
   }
 
   /// Everything but the choice of an index, which depends on the zones that are asked.
-  func prepareFilter(_ query: Query) throws(DatabaseError) -> QueryPreparation {
+  func prepareFilter(_ query: Query, alsoAsking field: Query.Field? = nil) throws(DatabaseError) -> QueryPreparation {
     try query.check()
     try database.requireListable(query.recordType)
-    if let type = query.recordType {
-      try query.predicate.forEachCondition { (condition) throws(DatabaseError) in
-        if condition.field.system == nil { try requireQueryable(condition.field.name, ofType: type) }
-      }
-      for step in query.sort where step.field.system == nil { try requireQueryable(step.field.name, ofType: type) }
-    }
+    let asked = try askedFields(of: query, and: field)
     let dialect = database.options.dialect
     if dialect == .cloudKit { try query.requireCloudKit { (key) throws(DatabaseError) in try kinds(of: key, in: query) } }
-    let zones: [Zone.ID]
-    if let zone = query.zone {
-      _ = try existingZone(zone)
-      zones = [zone]
-    } else {
-      zones = dialect == .cloudKit ? [.default] : try self.zones().map(\.id)
-    }
+    let zones = if let zone = query.zone { [zone] } else { dialect == .cloudKit ? [.default] : try zoneIDs() }
+    var trees: [ZoneTrees] = []
+    for zone in zones { trees.append(try existingZone(zone)) }
     let now = database.options.now()
     let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
-    let (planners, words) = try planners(query, now: now)
-    return QueryPreparation(query: query, zones: zones, filter: filter, planners: planners, words: words)
+    let (planners, words) = try planners(query, asked, now: now)
+    return QueryPreparation(query: query, zones: zones, trees: trees, filter: filter, planners: planners, words: words)
   }
 
-  private func choice(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> IndexChoice? {
-    try choice(plan.query, plan.zones, plan.filter, plan.planners, plan.words, stop)
+  /// The keys that a query asks for, each once, with the kinds that the fields have had.
+  /// - Throws: `invalidArguments` for one that may not be asked for.
+  private func askedFields(
+    of query: Query, and other: Query.Field?
+  ) throws(DatabaseError) -> [(key: String, kinds: KindBits?)] {
+    guard let type = query.recordType else { return [] }
+    var asked: [(key: String, kinds: KindBits?)] = []
+    func add(_ field: Query.Field) throws(DatabaseError) {
+      if field.system != nil || asked.contains(where: { UTF8Order.equal($0.key, field.name) }) { return }
+      asked.append((field.name, try requireQueryable(field.name, ofType: type)))
+    }
+    try query.predicate.forEachCondition { (condition) throws(DatabaseError) in try add(condition.field) }
+    for step in query.sort { try add(step.field) }
+    if let other, other.system == nil, !asked.contains(where: { UTF8Order.equal($0.key, other.name) }) {
+      asked.append((other.name, try kinds(of: other.name, in: query)))
+    }
+    return asked
+  }
+
+  /// All zones. Most databases have one, which takes a lookup.
+  private func zoneIDs() throws(DatabaseError) -> [Zone.ID] {
+    let catalog = try catalog()
+    if catalog.count == 0 { return [.default] }
+    if catalog.count == 1 {
+      let isDefault = try asDatabaseError { () throws(PageFault) in
+        try reader.catalogValue(Zone.ID.defaultKey, in: catalog) != nil
+      }
+      if isDefault { return [.default] }
+    }
+    return try zones().map(\.id)
   }
 
   /// The same query, of one zone alone.
@@ -64,13 +88,14 @@ extension ReadView {
     var plan = plan
     plan.query.zone = zone
     plan.zones = [zone]
+    plan.trees = [try existingZone(zone)]
     plan.choice = try choice(plan, stop)
     return plan
   }
 
   /// The kinds that a key has had in records of a query's type.
   func kinds(of key: String, in query: Query) throws(DatabaseError) -> KindBits? {
-    let buffer = ByteBuffer(capacity: 512)
+    let buffer = ByteBuffer(capacity: 64)
     return try asDatabaseError { () throws(PageFault) in
       try (query.recordType ?? "").withKeyView { (type) throws(PageFault) in
         try key.withKeyView { (key) throws(PageFault) in
@@ -100,8 +125,8 @@ extension ReadView {
       }
       return records
     }
-    if let (bodies, _) = try orderedBodies(plan, after: nil, limit: limit, stop) {
-      return bodies.map { body in desiredKeys.map { Record(body: body, desiredKeys: $0) } ?? Record(stored: body) }
+    if let found = try orderedRecords(plan, after: nil, limit: limit, isCutAsked: false, desiredKeys: desiredKeys, stop) {
+      return found.records
     }
     var last: SortedPlace?
     while records.count < limit {
@@ -142,9 +167,9 @@ extension ReadView {
       }
       return page
     }
-    if let (bodies, isCut) = try orderedBodies(plan, after: cursor, limit: limit, stop) {
-      page.records = bodies.map { Record(body: $0, desiredKeys: desiredKeys) }
-      if isCut, let body = bodies.last {
+    if let found = try orderedRecords(plan, after: cursor, limit: limit, isCutAsked: true, desiredKeys: desiredKeys, stop) {
+      page.records = found.records
+      if found.isCut, let body = found.last {
         let key = SortKey(body, SortOrder(query.sort))
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[0].key,
@@ -175,7 +200,7 @@ extension ReadView {
     if plan.filter.acceptsNone { return 0 }
     if plan.filter.acceptsAll, let type = query.recordType {
       var count: UInt64 = 0
-      for zone in plan.zones { count += try self.count(ofType: type, in: try existingZone(zone)) }
+      for trees in plan.trees { count += try self.count(ofType: type, in: trees) }
       return min(limit, Int(clamping: count))
     }
     if let count = try countByIndex(plan, stop) { return min(limit, count) }
@@ -192,8 +217,7 @@ extension ReadView {
   func explain(_ query: Query) throws(DatabaseError) -> Query.Plan {
     let plan = try prepare(query)
     var count: UInt64 = 0
-    for zone in plan.zones {
-      let trees = try existingZone(zone)
+    for trees in plan.trees {
       if let type = query.recordType { count += try self.count(ofType: type, in: trees) } else { count += trees.byName.count }
     }
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
@@ -213,89 +237,6 @@ extension ReadView {
   }
 
   // MARK: order
-
-  /// The record that an entry of an index leads to.
-  func entry(ofIndexKey key: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry {
-    try entry(named: try recordName(inIndexKey: key, of: zone), in: zone)
-  }
-
-  /// The record whose name, as a key, an entry of an index has.
-  func entry(named name: ByteView, in zone: ZoneTrees) throws(DatabaseError) -> RecordEntry {
-    try asDatabaseError { () throws(PageFault) in
-      guard let value = try reader.value(name, in: zone.byName), let entry = RecordEntry(value) else {
-        throw reader.fault(in: zone.indexes)
-      }
-      return entry
-    }
-  }
-
-  /// The name, as a key, in an entry of an index.
-  func recordName(inIndexKey key: ByteView, of zone: ZoneTrees) throws(DatabaseError) -> ByteView {
-    guard let name = IndexKey.nameKey(in: key) else { throw failure(reader.fault(in: zone.indexes)) }
-    return name
-  }
-
-  /// The first records of the order after a cursor, by walking over an index, and whether there are more. Nil where that is not the plan,
-  /// and where it turns out to be more work than looking at all.
-  private func orderedBodies(
-    _ plan: QueryPreparation, after place: Query.Cursor?, limit: Int, _ stop: QueryStop?
-  ) throws(DatabaseError) -> (bodies: [RecordBody], isCut: Bool)? {
-    guard let choice = plan.choice, choice.use == .order else { return nil }
-    let zone = plan.zones[0]
-    let isDefault = zone.isDefault
-    let trees = try existingZone(zone)
-    var after: (prefix: [UInt8], name: [UInt8])?
-    if let place {
-      guard case .record(let name, let sortKey) = place.place, place.zoneKey == zone.key else { return nil }
-      let prefix = ByteBuffer(capacity: 64)
-      IndexKey.appendNumber(choice.definition.number, to: prefix)
-      let isSound = sortKey.withView { bytes in
-        var reader = SortKey.Reader(bytes, zoneKey: bytes)
-        guard let value = reader.next() else { return false }
-        IndexKey.append(value, to: prefix)
-        return true
-      }
-      if !isSound { return nil }
-      after = (prefix.view.array, name)
-    }
-    var walk = IndexOrderWalk(reader, trees.indexes, choice, isDescending: !plan.query.sort[0].isAscending, after: after)
-    var batch = RecordBodyBatch(count: nil, store.records.shapes.table, services: services)
-    var bodies: [RecordBody] = []
-    var visited: UInt64 = 0
-    let twice = UInt64(clamping: limit).multipliedReportingOverflow(by: 2)
-    let patience =
-      database.options.prefersIndexes || twice.overflow ? .max : max(twice.partialValue, choice.count / IndexChoice.lookupCost)
-    while let name = try asDatabaseError({ () throws(PageFault) in try walk.next() }) {
-      visited += 1
-      if visited % 256 == 0 { try checkStop(stop) }
-      // A filter that leaves hardly any: a scan reads records faster.
-      if visited > patience, bodies.count < limit { return nil }
-      let entry = try asDatabaseError { () throws(PageFault) in
-        try name.withView { (name) throws(PageFault) -> RecordEntry in
-          guard let value = try reader.value(name, in: trees.byName), let entry = RecordEntry(value) else {
-            throw reader.fault(in: trees.indexes)
-          }
-          return entry
-        }
-      }
-      let body: RecordBody
-      if case .pin(let pin) = source {
-        do throws(StoreError) { body = try batch.read(entry.place, from: store, end: pin.end) } catch { throw failure(error) }
-      } else {
-        body = try self.body(at: entry.place)
-      }
-      guard body.isOf(zone, isDefault: isDefault), let type = plan.query.recordType, body.hasType(type) else {
-        throw misplaced(entry.place, zone, body.name)
-      }
-      if !plan.filter.accepts(body) {
-        batch.takeBack()
-        continue
-      }
-      if bodies.count == limit { return (bodies, true) }
-      bodies.append(body)
-    }
-    return walk.isLost ? nil : (bodies, false)
-  }
 
   /// The first rows of the order, after a place in it.
   private func firstRows(

@@ -41,10 +41,12 @@ extension ReadView {
   func indexes() throws(DatabaseError) -> [IndexDefinition] { try facts().indexes.byNumber }
 
   /// The one place that says which fields may be asked for and indexed.
+  /// - Returns: the kinds that the field has had; nil where it is not known.
   /// - Throws: `invalidArguments` for encrypted values, and for types of the system where they are kept from queries.
-  func requireQueryable(_ field: String?, ofType type: String) throws(DatabaseError) {
-    guard let field else { return }
-    let key = ByteBuffer(capacity: 512)
+  @discardableResult
+  func requireQueryable(_ field: String?, ofType type: String) throws(DatabaseError) -> KindBits? {
+    guard let field else { return nil }
+    let key = ByteBuffer(capacity: 64)
     let reader = reader
     let root = root(.schema)
     let kinds = try asDatabaseError { () throws(PageFault) in
@@ -59,5 +61,6 @@ extension ReadView {
         .invalidArguments, "Encrypted values cannot be queried, sorted or indexed.",
         facts: .init(recordType: type, key: field, found: kinds.description))
     }
+    return kinds
   }
 }

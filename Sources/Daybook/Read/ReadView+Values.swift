@@ -32,7 +32,7 @@ extension ReadView {
     var query = query
     query.sort = []
     query.limit = nil
-    let plan = try prepare(query, stop)
+    let plan = try prepare(query, alsoAsking: field, stop)
     try field.check()
     if field.system == nil, let type = query.recordType { try requireQueryable(field.name, ofType: type) }
     var counts: [Record.Value: Int] = [:]
@@ -67,11 +67,11 @@ extension ReadView {
   ) throws(DatabaseError) -> Bool {
     guard field.system == nil,
       let planner = plan.planners.first(where: {
-        $0.definition.kind == .value && UTF8Order.equal($0.definition.keyName, field.name)
+        $0.definition.kind == .value && UTF8Order.equal($0.keyName, field.name)
       }),
       let ranges = plan.filter.acceptsAll ? [planner.something] : planner.exactRanges(for: plan.query.predicate)
     else { return false }
-    let zones = try zoneTrees(of: plan)
+    let zones = plan.trees
     if UInt64(ranges.count) > (try descentLimit(plan, zones)) / UInt64(max(1, zones.count)) { return false }
     var steps = 0
     for trees in zones {
@@ -92,17 +92,11 @@ extension ReadView {
   func countByIndex(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> Int? {
     for planner in plan.planners {
       guard let ranges = planner.exactRanges(for: plan.query.predicate) else { continue }
-      let zones = try zoneTrees(of: plan)
+      let zones = plan.trees
       guard let count = try count(of: ranges, zones, descents: try descentLimit(plan, zones), stop) else { continue }
       return Int(clamping: count)
     }
     return nil
-  }
-
-  private func zoneTrees(of plan: QueryPreparation) throws(DatabaseError) -> [ZoneTrees] {
-    var result: [ZoneTrees] = []
-    for zone in plan.zones { result.append(try existingZone(zone)) }
-    return result
   }
 
   private func descentLimit(_ plan: QueryPreparation, _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
