@@ -152,6 +152,16 @@ struct DatabaseValueTests {
     #expect(try await all.next()?.map(\.id) == ["arrival"])
   }
 
+  @Test("what people see of an error says which field the record lacks, and what a database says that refused")
+  func localized() throws {
+    let record = try Record(type: "Movie", id: Record.ID("dune"))
+    let lacking = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Movie.self, from: record) }
+    #expect(lacking?.localizedDescription == "The record has no field for the key. (path: id, key: id)")
+    let refused = RecordCodingError(.database, "The database refused.", cause: DatabaseError(.diskFull, "No room."))
+    #expect(refused.localizedDescription == "The database refused. No room.")
+    #expect(refused.recoverySuggestion == "Free some room on the disk, and try again.")
+  }
+
   @Test("encoding onto a record changes the fields that differ, and no others")
   func onto() throws {
     let database = try Database.inMemory()
