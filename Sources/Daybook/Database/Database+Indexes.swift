@@ -57,6 +57,8 @@ public struct IndexState: Hashable, Sendable, Codable {
 extension Database {
   /// So many records at most are built into an index in one transaction.
   private static let builtAtOnce = 1 << 16
+  /// An open may enter so many records in indexes again.
+  private static let builtAtOpen = 1000
 
   /// Gives a field indexes, or takes them away: without kinds all of them are dropped with all their entries.
   ///
@@ -143,6 +145,7 @@ extension Database {
     let wanted = try reading { (view) throws(DatabaseError) in
       try view.indexes().filter { !$0.isComplete && $0.kind != nil && isWanted($0) }
     }
+    var count = 0
     for index in wanted {
       let total = try reading { (view) throws(DatabaseError) -> Int in
         var total: UInt64 = 0
@@ -158,7 +161,11 @@ extension Database {
         done += part.count
         if part.isComplete { break }
       }
+      count += done
       _ = progress?(total, total)
     }
+    // A few bytes of log say that an index was built, and an open that replays them builds it once more. Where the checkpoint fails, only
+    // the next open is slower; statistics tell of it.
+    if count > Database.builtAtOpen { try? store.checkpoint() }
   }
 }

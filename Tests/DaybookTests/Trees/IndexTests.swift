@@ -555,6 +555,29 @@ struct IndexTests {
     try database.save(again)
   }
 
+  @Test("an index is built once, not again at each open")
+  func builtOnce() throws {
+    let disk = SimulatedDisk(seed: 1)
+    var database = try Database.open(on: disk)
+    try database.write { transaction in
+      for number in 0..<2000 {
+        var record = try Record.fresh("r\(number)")
+        record["n"] = number
+        try transaction.save(record)
+      }
+    }
+    try database.setIndex([.sortable], on: "n", ofType: "Note")
+    try database.close()
+    database = try Database.open(on: disk)
+    #expect(database.lastRecovery.replayedCommitCount == 0)
+    #expect(try database.indexes().map(\.entryCount) == [2000])
+    try database.put("one more", ["n": 1])
+    try database.close()
+    database = try Database.open(on: disk)
+    #expect(database.lastRecovery.replayedCommitCount == 1)
+    try database.expectClean()
+  }
+
   @Test("what cannot be indexed is refused: encrypted values, names that are none, a thirty-third of a type")
   func refused() throws {
     let database = try Database.scratch()
