@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests that must fail: runs the tests with one mistake after the other in the library, and says which test noticed.
 #
-#     Scripts/mutants.sh              all mistakes; about 6 minutes on two cores
+#     Scripts/mutants.sh              all mistakes; half an hour and more on two cores
 #     Scripts/mutants.sh NAME …       only these
 #     Scripts/mutants.sh list         what there is
 #

@@ -5,8 +5,8 @@
 #endif
 import Daybook
 
-/// The only two types here that know how a record keeps its fields: all containers write through the one and read through the
-/// other, key by key in the order of the type. What a faster way to the encoded body needs is changed in this file.
+/// How a record keeps its fields: all containers write through the one and read through the other, key by key in the order of the
+/// type. Where no option changes a field, `FieldsDecodingContainer` reads the usual kinds from the body itself.
 
 /// The fields of a record that is made.
 struct FieldWriter {

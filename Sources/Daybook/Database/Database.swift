@@ -207,7 +207,8 @@ public final class Database: Sendable {
   }
 
   /// Makes everything durable, marks the file as closed, and gives it back. Further calls throw `closed`; closing twice is
-  /// allowed. Open snapshots stop reading.
+  /// allowed. Open snapshots stop reading. A write that waits for its turn throws `closed`, and one whose commit is written already
+  /// becomes durable and returns.
   /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable.
   public func close() throws(DatabaseError) { try close(lastly: nil) }
 

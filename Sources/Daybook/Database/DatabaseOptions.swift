@@ -15,8 +15,8 @@ extension Database {
       /// The disk has it in order (Apple platforms); elsewhere the same as ``full``.
       case barrier
       /// Nothing: synced in the background at least every second or 16 MB. After a crash a prefix of the commits is
-      /// there, never a part of one. If no background thread can be created, the first commit after that second or those
-      /// bytes syncs; the last commits are durable only after `sync()`, `suspend()` or `close()`.
+      /// there, never a part of one. With ``Lock/perTransaction`` each commit is synced, as with ``full``. If no background thread
+      /// can be created, the first commit after that second or those bytes syncs; the last commits are durable only after `sync()`, `suspend()` or `close()`.
       case relaxed
     }
 

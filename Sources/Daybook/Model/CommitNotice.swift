@@ -2,7 +2,7 @@
 public enum CommitNotice: Hashable, Sendable {
   /// What one commit did.
   public struct Commit: Hashable, Sendable {
-    /// The commit's number; each is one more than the last.
+    /// The commit's number: one more than the last, unless an older file was put under the name.
     public let sequence: UInt64
     /// Who made it, when it said so.
     public let origin: Origin?
@@ -58,7 +58,7 @@ public enum CommitNotice: Hashable, Sendable {
   /// too slow; both numbers included. Fetch changes.
   ///
   /// Also where an older file was put under the name, as a backup that is restored: then `from` is at or below a number that was
-  /// reported; those commits are gone, and others have their numbers, or will.
+  /// reported: commits from there on may be gone, and others have their numbers, or will.
   case missed(from: UInt64, to: UInt64)
 
   /// The commit's number; of missed ones the last.

@@ -5,13 +5,13 @@ import DaybookEngine
 /// Whether one can is decided from the records that it changed, as they were and as they are; what is observed is not read
 /// again for that. The result of a query is read again only when its limit has to be filled up, when a zone was deleted, when it
 /// depends on `now()`, after commits of other processes (which come with ``refresh(to:)``, ``resume()``, or the next transaction),
-/// or when a commit changed too much to be kept in memory. The time alone changes no result: one with `now()` is read again with
-/// the next commit that changes records of its type and zone.
+/// or when one commit, or all that a slow consumer has not asked for yet, changed too much to be kept in memory. The time alone
+/// changes no result: one with `now()` is read again with the next commit that changes records of its type and zone.
 ///
 /// A stream gives nothing until its consumer asks, and then the newest value only: many commits make one value, and a slow
 /// consumer never makes a writer wait. It ends when the database is closed or the task is cancelled, and fails with the
-/// error of a read that fails: `zoneNotFound` when its zone is deleted. It keeps the database open; a stream that is
-/// cancelled or released costs nothing more.
+/// error of a read that fails: a query in one zone with `zoneNotFound` when that is deleted, while a record of it is nil from then on.
+/// It keeps the database open; a stream that is cancelled or released costs nothing more.
 ///
 /// Ask for a stream for each loop: loops over one stream share it, and cancelling the task of one ends it for all.
 extension Database {

@@ -392,8 +392,9 @@ extension Database {
   /// A notification is a hint, and none is kept for an application that does not run: an application that has to know all fetches
   /// changes with the token of the last look, at its start and for each notification. Commits of other processes, and those that were
   /// too many for a slow consumer, make one notification of each subscription, whose content is
-  /// ``SubscriptionNotification/Content/missed``. A subscription that fires once is deleted when it is told, so one stream gets
-  /// it, in one process; where the file is read-only each does. The stream ends with the database, which it keeps open.
+  /// ``SubscriptionNotification/Content/missed``. A subscription that fires once is deleted just before it is told, so one
+  /// stream gets it, in one process; where it cannot be deleted, as in a file that is read-only, each does. The stream ends with the
+  /// database, which it keeps open.
   /// - Parameter origin: commits of this origin are left out, so that a device is not told of its own; nil for none.
   public func notifications(excluding origin: Origin? = nil) -> AsyncStream<SubscriptionNotification> {
     NotificationStream.make(of: self, excluding: origin)

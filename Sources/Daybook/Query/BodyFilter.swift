@@ -6,7 +6,7 @@
 import DaybookEngine
 
 /// A predicate made ready for many records, which it looks at where they lie encoded: no record, no string and no allocation
-/// for one that does not pass. ``PredicateMeaning`` says what it answers.
+/// for one that does not pass (a condition on the change tag makes a string). ``PredicateMeaning`` says what it answers.
 ///
 /// The tests are in a row, and each says where to go on when it passes and when it does not; and, or and not are only in
 /// these directions.
@@ -22,7 +22,7 @@ final class BodyFilter {
   static let yes = -1
   static let no = -2
 
-  /// What a step does with the value of its field. Ranges are of `constants`, `scalars` or `words`.
+  /// What a step does with the value of its field.
   enum Work {
     case isAbsent
     case equal, notEqual

@@ -176,7 +176,8 @@ struct LikePattern: Sendable {
 }
 
 extension Query.Predicate {
-  /// Whether the predicate accepts a record, with the changes that were made to it and not saved.
+  /// Whether the predicate accepts a record, with the changes that were made to it and not saved. One that nests deeper than queries
+  /// may accepts nothing, and neither does its negation.
   /// - Parameters:
   ///   - now: what `now()` is.
   ///   - dialect: in ``Dialect/cloudKit`` the equality of texts does not see letters' case.

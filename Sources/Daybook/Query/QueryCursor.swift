@@ -11,8 +11,8 @@ extension Query {
     /// In the order of the query.
     public var records: [Record]
     /// Where the next page begins; nil after the last record. In a query without an order the page there may be empty: the
-    /// scan ends with the last record of a page. An empty page with the cursor that it was asked with says that the commit of that place
-    /// is not seen here yet (see ``Query/Cursor``).
+    /// scan ends with the last record of a page. An empty page with the cursor that it was asked with says that the state that gave
+    /// the cursor is not seen here yet (see ``Query/Cursor``).
     public var next: Cursor?
   }
 

@@ -79,7 +79,8 @@ extension Query {
       oldCount = old.count
     }
 
-    /// The new result, made from the old one; nil where `records` is not the result that this is a difference from.
+    /// The new result, made from the old one; nil where it shows that `records` is not the
+    /// result that this is a difference from: by its length, or by the IDs where something is removed, moved or updated.
     public func applied(to records: [Record]) -> [Record]? {
       guard records.count == oldCount else { return nil }
       var coming = [Record?](repeating: nil, count: count)

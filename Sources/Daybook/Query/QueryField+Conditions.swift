@@ -91,7 +91,7 @@ extension Query.Field {
   }
 
   /// The field's text, or one of its texts, has one of these words; case and accents are ignored, and words such as `the` are
-  /// not looked for.
+  /// not looked for: a text of nothing else finds nothing.
   public func tokens(_ text: String) -> Query.Predicate { Query.Predicate(Query.Condition(self, .words(text))) }
 
   /// The field's text, or its texts together, have all of these words; see ``tokens(_:)``.

@@ -7,7 +7,7 @@ extension Query {
       case scan
       /// Records that an index names are read.
       case index
-      /// Nothing is read: no record can pass, or how many do is known.
+      /// Nothing is read: no record can pass.
       case none
     }
 
@@ -33,7 +33,8 @@ extension Query {
     public var recordType: String?
     /// The zones that are looked at.
     public var zones: [Zone.ID]
-    /// How many records are read at most.
+    /// How many records are read at most. Where an index gives the order, how many entries it has: a walk over it that finds hardly any
+    /// record gives up, and all records of the type are read.
     public var recordCount: Int
     /// What each of them is tested for; nil when all pass.
     public var filter: Predicate?

@@ -5,7 +5,7 @@ import DaybookEngine
 ///
 /// Always true: what words are follows from ``FoldingTable`` and the list below alone.
 struct SearchWords {
-  /// Words that are in every text, which are not looked for.
+  /// Words that most texts have, which are not looked for.
   static let ignored: Set<String> = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
     "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",

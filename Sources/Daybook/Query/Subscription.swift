@@ -33,7 +33,8 @@ public struct Subscription: Hashable, Sendable, Identifiable {
     public static let creation = Trigger(rawValue: 1)
     /// A record is changed, and the predicate accepts it as it is then.
     public static let update = Trigger(rawValue: 2)
-    /// A record is deleted that the predicate accepted.
+    /// A record is deleted that the predicate accepted. Also, once, when a zone is deleted that had records of the type: which of them
+    /// the predicate accepted is not known then. Without a type every deletion of a zone counts.
     public static let deletion = Trigger(rawValue: 4)
     /// All of them.
     public static let all: Trigger = [.creation, .update, .deletion]

@@ -14,7 +14,7 @@ final class ImageEntries {
 
   var isEmpty: Bool { run.count == 0 }
 
-  /// The run has as much memory as it may take: a quarter of what pages may take.
+  /// The run has as much memory as it may take: a quarter of what pages may take, at most 256 MB.
   func isFull(_ changes: StoreTransaction) -> Bool {
     run.byteCount >= (TestSetting.keepsLittle ? 16 << 10 : min(256 << 20, changes.pageByteLimit / 4))
   }

@@ -7,7 +7,8 @@ extension Lineage {
   }
 }
 
-/// The tree of lineages in one version: {first sequence} → lineage. Everything that asks for one asks here.
+/// The tree of lineages in one version: {first sequence} → lineage. Everything that asks for one asks here; only a compaction
+/// walks the tree itself, to copy it.
 struct LineageTree {
   private let reader: TreeReader
   private let root: TreeRoot

@@ -14,6 +14,7 @@
 ///     zone 2  tombstones         record name                   → u64 sequence, u32 ordinal
 ///     zone 3  by target          target, 0, u8 kind, source    → (nothing)
 ///     zone 4  assets             SHA-256, u64 size             → u64 how often live records name it
+///     zone 5  indexes            u16 number, value, name       → (nothing)
 ///
 /// Numbers in keys are big-endian, so that they sort; numbers in values little-endian. A record has one entry in the
 /// change journal, at its latest sequence. The change journal holds the place of the body rather than the record's name: twelve bytes

@@ -7,8 +7,9 @@ import DaybookEngine
 
 /// One write transaction: what `Transaction` hands its calls to.
 ///
-/// Always true: the first operation of a commit is its commit info, and the first commit of an open draws a lineage; both
-/// are written just before the first operation that changes anything.
+/// Always true: the first operation of a commit is its commit info, and the first commit of an open draws a lineage, if it does not go
+/// on in another process's; both are written just before the first operation that changes anything. A lineage may be drawn later, too:
+/// where the transaction shows a cursor, or a savepoint is rolled back.
 final class WriteContext {
   let database: Database
   /// The transaction of the engine.

@@ -5,7 +5,7 @@ import DaybookEngine
 /// Always true: `lineage` is that of the next commit, or nil where that draws one: the first of an open, one after the file was
 /// reopened, and one after a rollback of what cursors lead into.
 final class WriterState: @unchecked Sendable {
-  /// Set when a commit can no longer fail, never before.
+  /// One that this open has drawn is set when the commit can no longer fail; another process's when a transaction begins in it.
   @safe @exclusivity(unchecked) private(set) var lineage: Lineage?
   /// Change tags that this open gives.
   @safe @exclusivity(unchecked) var tags: ChangeTagSource

@@ -54,7 +54,7 @@ private struct FieldsSingleValueDecoding: SingleValueDecodingContainer {
   }
 }
 
-/// The container whose keys are fields: one look at the record for each key, also with `decodeIfPresent`.
+/// The container whose keys are fields: one look at the record for a key that is there, also with `decodeIfPresent`.
 struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let scope: DecodingScope
   let above: PathStep?

@@ -68,7 +68,7 @@ enum PlainXXH3 {
   private static func hashLong(
     _ input: UnsafeRawPointer, _ count: Int, _ seed: UInt64, _ secret: UnsafeRawPointer
   ) -> UInt64 {
-    // Safe: 256 bytes: the secret with the seed in it, and eight sums behind it. What is read is as in `XXH3.hashLong`.
+    // Safe: 256 bytes: the secret with the seed in it, and eight sums after it. What is read is as in `XXH3.hashLong`.
     unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { memory in
       let seeded = unsafe memory.baseAddress.unsafelyUnwrapped
       let sums = unsafe (seeded + 192).assumingMemoryBound(to: UInt64.self)

@@ -1,8 +1,8 @@
 /// Who may do what with a file, and what a system keeps beside its bytes. A copy that takes a file's place gets the same.
 ///
 /// A copy is made for its owner alone, then gets its attributes, and only then its bytes, so nobody can read it early. Where
-/// the system refuses a part (only a superuser gives files away, some volumes know no owners), the other rights are narrowed: a
-/// copy may be open to fewer people than its original, never to more.
+/// the system refuses a part (only a superuser gives files away, some volumes know no owners), a compaction is refused, and the rights
+/// of other copies are narrowed: a copy may be open to fewer people than its original, never to more.
 package struct FileAttributes: Hashable, Sendable {
   /// Permission bits as in `chmod`, without the kind of file.
   package var mode: UInt32

@@ -122,7 +122,8 @@ extension Store {
     releaseFileLockIfIdle()
   }
 
-  /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for.
+  /// Waits until everything up to a ticket is durable and visible. At `.relaxed` there is nothing to wait for,
+  /// unless writers share the file, or the ticket asks for a sync.
   package func wait(_ ticket: Ticket) throws(StoreError) {
     defer { releaseFileLockIfIdle() }
     if options.durability != .relaxed || options.locksPerTransaction {
