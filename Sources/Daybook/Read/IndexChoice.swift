@@ -39,6 +39,8 @@ struct IndexChoice {
   /// Fewer candidates are not worth another walk, nor are more walks than these.
   static let leastCompared: UInt64 = 16
   static let mostOthers = 3
+  /// The names of another word are kept while they are compared.
+  static let mostCompared: UInt64 = 1 << 20
 
   /// How many descents of indexes a plan may cost that saves looking at some records: each is as much as a lookup. In a few records
   /// neither counts.
@@ -58,7 +60,7 @@ extension IndexChoice {
     var result = self
     if count < IndexChoice.leastCompared { return result }
     let most = count.multipliedReportingOverflow(by: IndexChoice.walkedEntryCount).partialValue
-    result.others = others.prefix(IndexChoice.mostOthers).filter { $0.count <= most }
+    result.others = others.prefix(IndexChoice.mostOthers).filter { $0.count <= min(most, IndexChoice.mostCompared) }
     return result
   }
 }
