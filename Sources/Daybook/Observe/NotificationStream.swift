@@ -121,7 +121,8 @@ final class NotificationStream: CommitWatcher {
       case .wait: await waitForWork()
       case .hand(let notification): return notification
       case .evaluate(let notices, let gap, let known):
-        let found = try? await database.queues.read { [self] in try evaluate(notices, gap, known, database) }
+        var found = try? await database.queues.read { [self] in try evaluate(notices, gap, known, database) }
+        await found?.claim(in: database)
         let waiting = state.withLock { state in
           state.isBusy = false
           if let found {
@@ -168,10 +169,47 @@ final class NotificationStream: CommitWatcher {
 
   // MARK: what has fired
 
+  /// What a batch of commits tells, and what is known after it.
+  private struct Found: Sendable {
+    var notifications: [SubscriptionNotification]
+    var known: Known
+    /// Those of the notifications' subscriptions that fire once.
+    var firing: [StoredSubscriptions.Stored]
+
+    /// Deletes the subscriptions that fire once, and takes out what another stream tells: the one that deletes a subscription
+    /// tells of it. It waits as transactions wait, on no thread of the reads. Where nothing can be written, each stream tells
+    /// once; one that is cancelled meanwhile leaves the subscriptions to the others.
+    mutating func claim(in database: Database) async {
+      guard !firing.isEmpty else { return }
+      do {
+        let claimed = try await database.write { [firing] transaction in
+          var claimed = Set<Subscription.ID>()
+          for stored in firing {
+            let id = stored.subscription.id
+            guard try StoredSubscriptions.entry(id, transaction.context.view)?.stored == stored else { continue }
+            try StoredSubscriptions.delete(id, from: transaction.context)
+            claimed.insert(id)
+          }
+          return claimed
+        }
+        leaveOut { !claimed.contains($0) }
+      } catch is CancellationError {
+        for stored in firing { known.fired[stored.subscription.id] = nil }
+        leaveOut { _ in true }
+      } catch {}
+    }
+
+    private mutating func leaveOut(where isLeftOut: (Subscription.ID) -> Bool) {
+      let ids = Set(firing.lazy.map(\.subscription.id).filter(isLeftOut))
+      if !ids.isEmpty { notifications.removeAll { ids.contains($0.subscription.id) } }
+    }
+  }
+
   private func evaluate(
     _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ database: Database
-  ) throws(DatabaseError) -> (notifications: [SubscriptionNotification], known: Known) {
+  ) throws(DatabaseError) -> Found {
     var known = known
+    var firing: [StoredSubscriptions.Stored] = []
     let (all, newest) = try database.reading { (view) throws(DatabaseError) in
       (try StoredSubscriptions(view, last: known.stored), view.sequence)
     }
@@ -199,24 +237,11 @@ final class NotificationStream: CommitWatcher {
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
         known.fired[subscription.id] = stored.since
-        if !fire(stored, database) { continue }
+        firing.append(stored)
       }
       gathered.append(test)
     }
-    return (gathered.notifications, known)
-  }
-
-  /// Deletes a subscription that fires once. Returns whether it was there: the stream that deletes it tells of it. Where
-  /// nothing can be written, it is told once for each stream.
-  private func fire(_ stored: StoredSubscriptions.Stored, _ database: Database) -> Bool {
-    do {
-      return try database.write { transaction in
-        let id = stored.subscription.id
-        guard try StoredSubscriptions.entry(id, transaction.context.view)?.stored == stored else { return false }
-        try StoredSubscriptions.delete(id, from: transaction.context)
-        return true
-      }
-    } catch { return true }
+    return Found(notifications: gathered.notifications, known: known, firing: firing)
   }
 
   /// How many notifications of a subscription are kept.

@@ -225,6 +225,32 @@ struct SubscriptionTests {
     #expect(try await database.subscriptions().map(\.id) == ["zzz"])
   }
 
+  @Test("a listener that is cancelled while a transaction runs leaves a subscription that fires once to the others")
+  func cancelledOnce() async throws {
+    let database = try now { try subscribed(Subscription("a", to: Query("Note"), firesOn: .creation, firesOnce: true)) }
+    let (cancelled, other) = (database.notifications(), database.notifications())
+    try now { try put(database, "n", 1) }
+    // The first listener asks for the subscription while this transaction has the turn.
+    let (ended, holds) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let turn = Thread {
+      try? database.write { _ in
+        holds.signal()
+        _ = ended.wait(timeout: .now() + 2)
+      }
+      holds.signal()
+    }
+    turn.start()
+    now { holds.wait() }
+    let listener = Task { for await _ in cancelled {} }
+    try await Task.sleep(for: .milliseconds(100))
+    listener.cancel()
+    await listener.value
+    ended.signal()
+    now { holds.wait() }
+    #expect(try await database.subscription("a") != nil)
+    #expect(try await texts(other, database) == ["a created n"])
+  }
+
   @Test("commits of the listener's own origin are left out")
   func origins() async throws {
     let database = try now { try subscribed(Subscription("a", to: Query("Note"))) }
