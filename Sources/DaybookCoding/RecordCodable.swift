@@ -30,7 +30,7 @@ public protocol RecordEncodable: Encodable {
   /// The name of the value's record, unique in its zone: 1 to 255 printable ASCII characters, no underscore in front. Values of
   /// one name overwrite each other.
   ///
-  /// An `Identifiable` type whose `id` is a text or a UUID has it from there. The default of others is a new UUID for each record
+  /// An `Identifiable` type whose `id` is a text, a UUID or an integer, or has a text as raw value, has it from there. The default of others is a new UUID for each record
   /// that is made, until the value has ``systemFields``.
   var recordName: String { get }
 
@@ -107,6 +107,16 @@ extension RecordEncodable where Self: Identifiable, ID == String {
 extension RecordEncodable where Self: Identifiable, ID == UUID {
   /// The identity as text.
   public var recordName: String { id.uuidString }
+}
+
+extension RecordEncodable where Self: Identifiable, ID: FixedWidthInteger {
+  /// The identity in decimal digits.
+  public var recordName: String { String(id) }
+}
+
+extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.RawValue == String {
+  /// The raw value of the identity.
+  public var recordName: String { id.rawValue }
 }
 
 /// An enum whose raw value is a field, and which a newer version of the application may have given more cases.

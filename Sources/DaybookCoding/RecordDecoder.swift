@@ -49,11 +49,22 @@ public struct RecordDecoder: Sendable {
         value.systemFields = record.systemFields
       }
       return value
-    } catch {
-      if let known = error as? RecordCodingError { throw known }
-      // Nobody else knows the path to this record within a graph.
-      let found = RecordCodingError(error, in: scope.failurePath ?? [])
-      throw RecordCodingError(found.code, found.message, path: base + found.path, facts: found.facts, cause: found.cause)
+    } catch { throw Self.naming(record, error, in: scope, base: base) }
+  }
+
+  /// The error with what only the decoder knows: which record it was, and the path to it within a graph.
+  private static func naming(
+    _ record: Record, _ error: any Error, in scope: DecodingScope, base: [String]
+  ) -> RecordCodingError {
+    let isOwn = error is RecordCodingError
+    let found = RecordCodingError(error, in: scope.failurePath ?? [])
+    var facts = found.facts
+    // An error of a record deeper in a graph, or of a reference, has its own.
+    if facts.name == nil, facts.zone == nil, facts.target == nil {
+      facts.zone = record.id.zone
+      facts.name = record.id.name
     }
+    return RecordCodingError(
+      found.code, found.message, path: isOwn ? found.path : base + found.path, facts: facts, cause: found.cause)
   }
 }

@@ -156,7 +156,9 @@ struct DatabaseValueTests {
   func localized() throws {
     let record = try Record(type: "Movie", id: Record.ID("dune"))
     let lacking = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Movie.self, from: record) }
-    #expect(lacking?.localizedDescription == "The record has no field for the key. (path: id, key: id)")
+    #expect(
+      lacking?.localizedDescription
+        == "The record has no field for the key. (path: id, zone: _defaultZone, name: dune, key: id)")
     let refused = RecordCodingError(.database, "The database refused.", cause: DatabaseError(.diskFull, "No room."))
     #expect(refused.localizedDescription == "The database refused. No room.")
     #expect(refused.recoverySuggestion == "Free some room on the disk, and try again.")
@@ -173,6 +175,97 @@ struct DatabaseValueTests {
     movie.year = nil
     let record = try RecordEncoder().encode(movie, onto: stored)
     #expect(record.changedKeys == ["title", "year"] && record.removedKeys == ["year"])
+  }
+
+  @Test("a value that cannot be decoded names its record, in a fetch of many, too")
+  func namesTheRecord() throws {
+    let database = try Database.inMemory()
+    let library = try Zone.ID("Library")
+    try database.save(Zone(library))
+    try database.save(Movie(id: "dune", title: "Dune"), in: library)
+    var bad = try Record(type: "Movie", id: Record.ID("bad", in: library))
+    bad["id"] = "bad"
+    bad["title"] = 7
+    try database.save(bad)
+    let error = #expect(throws: RecordCodingError.self) { try database.fetchAll(Movie.self, in: library) }
+    #expect(error?.facts.name == "bad" && error?.facts.zone == library && error?.path == ["title"])
+    bad["title"] = nil as String?
+    let missing = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Movie.self, from: bad) }
+    #expect(missing?.code == .keyNotFound && missing?.facts.name == "bad" && missing?.facts.key == "title")
+    let texts = [error, missing].compactMap { $0?.localizedDescription }
+    #expect(texts.count == 2 && texts.allSatisfy { $0.contains("bad") })
+  }
+
+  struct Count: RecordCodable, Identifiable, Equatable {
+    var id: Int64
+    var number: Int
+  }
+
+  struct Tag: RecordCodable, Identifiable, Equatable {
+    struct ID: RawRepresentable, Hashable, Codable { var rawValue: String }
+    var id: ID
+    var text: String
+  }
+
+  @Test("a value whose identity is a number, or a type around a text, is one record however often it is saved")
+  func identities() throws {
+    let database = try Database.inMemory()
+    for number in 0..<3 { try database.save(Count(id: -12, number: number)) }
+    #expect(try database.fetchAll(Count.self) == [Count(id: -12, number: 2)])
+    #expect(try database.fetch(Count.self, "-12")?.number == 2)
+    for text in ["a", "b"] { try database.save(Tag(id: .init(rawValue: "tag"), text: text)) }
+    #expect(try database.fetchAll(Tag.self) == [Tag(id: .init(rawValue: "tag"), text: "b")])
+  }
+
+  @Test("a value that is saved in place can be changed and saved again, and another's change is a conflict")
+  func savesInPlace() async throws {
+    let database = try Database.inMemory()
+    var mine = Tracked(id: "dune", title: "Dune")
+    func save() throws { try database.save(&mine) }
+    try save()
+    mine.title = "Dune 1"
+    try save()
+    var theirs = try #require(try await database.fetch(Tracked.self, "dune"))
+    #expect(theirs == mine)
+    theirs.title = "Dune 2"
+    try await database.save(&theirs)
+    mine.title = "Dune 3"
+    let error = #expect(throws: DatabaseError.self, performing: save)
+    #expect(error?.code == .serverRecordChanged)
+    // A type that keeps no system fields stays as it is.
+    var movie = Movie(id: "arrival", title: "Arrival")
+    try await database.save(&movie)
+    #expect(try await database.fetch(Movie.self, "arrival") == movie)
+  }
+
+  @Test("an update reads a value, changes it and saves it, and keeps the fields that the type does not know")
+  func updates() async throws {
+    let database = try Database.inMemory()
+    var record = try RecordEncoder().encode(Movie(id: "dune", title: "Dune", year: 2021))
+    record["rating"] = 8.0
+    try await database.save(record)
+    func inPlace() throws {
+      let stored = try database.update(Movie.self, "dune") { movie in movie.year = nil }
+      #expect(stored == Movie(id: "dune", title: "Dune"))
+      try database.update(Tracked.self, "dune") { movie in movie.title = "Dune 2" }
+    }
+    try inPlace()
+    let last = try await database.update(Movie.self, "dune") { movie in movie.id = "other" }
+    #expect(last == Movie(id: "other", title: "Dune 2"))
+    let stored = try #require(try await database.record(try Record.ID("dune")))
+    #expect(stored["rating"] == 8.0 && stored["title"] == "Dune 2")
+    let error = await #expect(throws: DatabaseError.self) { try await database.update(Movie.self, "no") { $0.year = 1 } }
+    #expect(error?.code == .unknownItem && error?.facts.name == "no")
+    // Where nothing changes nothing is written, and nothing is saved of a change that throws.
+    let tag = try #require(try await database.record(try Record.ID("dune"))).changeTag
+    try await database.update(Movie.self, "dune") { _ in }
+    await #expect(throws: CancellationError.self) {
+      try await database.update(Movie.self, "dune") { movie in
+        movie.title = "lost"
+        throw CancellationError()
+      }
+    }
+    #expect(try await database.record(try Record.ID("dune"))?.changeTag == tag)
   }
 }
 
