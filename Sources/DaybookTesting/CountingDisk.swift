@@ -2,7 +2,7 @@ import DaybookEngine
 import Synchronization
 
 /// A disk that forwards every call to another one and counts the expensive ones: writes, syncs of files, syncs of
-/// directories, and the bytes that are read by calls.
+/// directories, and the bytes that are read and written by calls.
 package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package let disk: Base
   private let counts = DiskCounts()
@@ -10,6 +10,7 @@ package final class CountingDisk<Base: Disk>: ForwardingDisk {
   package init(_ disk: Base) { self.disk = disk }
 
   package var writeCount: Int { counts.writes.load(ordering: .relaxed) }
+  package var writtenByteCount: Int { counts.writtenBytes.load(ordering: .relaxed) }
   package var syncCount: Int { counts.syncs.load(ordering: .relaxed) }
   package var directorySyncCount: Int { counts.directorySyncs.load(ordering: .relaxed) }
   package var readByteCount: Int { counts.readBytes.load(ordering: .relaxed) }
@@ -34,6 +35,7 @@ private final class DiskCounts: Sendable {
   let syncs = Atomic(0)
   let directorySyncs = Atomic(0)
   let readBytes = Atomic(0)
+  let writtenBytes = Atomic(0)
 }
 
 private final class CountingFile: ForwardingFile {
@@ -47,6 +49,7 @@ private final class CountingFile: ForwardingFile {
 
   func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
     counts.writes.wrappingAdd(1, ordering: .relaxed)
+    counts.writtenBytes.wrappingAdd(bytes.count, ordering: .relaxed)
     try file.write(bytes, at: offset)
   }
 

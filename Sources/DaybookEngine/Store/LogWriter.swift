@@ -28,6 +28,8 @@ final class LogWriter: @unchecked Sendable {
 
   /// Where the log ends. Moved with the turn.
   @safe @exclusivity(unchecked) private(set) var tail: LogTail
+  /// Where the log ended when it was opened.
+  @safe @exclusivity(unchecked) private var beginning: UInt64
   /// The end of the zeros that are prepared after the tail.
   let zerosEnd = Atomic<UInt64>(0)
   /// Where more are being written now; guarded by the turn's monitor.
@@ -58,6 +60,7 @@ final class LogWriter: @unchecked Sendable {
     self.turn = turn
     self.fileLock = fileLock
     tail = LogTail(plan)
+    beginning = tail.offset
   }
 
   // MARK: the end of a writer
@@ -105,7 +108,10 @@ final class LogWriter: @unchecked Sendable {
   var unsyncedByteCount: Int { max(0, Int(progress.writtenOffset) - Int(progress.syncedOffset)) }
 
   /// An open has found the log's end.
-  func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) { tail = LogTail(plan) }
+  func begin(at plan: RecoveryPlan, _: borrowing Turn.Hold) {
+    tail = LogTail(plan)
+    beginning = tail.offset
+  }
 
   /// Other processes have appended, or this reader follows a writer.
   func move(to position: LogPosition, provenThrough: UInt64, _: borrowing Turn.Hold) {
@@ -272,12 +278,19 @@ final class LogWriter: @unchecked Sendable {
   /// Frames up to this size need zeros near the tail.
   static let smallFrameByteCount: UInt64 = 64 << 10
 
-  /// Whether the next commits will reach the end of the zeros.
-  var needsZeros: Bool { zerosEnd.load(ordering: .relaxed) < tail.offset + LogWriter.smallFrameByteCount }
+  /// How much the log has grown since it was opened.
+  private var grownByteCount: UInt64 { tail.offset &- min(beginning, tail.offset) }
+
+  /// Whether the next commits will reach the end of the zeros. They are taken to write as much as those before them: an open for
+  /// a save or two leaves it at what their frames brought along.
+  var needsZeros: Bool {
+    let expected = min(UInt64(reserveByteCount) &+ 2 &* grownByteCount, LogWriter.smallFrameByteCount)
+    return zerosEnd.load(ordering: .relaxed) < tail.offset &+ expected
+  }
 
   /// Claims the range where zeros are going to be written while commits go on; nil if there are enough.
   func claimZeros(_: borrowing Turn.Hold) -> Range<UInt64>? {
-    let wanted = min(max(tail.offset / 2, 128 << 10), LogTail.mostZeros / 2)
+    let wanted = min(max(grownByteCount / 2 & ~4095, 128 << 10), LogTail.mostZeros / 2)
     let start = max(zerosEnd.load(ordering: .relaxed), (tail.offset + 4095) & ~4095)
     guard start < tail.offset + LogWriter.smallFrameByteCount * 2 else { return nil }
     claimedZeros = start..<start + wanted

@@ -46,6 +46,41 @@ struct CountedCostTests {
     try loops.store.close()
   }
 
+  @Test("to open a large file, save a little and close it writes little; who goes on saving gets room prepared")
+  func session() throws {
+    let disk = CountingDisk(MemoryDisk())
+    let loops = BenchmarkLoops(try open(disk, .full))
+    try loops.load(0..<20_000, perTransaction: 1000)
+    try loops.store.close()
+    let before = disk.writtenByteCount
+    let session = BenchmarkLoops(try open(disk, .full))
+    let store = session.store.store
+    // Between commits, what the background thread does.
+    func load(_ keys: Range<UInt64>) throws {
+      for key in keys {
+        try session.load(key..<key + 1, perTransaction: 1)
+        if store.log.needsZeros { store.prepareZeros() }
+      }
+    }
+    try load(20_000..<20_002)
+    try session.store.close()
+    let byteCount = disk.writtenByteCount - before
+    #expect(byteCount < 100 << 10, "\(byteCount)")
+
+    let again = BenchmarkLoops(try open(disk, .full))
+    var preparedCount = 0
+    for key in 20_002..<22_002 as Range<UInt64> {
+      try again.load(key..<key + 1, perTransaction: 1)
+      if again.store.store.log.needsZeros {
+        again.store.store.prepareZeros()
+        preparedCount += 1
+      }
+      #expect(!again.store.store.log.needsZeros)
+    }
+    #expect(preparedCount > 0 && preparedCount < 20)
+    try again.store.close()
+  }
+
   @Test("reading writes and syncs nothing")
   func reading() throws {
     let disk = CountingDisk(MemoryDisk())
