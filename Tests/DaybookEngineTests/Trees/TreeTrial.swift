@@ -91,6 +91,8 @@ struct TreeTrial {
       mostInline = bench.mostInline
       mostDeltas = bench.mostDeltas
     }
+    // Of their own, so that these questions leave the steps as they are.
+    var questions = SeededGenerator(seed: seed &+ 1 << 32)
     var checkpoint: TreeWorkbench.Checkpoint?
     var isGrowing = true
     while step < stepCount {
@@ -106,6 +108,8 @@ struct TreeTrial {
       let count = bench.models[tree].count
       if count > typicalCount { isGrowing = false } else if count < typicalCount / 50 { isGrowing = true }
       try runStep(bench, tree, isGrowing, &checkpoint, &generator)
+      if step % 20 == 0 { try gather(bench, tree, &questions) }
+      if step % 20 == 10 { try lookInGroups(bench, tree, &questions) }
     }
     try empty(bench, &checkpoint, &generator)
   }
@@ -148,7 +152,7 @@ struct TreeTrial {
   }
 
   /// A key of the tree, one near it, or any.
-  private func anyKey(_ model: SortedModel, _ generator: inout SeededGenerator) -> [UInt8] {
+  func anyKey(_ model: SortedModel, _ generator: inout SeededGenerator) -> [UInt8] {
     var key = Bool.random(using: &generator) ? oldKey(model, &generator) : newKey(&generator)
     switch Int.random(in: 0..<5, using: &generator) {
     case 0 where key.count < 1280: key.append(0)
@@ -202,72 +206,6 @@ struct TreeTrial {
     let range = model.range(lower, upper)
     if range.count > 200 && Int.random(in: 0..<12, using: &generator) != 0 { return }
     try bench.removeRange(from: lower, to: upper, in: tree)
-  }
-
-  // MARK: questions
-
-  private func look(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
-    let model = bench.models[tree]
-    let root = bench.roots[tree]
-    let reader = bench.editor.reader
-    let key = anyKey(model, &generator)
-    let found = try key.withView { try reader.value($0, in: root)?.array }
-    try promise(found == model.value(key), "a lookup differs")
-    let rank = try key.withView { try reader.rank(of: $0, in: root) }
-    try promise(rank == UInt64(model.index(of: key)), "a rank is \(rank), not \(model.index(of: key))")
-    let lower = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
-    let upper = Bool.random(using: &generator) ? anyKey(model, &generator) : nil
-    let count = try withViews(lower, upper) { try reader.count(from: $0, to: $1, in: root) }
-    try promise(count == UInt64(model.range(lower, upper).count), "a range counts \(count) records")
-  }
-
-  private func walk(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
-    let model = bench.models[tree]
-    var cursor = bench.editor.reader.cursor(in: bench.roots[tree])
-    let key = anyKey(model, &generator)
-    var index: Int
-    let isValid: Bool
-    switch Int.random(in: 0..<6, using: &generator) {
-    case 0:
-      isValid = try cursor.first()
-      index = 0
-    case 1:
-      isValid = try cursor.last()
-      index = model.count - 1
-    case 2, 3:
-      isValid = try key.withView { try cursor.seek(before: $0) }
-      index = model.index(of: key) - 1
-    default:
-      isValid = try key.withView { try cursor.seek($0) }
-      index = model.index(of: key)
-    }
-    try expect(cursor, isValid, at: index, of: model)
-    if !isValid { return }
-    var isForward = Bool.random(using: &generator)
-    for _ in 0..<Int.random(in: 0...60, using: &generator) {
-      if Int.random(in: 0..<10, using: &generator) == 0 { isForward.toggle() }
-      let isValid = isForward ? try cursor.next() : try cursor.previous()
-      index += isForward ? 1 : -1
-      try expect(cursor, isValid, at: index, of: model)
-      if !isValid { return }
-    }
-  }
-
-  private func expect(_ cursor: Cursor, _ isValid: Bool, at index: Int, of model: SortedModel) throws {
-    try promise(isValid == cursor.isValid, "a cursor says two things about itself")
-    try promise(isValid == model.keys.indices.contains(index), "a cursor is \(isValid ? "" : "not ")on a record")
-    guard isValid else { return }
-    let key = ByteBuffer()
-    cursor.key(into: key)
-    try promise(key.view.array == model.keys[index], "a cursor stands on the wrong key")
-    try promise(cursor.value.array == model.values[index], "a cursor stands on the wrong value")
-    try promise(model.keys[index].withView { cursor.compareKey(with: $0) } == 0, "a key differs from itself")
-    if index > 0 {
-      try promise(model.keys[index - 1].withView { cursor.compareKey(with: $0) } > 0, "a key is not above the one before")
-    }
-    if index + 1 < model.count {
-      try promise(model.keys[index + 1].withView { cursor.compareKey(with: $0) } < 0, "a key is not below the next")
-    }
   }
 
   // MARK: between transactions
