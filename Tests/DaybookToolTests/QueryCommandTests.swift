@@ -82,6 +82,19 @@ struct QueryCommandTests {
         && object["filter"] as? String == "year > 2000")
   }
 
+  @Test("explain had no order by name, though query sorted by it, a zone after the other")
+  func explainOfNames() throws {
+    let words = bench.run("explain", file, "Movie", "year > 2000")
+    #expect(words.lines.filter { $0.hasPrefix("scan") }.count == 3, "a plan for each zone: \(words.output)")
+    #expect(words.lines.filter { $0.hasPrefix("keep the first 10000 by recordName") }.count == 3)
+    #expect(bench.run("query", file, "Movie", "year > 2000", "--explain").output == words.output)
+    let plan = try json(bench.good("explain", file, "Movie", "--zone", "Library", "--json").output)
+    #expect(plan["sort"] == ["recordName"] && plan["zones"] == ["Library"])
+    // A count needs no order, and no pages.
+    let count = try json(bench.good("query", file, "Movie", "--count", "--explain", "--json").output)
+    #expect(count["sort"] == [] && count["limit"] == nil)
+  }
+
   @Test("subscriptions are listed with what they watch and what they tell")
   func subscriptions() throws {
     #expect(bench.run("subscriptions", file).lines == ["SUBSCRIPTION  TO  FIRES ON"])

@@ -26,7 +26,9 @@ extension Commands {
       .json,
     ],
     details: """
-      TYPE is a record type, or '*' for all. Without --sort the records come by zone and name. The lines are those of dump.
+      TYPE is a record type, or '*' for all. Without --sort the records come by zone and name, a zone after the other, and --explain
+      has a plan for each. The lines are those of dump. Results are read in pages of 10,000: that is the limit of a plan without
+      --limit.
       \(predicateHelp)
       """
   ) { invocation in
@@ -48,7 +50,9 @@ extension Commands {
     details: predicateHelp
   ) { invocation in
     let query = try invocation.query()
-    return try invocation.reading(invocation.arguments[0]) { database in try invocation.explain(query, database) }
+    return try invocation.reading(invocation.arguments[0]) { database in
+      return try invocation.explain(query, database)
+    }
   }
 }
 
@@ -91,11 +95,14 @@ extension Invocation {
     }
   }
 
-  /// The queries of the zones that are looked at, in the order in which their results are printed.
+  /// What is asked in turn for a query, and printed in this order: a count, or the first page of each result. `explain` explains the
+  /// same.
   private func queries(_ query: Query, _ database: Database) throws -> [Query] {
     var query = query
-    let isByName = query.sort.isEmpty
+    let counts = arguments.has("--count")
+    let isByName = query.sort.isEmpty && !counts
     if isByName { query.sort = [.ascending(Query.Field.recordName)] }
+    if counts { query.sort = [] } else { query.limit = min(query.limit ?? .max, Self.recordsPerPage) }
     // By zone and name: a zone after the other.
     guard isByName || namesZone else { return [query] }
     return try selectedZones(database).map { zone in
@@ -117,8 +124,7 @@ extension Invocation {
     var count = 0
     for var own in try queries(query, database) where rest > 0 {
       if arguments.has("--count") {
-        own.limit = rest
-        own.sort = []
+        if query.limit != nil { own.limit = rest }
         let found = try snapshot.count(own)
         count += found
         rest -= found
@@ -146,14 +152,19 @@ extension Invocation {
   }
 
   fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {
-    var query = query
-    if namesZone { query.zone = try selectedZones(database).first }
-    let plan = try database.explain(query)
-    guard arguments.has("--json") else {
+    for own in try queries(query, database) {
+      let plan = try database.explain(own)
+      if arguments.has("--json") {
+        try output.line(json(plan).json)
+        continue
+      }
       // Names in it are escaped by themselves; lines are its own.
       for line in plan.description.split(separator: "\n") { try output.line(ShownText.escaped(String(line))) }
-      return .done
     }
+    return .done
+  }
+
+  private func json(_ plan: Query.Plan) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init(key: "access", value: .string(plan.access.rawValue)),
       .init(key: "index", value: plan.index.map { .string($0) } ?? .null),
@@ -166,7 +177,6 @@ extension Invocation {
       .init(key: "sort", value: .array(plan.sort.map { .string("\($0)") })),
     ]
     if let limit = plan.limit { members.append(.init(key: "limit", value: .count(limit))) }
-    try output.line(JSONValue.object(members).json)
-    return .done
+    return .object(members)
   }
 }
