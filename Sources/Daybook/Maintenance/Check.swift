@@ -34,7 +34,9 @@ extension Database {
     public var zoneCount = 0
     /// Asset files that records refer to.
     public var assetCount = 0
-    /// Everything that is wrong; empty when all is well.
+    /// Whether records, subscriptions and assets were looked at, which takes a log and trees without damage.
+    package var looksAtRecords = false
+    /// Everything that is wrong, of a damaged log the first 100 places; empty when all is well.
     public var findings: [Finding] = []
     /// Whether nothing is wrong.
     public var isClean: Bool { findings.isEmpty }
@@ -86,6 +88,7 @@ extension Database {
       }
       // Trees that are damaged cannot be compared; the engine's findings say so already.
       guard report.isClean else { return report }
+      report.looksAtRecords = true
       var checker = RecordChecker(view: view, depth: depth)
       try checker.run(&report)
       try checkSubscriptions(view, &report)

@@ -150,15 +150,15 @@
     progress: (UInt64) -> Bool, _ visit: (Commit) throws(StoreError) -> Void
   ) throws(StoreError) {
     defer { losses.unreadableByteCount = window.unreadableByteCount }
-    let provenThrough = highestProof()
+    let provenThrough = log.highestProof(from: UInt64(FileHeader.byteCount), after: 0)
     var walk = Walk()
     var offset = UInt64(FileHeader.byteCount)
     var last: FrameHeader?
-    while let header = nextFrame(from: offset, after: walk.number) {
+    while let header = log.nextFrame(from: offset, after: walk.number) {
       last = header
       guard progress(header.offset) else { throw .refused(reason: "the salvage was cancelled") }
       let gap = offset..<header.offset
-      offset = header.end <= log.end ? header.next : header.offset + 8
+      offset = log.offset(after: header)
       let hasGap = header.number != walk.number + 1
       if hasGap || gap.lowerBound < gap.upperBound && log.hasContent(in: gap) {
         losses.damagedByteCount += UInt64(gap.count)
@@ -247,30 +247,6 @@
       end = Int(next.offset)
     }
     return min(Int(header.payloadOffset) + (header.hasParts ? PartList.encodedByteCount : 0), end)..<end
-  }
-
-  /// The next valid frame that was written after frame `number`.
-  private func nextFrame(from start: UInt64, after number: UInt64) -> FrameHeader? {
-    var offset = start
-    while let header = log.header(at: offset) ?? log.nextHeader(from: offset) {
-      if header.number > number { return header }
-      offset = header.offset + 8
-    }
-    return nil
-  }
-
-  /// The highest frame number that any frame declares durable.
-  private func highestProof() -> UInt64 {
-    var proven: UInt64 = 0
-    var number: UInt64 = 0
-    var offset = UInt64(FileHeader.byteCount)
-    while let header = nextFrame(from: offset, after: number) {
-      // A frame can only prove earlier frames.
-      proven = max(proven, min(header.durableThrough, header.number - 1))
-      number = header.number
-      offset = header.end <= log.end ? header.next : header.offset + 8
-    }
-    return proven
   }
 
   private func noteLost(through sequence: UInt64, _ walk: inout Walk) {

@@ -24,11 +24,14 @@ extension Store {
   ) throws(StoreError) {
     let log = logReader(upTo: pin.end)
     let plan = try Store.onDisk(call: try log.planFromStart())
+    var isCutOff = true
     if case .corrupt(let lost) = plan.ending {
       result.findings.append(
         .init(offset: plan.end.offset, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
     } else if plan.end.offset != pin.end {
       result.findings.append(.init(offset: plan.end.offset, message: "the log ends before its last commit"))
+    } else {
+      isCutOff = false
     }
     try checkLengths(&result)
     for skip in plan.skips.keys.sorted() {
@@ -56,9 +59,13 @@ extension Store {
       if let progress, !progress(offset, pin.end) { throw .refused(reason: "the check was cancelled") }
     }
     try Store.onDisk(call: try log.checkRead())
+    if isCutOff || recovery.lostSequences != nil {
+      try checkDamagedRest(from: plan.end, pin, progress: progress, into: &result)
+    }
+    result.addUnnamedDamage()
   }
 
-  private func checkOperations(
+  func checkOperations(
     _ header: FrameHeader, _ log: LogReader, into result: inout StoreCheck
   ) throws(StoreError) {
     do throws(LogFault) {
@@ -67,13 +74,13 @@ extension Store {
         guard let sum = log.view(Int(place.offset)..<Int(place.offset) + 8)?.uint64(at: 0) else { return false }
         let seed = FrameHeader.seed(salt: log.salt, offset: place.offset)
         if log.checksum(of: place.offset + 8..<place.offset + UInt64(place.byteCount), seed: seed) != sum {
-          result.findings.append(.init(offset: place.offset, message: "an operation's checksum does not match"))
+          result.addDamage("an operation's checksum does not match", at: place.offset)
         }
         return true
       }
     } catch {
       if case .page(let fault) = error { throw StoreError(fault) }
-      result.findings.append(.init(offset: header.offset, message: "the operations of a frame are malformed"))
+      result.addDamage("the operations of a frame are malformed", at: header.offset)
     }
   }
 

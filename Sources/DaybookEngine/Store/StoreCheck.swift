@@ -32,5 +32,21 @@ package struct StoreCheck: Sendable {
   /// Copies of the pages that the walk is on, where the file is not mapped.
   var copies: PageCopies?
   var copyCount = 0
+  /// Damaged places of the log that were found, named or not.
+  private var damagedPlaceCount = 0
+  /// A file may be damaged in millions of places. A list of all of them helps no reader.
+  package static let mostDamagedPlaces = 100
   package init() {}
+
+  /// Names a damaged place of the log, unless there are too many already.
+  mutating func addDamage(_ message: String, at offset: UInt64) {
+    damagedPlaceCount += 1
+    if damagedPlaceCount <= Self.mostDamagedPlaces { findings.append(.init(offset: offset, message: message)) }
+  }
+
+  /// Tells how many damaged places have no finding of their own.
+  mutating func addUnnamedDamage() {
+    let count = damagedPlaceCount - Self.mostDamagedPlaces
+    if count > 0 { findings.append(.init(offset: nil, message: "\(count) more damaged places of the log are not listed")) }
+  }
 }

@@ -12,6 +12,8 @@ extension Commands {
     details: """
       Checks every frame, every page, the counts, that all trees tell the same story as the record bodies, and that the
       files of assets are there with their sizes.
+      After a damaged commit it goes on with the next valid frame, and lists 100 damaged places of the log at most; records
+      and assets are not looked at then.
       The exit status is 1 when something was found, 3 when the file cannot even be opened.
       """
   ) { invocation in
@@ -53,8 +55,18 @@ extension Commands {
           + "\(Wording.count(report.pageCount, "page")), \(Wording.count(report.zoneCount, "zone")), "
           + Wording.count(report.recordCount, "record")
           + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : ""))
+      if !report.looksAtRecords { try tellOfRest(invocation) }
     }
     return report.isClean ? .done : .finding
+  }
+
+  /// What the numbers do not say: "0 records" is no count of records.
+  private static func tellOfRest(_ invocation: Invocation) throws {
+    try invocation.output.flush()
+    try invocation.note("daybook: records, subscriptions and assets were not looked at: the log or a tree is damaged.")
+    try invocation.note(
+      "  `daybook salvage FILE OUT` copies everything that is intact; where only trees are damaged, "
+        + "`daybook check FILE --rebuild` makes them again.")
   }
 
   private static func json(_ report: Database.CheckReport, _ recovery: Database.Recovery?) -> JSONValue {
@@ -65,7 +77,8 @@ extension Commands {
       "isClean": .bool(report.isClean), "findings": .array(findings), "frameCount": .count(report.frameCount),
       "commitCount": .count(report.commitCount), "operationCount": .count(report.operationCount),
       "pageCount": .count(report.pageCount), "zoneCount": .count(report.zoneCount),
-      "recordCount": .count(report.recordCount), "assetCount": .count(report.assetCount), "wasRebuilt": .bool(recovery == nil),
+      "recordCount": .count(report.recordCount), "assetCount": .count(report.assetCount),
+      "looksAtRecords": .bool(report.looksAtRecords), "wasRebuilt": .bool(recovery == nil),
       "wasClosed": recovery.map { .bool($0.wasClosed) } ?? .null,
       "replayedCommitCount": recovery.map { .count($0.replayedCommitCount) } ?? .null,
       "discardedByteCount": recovery.map { .count($0.discardedByteCount) } ?? .null,
