@@ -62,6 +62,19 @@ struct ImportTests {
     try bench.good("import", file, sound, "--strict")
   }
 
+  @Test("--strict let a word pass in a column of numbers of a CSV file")
+  func strictCells() throws {
+    for (name, text) in [("word.csv", "a,n\nx,1990\nx,\nx,soon\n"), ("number.csv", "a,n\nx,soon\nx,\nx,1990\n")] {
+      let outcome = bench.run("import", file, try bench.write(text, to: name), "--strict")
+      #expect(outcome.status == 6 && outcome.errors.contains("line 4: row 3: n holds"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("whole numbers") && outcome.errors.contains("text"))
+    }
+    #expect(!FileManager.default.fileExists(atPath: file))
+    // Numbers are numbers, and what options read is not looked at for its kind.
+    let sound = try bench.write("a,n,day\nx,7,2021\ny,7.5,\nz,,1999\n", to: "sound.csv")
+    try bench.good("import", file, sound, "--strict", "--date", "day=%Y")
+  }
+
   @Test("--date reads a column as dates, by the name that the input has for it")
   func dates() throws {
     let input = try bench.write(DirtyFilms.json, to: "films.json")

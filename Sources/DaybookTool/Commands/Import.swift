@@ -17,7 +17,7 @@ extension Commands {
       .value(
         "--on-existing", "ACTION", "What to do with a row whose record exists; replace when left out.",
         choices: ImportOptions.OnExisting.allCases.map(\.rawValue)),
-      .flag("--strict", "Refuse a key whose values have several kinds."),
+      .flag("--strict", "Refuse a key whose values have several kinds; in CSV, numbers and text."),
       .flag("--acknowledge", "Print the number of rows that are durable after each batch of 1,000."),
       .value(
         "--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
@@ -39,7 +39,7 @@ extension Commands {
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
-                  one, written as in JSON: 007 and +1 are text. Empty cells are absent, empty lines are no rows.
+                  one, written as in JSON: 007 and +1 are text. With --strict a column of both is refused. Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter says.
       Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
                   until it opens the database with acceptsUnsealedValues and saves each record again. A dump has those

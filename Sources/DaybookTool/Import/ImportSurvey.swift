@@ -10,7 +10,6 @@ struct ImportSurvey {
 
   private(set) var columns: [Column] = []
   private(set) var rowCount = 0
-  /// A cell of CSV has no kind of its own, so cells of several kinds in a column are nothing to refuse.
   let isCSV: Bool
   private let options: ImportOptions
   private var index: [ColumnName: Int] = [:]
@@ -18,6 +17,8 @@ struct ImportSurvey {
   private var dates: [(position: Int, pattern: DatePattern)] = []
   private var location: (latitude: Int, longitude: Int)?
   private var assets: [AssetColumn] = []
+  /// Those whose cells are read as options say, and not by what they look like.
+  private var namedColumns: Set<Int> = []
 
   /// A survey of JSON rows.
   init(_ options: ImportOptions) {
@@ -39,7 +40,9 @@ struct ImportSurvey {
       let longitude = position(place.longitude)
     {
       location = (latitude, longitude)
+      namedColumns = [latitude, longitude]
     }
+    namedColumns.formUnion(assets.map(\.position) + dates.map(\.position))
   }
 
   /// Takes note of a row of JSON.
@@ -56,12 +59,7 @@ struct ImportSurvey {
       let kind = KindSet(of: member.value)
       if kind.isSubset(of: before) { continue }
       let after = before.union(kind)
-      if options.isStrict, after.isMixed, !before.isMixed {
-        throw .badRow(
-          line: line,
-          "row \(rowCount): \(member.key) holds \(kind.description), and \(before.description) in earlier rows.",
-          advice: "Without --strict the key would be stored as \(after.unified?.name ?? "text").")
-      }
+      if options.isStrict, after.isMixed, !before.isMixed { throw mix(of: before, and: kind, in: member.key, line) }
       columns[position].kinds = after
     }
     for date in options.dates {
@@ -78,6 +76,8 @@ struct ImportSurvey {
   }
 
   /// Takes note of a row of CSV.
+  ///
+  /// - Throws: for a strict survey, an error at the first text in a column that had numbers, and at the first number among texts.
   mutating func observe(_ row: CSVReader) throws(ToolError) {
     guard row.cellCount == columns.count else {
       throw .badRow(
@@ -86,8 +86,14 @@ struct ImportSurvey {
     }
     rowCount += 1
     for position in columns.indices {
+      let before = columns[position].kinds
       let kind = KindSet(ofCell: row.bytes, row.range(position))
-      if !kind.isSubset(of: columns[position].kinds) { columns[position].kinds.formUnion(kind) }
+      if kind.isSubset(of: before) { continue }
+      let after = before.union(kind)
+      if options.isStrict, after.isMixedInCells, !before.isMixedInCells, !namedColumns.contains(position) {
+        throw mix(of: before, and: kind, in: columns[position].name, row.line)
+      }
+      columns[position].kinds = after
     }
     for asset in assets where !row.isEmpty(asset.position) {
       _ = try AssetColumn.asset(row.text(asset.position), asset.key, options, row.line)
@@ -99,6 +105,13 @@ struct ImportSurvey {
       _ = try Coordinate.location(
         Coordinate(row, location.latitude), Coordinate(row, location.longitude), row.line)
     }
+  }
+
+  /// What a strict survey says of a key with values of several kinds.
+  private func mix(of before: KindSet, and kind: KindSet, in column: String, _ line: Int) -> ToolError {
+    .badRow(
+      line: line, "row \(rowCount): \(column) holds \(kind.description), and \(before.description) in earlier rows.",
+      advice: "Without --strict the key would be stored as \(before.union(kind).unified?.name ?? "text").")
   }
 
   private func check(_ text: String, _ pattern: DatePattern, _ column: String, _ line: Int) throws(ToolError) {

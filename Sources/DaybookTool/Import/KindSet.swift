@@ -107,6 +107,10 @@ struct KindSet: OptionSet, Hashable {
     return !isEmpty && !families.contains { isSubset(of: $0) }
   }
 
+  /// Whether cells of CSV that look like numbers become texts, because others of their column do not. A cell is a number or a text: 7
+  /// beside 7.5 changes nothing.
+  var isMixedInCells: Bool { unified == .string && self != .text }
+
   /// For messages: "whole numbers and text".
   var description: String {
     var names: [String] = []
