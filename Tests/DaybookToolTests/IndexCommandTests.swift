@@ -71,6 +71,22 @@ struct IndexCommandTests {
     #expect(bench.run("index", file, "Movie", "at", "--drop", "--kind", "text").status == 2)
   }
 
+  @Test("index --drop printed nothing")
+  func dropped() throws {
+    try bench.good("index", file, "Movie", "title", "--kinds", "queryable,searchable")
+    #expect(
+      try bench.good("index", file, "Movie", "title", "--drop").lines == [
+        "dropped the value index of Movie.title, 40 entries", "dropped the text index of Movie.title, 120 entries",
+      ])
+    try bench.good("index", file, "Movie", "year")
+    let json = try bench.good("index", file, "Movie", "year", "--drop", "--json").output
+    #expect(json.contains(#""type":"Movie","key":"year","kind":"value""#))
+    try bench.good("index", file, "Movie", "year")
+    let unknown = bench.run("index", file, "Movi", "yaer", "--drop")
+    #expect(unknown.status == 2 && unknown.output.isEmpty)
+    #expect(unknown.errors.contains("no such index of Movi.yaer. Did you mean Movie.year?"), "\(unknown.errors)")
+  }
+
   @Test("what names no index is refused as wrong usage")
   func refused() {
     #expect(bench.run("index", file, "Movie").status == 2)

@@ -12,6 +12,7 @@ extension Commands {
     details: """
       Without TYPE and KEY the indexes are listed. With them an index is made, or completed where its making was cut off; those of other
       kinds stay. Queries then look at few records instead of all. Each save of the type keeps it up.
+      --drop prints the indexes that it dropped.
 
         value      the field is compared (queryable), or sorted by (sortable)
         location   places around another one, by distanceToLocation:fromLocation:
@@ -28,12 +29,7 @@ extension Commands {
     let (type, key) = (arguments[1], arguments[2])
     return try invocation.writing(arguments[0], mayCreate: false) { database in
       let kinds = try invocation.indexKinds()
-      if arguments.has("--drop") {
-        if try !database.dropIndex(on: key, ofType: type, kinds: kinds.map { Set($0.indexKinds) }) {
-          throw ToolError(.usage, "There is no such index of \(ShownText.escaped("\(type).\(key)")).")
-        }
-        return .done
-      }
+      if arguments.has("--drop") { return try invocation.dropIndexes(of: key, ofType: type, kinds, database) }
       var bar = ProgressBar("building", on: invocation.errors)
       try database.setIndex(kinds ?? [.queryable, .sortable], on: key, ofType: type) { done, total in
         // A bar that cannot be drawn is no reason to stop.
@@ -75,6 +71,34 @@ extension Invocation {
     }
     if found.isEmpty { throw ToolError.usage("--kinds has no kind.", advice: command.usage) }
     return found
+  }
+
+  /// Drops the indexes of a field and says which there were.
+  fileprivate func dropIndexes(
+    of key: String, ofType type: String, _ kinds: IndexKinds?, _ database: Database
+  ) throws -> ExitStatus {
+    let all = try database.indexes()
+    let kinds = kinds.map { Set($0.indexKinds) }
+    let dropped = all.filter { index in
+      UTF8Order.equal(index.recordType, type) && UTF8Order.equal(index.key, key) && kinds?.contains(index.kind) != false
+    }
+    guard try database.dropIndex(on: key, ofType: type, kinds: kinds) else {
+      let name = "\(type).\(key)"
+      throw ToolError.usage(
+        "There is no such index of \(ShownText.escaped(name))."
+          + Spelling.question(for: name, among: all.map { "\($0.recordType).\($0.key)" }.filter { !UTF8Order.equal($0, name) }),
+        advice: "`daybook index FILE` lists the indexes.")
+    }
+    if arguments.has("--json") {
+      try printArray(dropped.map(\.json))
+      return .done
+    }
+    for index in dropped {
+      try output.line(
+        "dropped the \(index.kind.rawValue) index of \(index.recordType).\(index.key), "
+          + (index.entryCount == 1 ? "1 entry" : "\(Wording.count(index.entryCount)) entries"))
+    }
+    return .done
   }
 
   fileprivate func listIndexes(_ database: Database) throws -> ExitStatus {

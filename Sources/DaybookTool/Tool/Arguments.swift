@@ -99,34 +99,3 @@ extension String {
     return (String(self[..<equals]), String(self[utf8.index(after: equals)...]))
   }
 }
-
-/// Guesses what was meant by a word that is not known.
-enum Spelling {
-  /// The closest of the words, if it is close enough to be a slip.
-  static func nearest(to word: String, among words: [String]) -> String? {
-    var best: (word: String, distance: Int)?
-    for candidate in words {
-      let distance = distance(Array(word.utf8), Array(candidate.utf8))
-      if distance < best?.distance ?? .max { best = (candidate, distance) }
-    }
-    guard let best, best.distance <= max(1, word.utf8.count / 3) else { return nil }
-    return best.word
-  }
-
-  /// Edits of one byte that lead from one word to the other; a swap of neighbours counts one.
-  private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
-    var before: [Int] = []
-    var above = Array(0...second.count)
-    for i in 0..<first.count {
-      var row = [i + 1]
-      for j in 0..<second.count {
-        var best = min(above[j] + (first[i] == second[j] ? 0 : 1), above[j + 1] + 1, row[j] + 1)
-        if i > 0, j > 0, first[i] == second[j - 1], first[i - 1] == second[j] { best = min(best, before[j - 1] + 1) }
-        row.append(best)
-      }
-      before = above
-      above = row
-    }
-    return above[second.count]
-  }
-}
