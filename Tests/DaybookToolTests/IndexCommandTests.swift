@@ -87,6 +87,13 @@ struct IndexCommandTests {
     #expect(unknown.errors.contains("no such index of Movi.yaer. Did you mean Movie.year?"), "\(unknown.errors)")
   }
 
+  @Test("an index of a system field is refused by name", arguments: ["recordName", "creationDate", "___createTime"])
+  func systemKeys(key: String) {
+    let outcome = bench.run("index", file, "Movie", key)
+    #expect(outcome.status == 2 && outcome.errors.contains("The key is reserved for the system."))
+    #expect(outcome.errors.contains("key: \(key)"))
+  }
+
   @Test("what names no index is refused as wrong usage")
   func refused() {
     #expect(bench.run("index", file, "Movie").status == 2)

@@ -12,9 +12,10 @@ extension DatabaseError: LocalizedError {
     return facts.isEmpty ? message : "\(message) (\(facts))"
   }
 
-  /// What the code means, where the error has a sentence of its own.
+  /// What the code means, where the error has a sentence of its own. A token that is of another database, or of a zone that was
+  /// made again, has the code of one that is too old, but not its reason.
   public var failureReason: String? {
-    message == code.sentence ? nil : code.sentence
+    message == code.sentence || code == .changeTokenExpired ? nil : code.sentence
   }
 
   /// What a person, or the programmer, can do about it; nil where that depends.

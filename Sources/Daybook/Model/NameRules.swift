@@ -109,7 +109,8 @@ enum NameRules {
 
   @inline(never)
   static func fault(ofBadKey key: String) -> DatabaseError {
-    if UTF8Order.withView(of: key, { isIdentifier($0) }) {
+    // CloudKit's other names of system fields, such as ___createTime.
+    if key.hasPrefix("___") || UTF8Order.withView(of: key, { isIdentifier($0) }) {
       return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: .init(key: key))
     }
     return DatabaseError(

@@ -78,7 +78,7 @@ extension ReadView {
     }
     guard parts.databaseID == databaseID else {
       throw DatabaseError(
-        .changeTokenExpired, "The token is of another database.", facts: .init(sequence: parts.sequence, zone: zone))
+        .changeTokenExpired, "The token belongs to another database.", facts: .init(sequence: parts.sequence, zone: zone))
     }
     // One that is ahead and may come later was not brought here.
     if try standing(of: parts.sequence, Lineage(parts.lineage), known: nil) != .same, !isMutant("accept-forked-token") {

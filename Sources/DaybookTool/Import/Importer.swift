@@ -131,11 +131,14 @@ struct Importer {
             try session.save(row, transaction)
           }
         }
-      } catch let error as ToolError {
+      } catch {
         try bar.clear()
+        let problem = ToolError(untyped: error)
+        // Whether the transaction that failed is there is not known after some errors.
+        let lost = (error as? DatabaseError)?.code == .outcomeUnknown ? "" : "; of the transaction that failed nothing was"
         throw ToolError(
-          error.status, error.message,
-          advice: [error.advice, "\(durable.rowCount) rows before it were saved."].compactMap { $0 }
+          problem.status, problem.message,
+          advice: [problem.advice, "\(durable.rowCount) rows before it were saved\(lost)."].compactMap { $0 }
             .joined(separator: " "))
       }
       if session.report.rowCount > durable.rowCount { try acknowledge(session.report.rowCount) }

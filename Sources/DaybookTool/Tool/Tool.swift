@@ -78,12 +78,7 @@ package enum Tool {
   }
 
   private static func report(_ error: any Error, _ errors: Output) -> ExitStatus {
-    let problem =
-      switch error {
-      case let problem as ToolError: problem
-      case let problem as DatabaseError: ToolError(problem)
-      default: ToolError(.inputOutput, "\(error)")
-      }
+    let problem = ToolError(untyped: error)
     try? errors.line("daybook: \(problem.message)")
     if let advice = problem.advice { try? errors.line("  \(advice)") }
     return problem.status

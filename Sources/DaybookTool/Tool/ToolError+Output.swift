@@ -1,11 +1,18 @@
 import Daybook
 import DaybookEngine
+import Foundation
 
 extension ToolError {
   /// Why an output cannot go where it was sent.
   init(_ fault: OutputFault) {
     switch fault {
     case .disk(let failure):
+      if failure.kind == .notFound, let folder = Self.missingFolder(of: failure.path) {
+        self.init(
+          .inputOutput, "\(failure.path) cannot be written: there is no directory \(folder).",
+          advice: "Make the directory first, or check the path.")
+        return
+      }
       let problem = ToolError(DatabaseError(failure))
       self.init(
         problem.status, "\(failure.path) cannot be written. \(problem.message)",
@@ -29,5 +36,18 @@ extension ToolError {
         self.init(.inputOutput, "Another file took the name \(path) meanwhile.", advice: "Who else may write to its directory?")
       }
     }
+  }
+
+  /// The first directory on the way to a path that is not there; nil when all of them are.
+  static func missingFolder(of path: String) -> String? {
+    var missing: String?
+    var folder = DaybookEngine.directory(holding: path)
+    while !FileManager.default.fileExists(atPath: folder) {
+      missing = folder
+      let parent = DaybookEngine.directory(holding: folder)
+      if parent == folder { break }
+      folder = parent
+    }
+    return missing
   }
 }

@@ -40,6 +40,15 @@ struct ToolError: Error {
 }
 
 extension ToolError {
+  /// What any error means at the command line.
+  init(untyped error: any Error) {
+    switch error {
+    case let problem as ToolError: self = problem
+    case let problem as DatabaseError: self.init(problem)
+    default: self.init(.inputOutput, "\(error)")
+    }
+  }
+
   /// What an error of the database means at the command line.
   init(_ error: DatabaseError) {
     let facts = error.facts.description
@@ -55,6 +64,8 @@ extension ToolError {
     switch failure.kind {
     case .notRegular where error.message == DatabaseError.directorySentence:
       return "Give the path of a file: a database is one file, and what lies beside it has its name with an ending."
+    case .notFound where missingFolder(of: failure.path) != nil:
+      return "There is no directory \(missingFolder(of: failure.path) ?? ""). Make it first, or check the path."
     case .notFound where error.facts.path != failure.path: return "Make the directory first, or check the path."
     case .notFound: return "Check the path."
     case .exists where failure.operation == .create: return "\(found)Nothing was written: give another name, or move it away."
