@@ -95,6 +95,30 @@ struct QueryCommandTests {
     #expect(count["sort"] == [] && count["limit"] == nil)
   }
 
+  @Test("a misspelt type or key found nothing, and nothing was said")
+  func misspelt() throws {
+    let type = bench.run("query", file, "Movy")
+    #expect(type.status == 0 && type.output.isEmpty)
+    #expect(type.errors.contains("no record of type Movy. Did you mean Movie?"))
+    let key = bench.run("query", file, "Movie", "yaer > 2000 AND title != 'x' OR yaer < 3", "--count")
+    #expect(key.status == 0 && key.output == "0\n")
+    #expect(key.errors == "daybook: no record of type Movie has the key yaer. Did you mean year?\n")
+    let all = bench.run("query", file, "*", "self CONTAINS 'x' OR TITEL == 'y'")
+    #expect(all.errors == "daybook: no record has the key TITEL. Did you mean title?\n")
+    let sort = bench.run("explain", file, "Movie", "--sort", "zzz")
+    #expect(sort.errors == "daybook: no record of type Movie has the key zzz.\n")
+    let zone = bench.run("query", file, "Theater", "--zone", "Library")
+    #expect(zone.status == 0 && zone.errors == "daybook: there is no record of type Theater in zone Library.\n")
+  }
+
+  @Test(
+    "what a query names and the database knows is not warned of",
+    arguments: [
+      ["Movie", "year > 2000 AND recordName != 'x' AND creationDate < now()"], ["Theater"], ["*", "title == 'x'"],
+      ["Movie", "self CONTAINS 'dune'", "--sort", "-title"],
+    ])
+  func known(words: [String]) { #expect(bench.run(["query", file] + words).errors.isEmpty) }
+
   @Test("subscriptions are listed with what they watch and what they tell")
   func subscriptions() throws {
     #expect(bench.run("subscriptions", file).lines == ["SUBSCRIPTION  TO  FIRES ON"])

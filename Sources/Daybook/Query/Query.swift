@@ -50,6 +50,17 @@ public struct Query: Hashable, Codable, Sendable {
   }
 }
 
+extension Query {
+  /// The keys of the records' fields by which it chooses and sorts, each once, in the order in which they are named.
+  package var keys: [String] {
+    var fields: [Field] = []
+    predicate.forEachCondition { fields.append($0.field.whole) }
+    fields += sort.map(\.field)
+    var known: Set<Field> = []
+    return fields.filter { $0.system == nil && known.insert($0).inserted }.map(\.name)
+  }
+}
+
 extension Query: CustomStringConvertible {
   /// The query in a line, such as `Movie where year > 2000 sorted by year descending in Library limit 10`.
   public var description: String {

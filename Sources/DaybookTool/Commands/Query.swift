@@ -28,12 +28,13 @@ extension Commands {
     details: """
       TYPE is a record type, or '*' for all. Without --sort the records come by zone and name, a zone after the other, and --explain
       has a plan for each. The lines are those of dump. Results are read in pages of 10,000: that is the limit of a plan without
-      --limit.
+      --limit. A type or key that the database does not know is told on standard error.
       \(predicateHelp)
       """
   ) { invocation in
     let query = try invocation.query()
     return try invocation.reading(invocation.arguments[0]) { database in
+      try invocation.warn(ofUnknownNamesIn: query, database)
       if invocation.arguments.has("--explain") { return try invocation.explain(query, database) }
       return try invocation.run(query, database)
     }
@@ -51,6 +52,7 @@ extension Commands {
   ) { invocation in
     let query = try invocation.query()
     return try invocation.reading(invocation.arguments[0]) { database in
+      try invocation.warn(ofUnknownNamesIn: query, database)
       return try invocation.explain(query, database)
     }
   }

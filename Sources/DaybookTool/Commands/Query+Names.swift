@@ -1,0 +1,31 @@
+import Daybook
+
+extension Invocation {
+  /// Says on standard error that a query has a type or key that the database does not know: it finds nothing then, as if all was well.
+  func warn(ofUnknownNamesIn query: Query, _ database: Database) throws {
+    let schema = try database.schema()
+    guard let type = query.recordType else {
+      return try warn(ofUnknownKeysIn: query, schema.types, "no record has the key")
+    }
+    let known = schema.types.first { UTF8Order.equal($0.name, type) }
+    let zones = try selectedZones(database)
+    // That a type of the database has no records anywhere is no slip; that it has none in a zone that is named may be one.
+    if try known != nil && !namesZone || zones.contains(where: { try database.recordCount(in: $0, ofType: type) > 0 }) {
+      return try warn(
+        ofUnknownKeysIn: query, known.map { [$0] } ?? [], "no record of type \(ShownText.escaped(type)) has the key")
+    }
+    let names = try Set(schema.types.map(\.name) + zones.flatMap { try database.recordTypes(in: $0).map(\.type) })
+    let zone = try zoneName().map { " in zone \(ShownText.escaped($0))" } ?? ""
+    try note(
+      "daybook: there is no record of type \(ShownText.escaped(type))\(zone)."
+        + Spelling.question(for: type, among: names.subtracting([type]).sorted()))
+  }
+
+  private func warn(ofUnknownKeysIn query: Query, _ types: [Schema.RecordType], _ sentence: String) throws {
+    let known = types.flatMap { type in type.fields.map(\.key) + type.indexes.map(\.key) }
+    for key in query.keys where !known.contains(where: { UTF8Order.equal($0, key) }) {
+      try note(
+        "daybook: \(sentence) \(ShownText.escaped(key))." + Spelling.question(for: key, among: Array(Set(known)).sorted()))
+    }
+  }
+}
