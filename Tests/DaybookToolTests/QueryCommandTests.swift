@@ -75,7 +75,7 @@ struct QueryCommandTests {
     let words = bench.run("explain", file, "Movie", "year > 2000", "--sort", "year", "--limit", "2")
     #expect(words.status == 0 && words.lines.count == 3)
     #expect(words.lines[0].hasPrefix("scan 6 records of type Movie in 3 zones") && words.lines[2] == "keep the first 2 by year")
-    let json = bench.run("query", file, "Movie", "year > 2000", "--explain", "--json")
+    let json = bench.run("query", file, "Movie", "year > 2000", "--sort", "year", "--explain", "--json")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
     #expect(
       object["access"] as? String == "scan" && object["recordCount"] as? Int == 6
@@ -97,9 +97,9 @@ struct QueryCommandTests {
 
   @Test("a misspelt type or key found nothing, and nothing was said")
   func misspelt() throws {
-    let type = bench.run("query", file, "Movy")
+    let type = bench.run("query", file, "Movi")
     #expect(type.status == 0 && type.output.isEmpty)
-    #expect(type.errors.contains("no record of type Movy. Did you mean Movie?"))
+    #expect(type.errors.contains("no record of type Movi. Did you mean Movie?"))
     let key = bench.run("query", file, "Movie", "yaer > 2000 AND title != 'x' OR yaer < 3", "--count")
     #expect(key.status == 0 && key.output == "0\n")
     #expect(key.errors == "daybook: no record of type Movie has the key yaer. Did you mean year?\n")

@@ -39,7 +39,8 @@ extension Commands {
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
-                  one, written as in JSON: 007 and +1 are text. With --strict a column of both is refused. Empty cells are absent, empty lines are no rows.
+                  one, written as in JSON: 007 and +1 are text. With --strict a column of both is refused.
+                  Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter says.
       Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
                   until it opens the database with acceptsUnsealedValues and saves each record again. A dump has those

@@ -37,7 +37,9 @@ enum Spelling {
       var row = [i + 1]
       for j in 0..<second.count {
         var best = min(above[j] + (isSame(first[i], second[j]) ? 0 : 1), above[j + 1] + 1, row[j] + 1)
-        if i > 0, j > 0, first[i] == second[j - 1], first[i - 1] == second[j] { best = min(best, before[j - 1] + 1) }
+        if i > 0, j > 0, isSame(first[i], second[j - 1]), isSame(first[i - 1], second[j]) {
+          best = min(best, before[j - 1] + 1)
+        }
         row.append(best)
       }
       before = above

@@ -65,7 +65,7 @@ extension ToolError {
     case .notRegular where error.message == DatabaseError.directorySentence:
       return "Give the path of a file: a database is one file, and what lies beside it has its name with an ending."
     case .notFound where missingFolder(of: failure.path) != nil:
-      return "There is no directory \(missingFolder(of: failure.path) ?? ""). Make it first, or check the path."
+      return "Make the directory first, or check the path: there is no directory \(missingFolder(of: failure.path) ?? "")."
     case .notFound where error.facts.path != failure.path: return "Make the directory first, or check the path."
     case .notFound: return "Check the path."
     case .exists where failure.operation == .create: return "\(found)Nothing was written: give another name, or move it away."
