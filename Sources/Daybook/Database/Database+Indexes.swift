@@ -164,8 +164,9 @@ extension Database {
       count += done
       _ = progress?(total, total)
     }
-    // A few bytes of log say that an index was built, and an open that replays them builds it once more. Where the checkpoint fails, only
-    // the next open is slower; statistics tell of it.
+    // A few bytes of log say that an index was built, and an open that replays them builds it once more. Without the checkpoint
+    // the next open is slower: where it fails, which statistics tell, and where the file is shared, which is not locked now. One whose
+    // sync fails ends the writer; the next call that writes says so.
     if count > Database.builtAtOpen { try? store.checkpoint() }
   }
 }

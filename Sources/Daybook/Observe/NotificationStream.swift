@@ -209,6 +209,8 @@ final class NotificationStream: CommitWatcher {
     _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ database: Database
   ) throws(DatabaseError) -> Found {
     var known = known
+    // There a subscription that has fired may be one that has not.
+    if gap?.isInAnotherHistory ?? false { known.fired = [:] }
     var firing: [StoredSubscriptions.Stored] = []
     let (all, newest) = try database.reading { (view) throws(DatabaseError) in
       (try StoredSubscriptions(view, last: known.stored), view.sequence)

@@ -159,6 +159,31 @@ struct SubscriptionTests {
     try now { try database.close() }
   }
 
+  @Test("a subscription that fires once, and has, fires again in a restored file that has it")
+  func restoredOnce() async throws {
+    let disk = SimulatedDisk(seed: 4)
+    let database = try now { try Database.open(on: disk, seed: 1) { $0.lock = .perTransaction } }
+    let stream = database.notifications()
+    try now {
+      let once = Subscription("once", to: Query("Note"), firesOn: .creation, firesOnce: true)
+      try database.modifySubscriptions(saving: [once])
+      try database.backup(to: "old.daybook", disk: disk)
+      try database.put("a")
+    }
+    var iterator = stream.makeAsyncIterator()
+    #expect(await iterator.next()?.content != .missed)
+    #expect(try await database.subscriptions().isEmpty)
+    try now {
+      try disk.rename("old.daybook", to: "test.daybook")
+      try database.refresh()
+    }
+    #expect(await iterator.next()?.content == .missed)
+    try now { try database.put("b") }
+    #expect(await iterator.next()?.content != .missed)
+    #expect(try await database.subscriptions().isEmpty)
+    try now { try database.close() }
+  }
+
   @Test("a record whose name another type takes in the same commit is deleted for one subscription, and created for another")
   func otherType() async throws {
     let database = try Database.scratch()
