@@ -5,8 +5,8 @@ import Daybook
 extension Transaction {
   /// Saves the record of a value, and gives the value its new system fields, so that it can be changed and saved again.
   ///
-  /// A value that keeps none stays as it is. Where the transaction fails, a value that had another version has one that was never
-  /// stored: its next save meets a conflict.
+  /// A value that keeps none stays as it is. Where the transaction fails, the value has system fields of a version that was never
+  /// stored: its next save is refused. Save a copy where that may happen.
   /// - Parameters:
   ///   - zone: that of a new record; a value with system fields stays in its own.
   ///   - policy: as ``save(_:in:policy:options:)`` has it.
@@ -15,8 +15,7 @@ extension Transaction {
   public func save<T: RecordCodable>(
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    let saved = try save(record, policy: policy)
+    let saved = try save(value, in: zone, policy: policy, options: options)
     value.systemFields = saved.systemFields
     return saved
   }
@@ -54,8 +53,7 @@ extension Database {
   public func save<T: RecordCodable>(
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    let saved = try write { transaction in try transaction.save(record, policy: policy) }
+    let saved = try save(value, in: zone, policy: policy, options: options)
     value.systemFields = saved.systemFields
     return saved
   }
@@ -65,8 +63,7 @@ extension Database {
   public func save<T: RecordCodable>(
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) async throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    let saved = try await write { transaction in try transaction.save(record, policy: policy) }
+    let saved = try await save(value, in: zone, policy: policy, options: options)
     value.systemFields = saved.systemFields
     return saved
   }

@@ -30,8 +30,8 @@ public protocol RecordEncodable: Encodable {
   /// The name of the value's record, unique in its zone: 1 to 255 printable ASCII characters, no underscore in front. Values of
   /// one name overwrite each other.
   ///
-  /// An `Identifiable` type whose `id` is a text, a UUID or an integer, or has a text as raw value, has it from there. The default of others is a new UUID for each record
-  /// that is made, until the value has ``systemFields``.
+  /// An `Identifiable` type whose `id` is a text, a UUID or an integer, or has a text as raw value, has it from there. The default of
+  /// others is a new UUID for each record that is made, until the value has ``systemFields``.
   var recordName: String { get }
 
   /// What the database knows about the value's record, from when it was read; nil for a value that is new. It is never a field. A
