@@ -10,7 +10,7 @@ final class NotificationStream: CommitWatcher {
   private static let noticeLimit = 1024
   private static let bodyByteLimit = 32 << 20
 
-  private struct State {
+  private struct State: MailboxState {
     var notices: [WatchNotice] = []
     var bodyByteCount = 0
     /// Something came of which nothing is known.
@@ -19,12 +19,13 @@ final class NotificationStream: CommitWatcher {
     var isBusy = false
     /// The subscriptions could not be read. With the next commit it is tried again.
     var isStalled = false
-    var waiting: [CheckedContinuation<Void, Never>] = []
     var isFinished = false
     var known = Known()
 
     /// Whether one of those who wait may evaluate what came.
     var hasWork: Bool { !isBusy && !isStalled && (gap != nil || !notices.isEmpty) }
+
+    var isReady: Bool { isFinished || !ready.isEmpty || hasWork }
 
     mutating func dropNotices(through sequence: UInt64, inAnotherHistory: Bool = false) {
       widenGap(by: Gap(last: sequence, isInAnotherHistory: inAnotherHistory))
@@ -35,11 +36,6 @@ final class NotificationStream: CommitWatcher {
     mutating func widenGap(by other: Gap) {
       gap = Gap(
         last: max(gap?.last ?? 0, other.last), isInAnotherHistory: gap?.isInAnotherHistory ?? false || other.isInAnotherHistory)
-    }
-
-    mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
-      defer { waiting = [] }
-      return waiting
     }
   }
 
@@ -67,7 +63,7 @@ final class NotificationStream: CommitWatcher {
     case evaluate([WatchNotice], gap: Gap?, Known)
   }
 
-  private let state = Locked(State())
+  private let mailbox = Mailbox(State())
   private let excluded: Origin?
 
   private init(excluding origin: Origin?) { excluded = origin }
@@ -86,44 +82,36 @@ final class NotificationStream: CommitWatcher {
   }
 
   func tell(_ notice: WatchNotice) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+    mailbox.withState { state in
       switch notice {
       case .commit(let changes):
-        if excluded != nil, changes.origin == excluded { return [] }
+        if excluded != nil, changes.origin == excluded { return }
         state.notices.append(notice)
         state.bodyByteCount += changes.kept.bodyByteCount
         if state.notices.count > Self.noticeLimit || state.bodyByteCount > Self.bodyByteLimit {
           state.dropNotices(through: changes.sequence)
         }
       case .untold(let sequence, let origin, _):
-        if excluded != nil, origin == excluded { return [] }
+        if excluded != nil, origin == excluded { return }
         state.dropNotices(through: sequence)
       case .others(let others): state.dropNotices(through: others.last, inAnotherHistory: others.lastCommon < others.known)
       }
       state.isStalled = false
-      return state.takeWaiting()
     }
-    for continuation in waiting { continuation.resume() }
   }
 
-  func finish() {
-    let waiting = state.withLock { state in
-      state.isFinished = true
-      return state.takeWaiting()
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  func finish() { mailbox.withState { $0.isFinished = true } }
 
   private func next(of database: Database) async -> SubscriptionNotification? {
     while true {
       switch takeStep() {
       case .end: return nil
-      case .wait: await waitForWork()
+      case .wait: await mailbox.wait()
       case .hand(let notification): return notification
       case .evaluate(let notices, let gap, let known):
         var found = try? await database.queues.read { [self] in try evaluate(notices, gap, known, database) }
         await found?.claim(in: database)
-        let waiting = state.withLock { state in
+        mailbox.withState { state in
           state.isBusy = false
           if let found {
             state.ready += found.notifications
@@ -134,15 +122,13 @@ final class NotificationStream: CommitWatcher {
             if let gap { state.widenGap(by: gap) }
             if let last = notices.last { state.widenGap(by: Gap(last: last.sequence, isInAnotherHistory: false)) }
           }
-          return state.takeWaiting()
         }
-        for continuation in waiting { continuation.resume() }
       }
     }
   }
 
   private func takeStep() -> Step {
-    state.withLock { state in
+    mailbox.withState { state in
       if !state.ready.isEmpty { return .hand(state.ready.removeFirst()) }
       if state.isFinished { return .end }
       guard state.hasWork else { return .wait }
@@ -153,17 +139,6 @@ final class NotificationStream: CommitWatcher {
         state.gap = nil
       }
       return .evaluate(state.notices, gap: state.gap, state.known)
-    }
-  }
-
-  private func waitForWork() async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        if state.isFinished || !state.ready.isEmpty || state.hasWork { return true }
-        state.waiting.append(continuation)
-        return false
-      }
-      if isReady { continuation.resume() }
     }
   }
 

@@ -66,7 +66,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
   private static var changeLimit: Int { 4096 }
   private static var bodyByteLimit: Int { 16 << 20 }
 
-  private struct State {
+  private struct State: MailboxState {
     /// Nil while a consumer works on it.
     var subject: Subject?
     let test: ObservedTest
@@ -76,22 +76,17 @@ final class Observer<Subject: Observed>: ObservationTarget {
     var sequence: UInt64 = 0
     var changes: [ObservedChange] = []
     var bodyByteCount = 0
-    /// Loops that wait.
-    var waiting: [CheckedContinuation<Void, Never>] = []
     var isFinished = false
     /// How often all of it was read.
     var readCount = 0
 
     var hasWork: Bool { needsRead || !changes.isEmpty }
 
+    var isReady: Bool { isFinished || hasWork && subject != nil }
+
     mutating func dropChanges() {
       changes = []
       bodyByteCount = 0
-    }
-
-    mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
-      defer { waiting = [] }
-      return waiting
     }
   }
 
@@ -101,13 +96,13 @@ final class Observer<Subject: Observed>: ObservationTarget {
     case apply(Subject, [ObservedChange])
   }
 
-  private let state: Locked<State>
+  private let mailbox: Mailbox<State>
   private let stop = QueryStop()
   private let interest: WatchInterest
   private let groups: ObservationGroups
 
   private init(_ subject: Subject, _ groups: ObservationGroups) {
-    state = Locked(State(subject: subject, test: subject.makeTest()))
+    mailbox = Mailbox(State(subject: subject, test: subject.makeTest()))
     interest = subject.interest
     self.groups = groups
   }
@@ -130,12 +125,12 @@ final class Observer<Subject: Observed>: ObservationTarget {
     func next() async throws -> Subject.Value? { try await observer.next(in: database) }
   }
 
-  var readCount: Int { state.withLock { $0.readCount } }
+  var readCount: Int { mailbox.withState { $0.readCount } }
 
   // MARK: changes
 
   func tell(_ commit: CommitChanges, _ records: [RecordChange]) {
-    wake { state in
+    mailbox.withState { state in
       // A read is to come, and the commit is in what it will read.
       if state.needsRead { return }
       if commit.zoneChanges.contains(where: { interest.covers($0.id) && $0.deletion != nil }) {
@@ -154,7 +149,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
   }
 
   func tellOfUnknown() {
-    wake { state in
+    mailbox.withState { state in
       state.needsRead = true
       state.dropChanges()
     }
@@ -163,17 +158,8 @@ final class Observer<Subject: Observed>: ObservationTarget {
   func finish() {
     if groups.areForked { return }
     stop.set()
-    wake { $0.isFinished = true }
+    mailbox.withState { $0.isFinished = true }
     groups.remove(self, interest)
-  }
-
-  /// Changes the state, and wakes the loops that wait if there is something for them.
-  private func wake(_ change: (inout State) -> Void) {
-    let waiting = state.withLock { state in
-      change(&state)
-      return state.isFinished || state.hasWork && state.subject != nil ? state.takeWaiting() : []
-    }
-    for continuation in waiting { continuation.resume() }
   }
 
   // MARK: values
@@ -184,7 +170,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
         while true {
           switch takeStep() {
           case .end: return nil
-          case .wait: await waitForWork()
+          case .wait: await mailbox.wait()
           case .read(let subject):
             let (read, sequence, isNew) = try await read(subject, in: database)
             if put(read, sequence: sequence), isNew { return read.value }
@@ -197,7 +183,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
           }
         }
       } catch {
-        let isFinished = state.withLock { $0.isFinished }
+        let isFinished = mailbox.withState { $0.isFinished }
         finish()
         // What a query throws when it is stopped.
         if isFinished, (error as? DatabaseError)?.code == .operationCancelled { return nil }
@@ -209,7 +195,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
   }
 
   private func takeStep() -> Step {
-    state.withLock { state in
+    mailbox.withState { state in
       if state.isFinished { return .end }
       guard state.hasWork, let subject = state.subject else { return .wait }
       state.subject = nil
@@ -242,27 +228,14 @@ final class Observer<Subject: Observed>: ObservationTarget {
   /// Ends a consumer's work. Returns whether its value is to be handed out: not after the end.
   @discardableResult
   private func put(_ subject: Subject, sequence: UInt64? = nil, needsRead: Bool = false) -> Bool {
-    var goesOn = false
-    wake { state in
+    mailbox.withState { state in
       state.subject = subject
       if let sequence { state.sequence = sequence }
       if needsRead {
         state.needsRead = true
         state.dropChanges()
       }
-      goesOn = !state.isFinished
-    }
-    return goesOn
-  }
-
-  private func waitForWork() async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        if state.isFinished || state.hasWork && state.subject != nil { return true }
-        state.waiting.append(continuation)
-        return false
-      }
-      if isReady { continuation.resume() }
+      return !state.isFinished
     }
   }
 }

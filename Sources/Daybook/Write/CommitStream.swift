@@ -8,16 +8,16 @@ final class CommitStream: CommitWatcher {
   private static let noticeLimit = 1024
   private static let recordLimit = 200_000
 
-  private struct State {
+  private struct State: MailboxState {
     var notices: [CommitNotice] = []
     var recordCount = 0
     var missed: (from: UInt64, to: UInt64)?
-    /// Loops that wait, in the order in which they came: there may be several over one stream. Empty while there are notices.
-    var waiting: [CheckedContinuation<CommitNotice?, Never>] = []
     var isFinished = false
+
+    var isReady: Bool { !notices.isEmpty || missed != nil || isFinished }
   }
 
-  private let state = Locked(State())
+  private let mailbox = Mailbox(State())
   private let excluded: Origin?
 
   private init(excluding origin: Origin?) { excluded = origin }
@@ -58,53 +58,44 @@ final class CommitStream: CommitWatcher {
     deliver(.missed(from: sequences.lowerBound, to: sequences.upperBound), sequences)
   }
 
-  /// Hands a notice to a loop that waits, or keeps it; after a `.missed`, or when too many are kept, it is counted as missed.
+  /// Keeps a notice for the loops; after a `.missed`, or when too many are kept, it is counted as missed.
   private func deliver(_ notice: CommitNotice, _ sequences: ClosedRange<UInt64>) {
-    let waiting = state.withLock { state -> CheckedContinuation<CommitNotice?, Never>? in
-      if state.isFinished { return nil }
-      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
-      if state.missed != nil {
+    mailbox.withState { state in
+      if state.isFinished { return }
+      if let missed = state.missed {
         // Numbers go back where an older file has taken the name.
-        state.missed = (min(state.missed!.from, sequences.lowerBound), sequences.upperBound)
+        state.missed = (min(missed.from, sequences.lowerBound), sequences.upperBound)
       } else if state.notices.count >= CommitStream.noticeLimit || state.recordCount >= CommitStream.recordLimit {
         state.missed = (sequences.lowerBound, sequences.upperBound)
       } else {
         state.notices.append(notice)
         state.recordCount += notice.recordCount
       }
-      return nil
     }
-    waiting?.resume(returning: notice)
   }
 
   private func next() async -> CommitNotice? {
-    await withCheckedContinuation { continuation in
-      let ready = state.withLock { state -> CommitNotice?? in
-        if !state.notices.isEmpty {
-          let notice = state.notices.removeFirst()
-          state.recordCount -= notice.recordCount
-          return .some(notice)
-        }
-        if let missed = state.missed {
-          state.missed = nil
-          return .some(.missed(from: missed.from, to: missed.to))
-        }
-        if state.isFinished { return .some(nil) }
-        state.waiting.append(continuation)
-        return nil
-      }
-      if let ready { continuation.resume(returning: ready) }
+    while true {
+      if let taken = mailbox.withState(Self.take) { return taken }
+      await mailbox.wait()
     }
   }
 
-  func finish() {
-    let waiting = state.withLock { state in
-      state.isFinished = true
-      defer { state.waiting = [] }
-      return state.waiting
+  /// The next notice, what stands for the end, or nil where there is neither yet.
+  private static func take(from state: inout State) -> CommitNotice?? {
+    if !state.notices.isEmpty {
+      let notice = state.notices.removeFirst()
+      state.recordCount -= notice.recordCount
+      return notice
     }
-    for continuation in waiting { continuation.resume(returning: nil) }
+    if let missed = state.missed {
+      state.missed = nil
+      return .some(.missed(from: missed.from, to: missed.to))
+    }
+    return state.isFinished ? .some(nil) : nil
   }
+
+  func finish() { mailbox.withState { $0.isFinished = true } }
 }
 
 extension CommitNotice {
