@@ -96,7 +96,7 @@ public final class Database: Sendable {
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
     storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
-    storeOptions.onOthers = { commits, store in hub.pass(writerState.follow(commits, in: store)) }
+    storeOptions.onOthers = { commits, store in hub.pass(writerState.lineages.follow(commits, in: store)) }
     let due = CompactionSignal()
     if options.compaction.isAutomatic, !options.isReadOnly, options.hasBackgroundThread {
       storeOptions.onCompactionDue = { due.send() }
@@ -124,7 +124,7 @@ public final class Database: Sendable {
           RecordApplier(shapeMask: options.declarationMask)
         }
       }
-      writerState.begin(with: store)
+      writerState.lineages.begin(with: store)
       return Database(
         path: path, options: options, store: store, due: due, hub: hub, writerState: writerState, disk: disk,
         isCopy: made != nil)

@@ -37,7 +37,7 @@ extension ReadView {
   func stateToShow() throws(DatabaseError) -> StateMark {
     var last = sequence
     if case .transaction(let transaction, _) = source {
-      if transaction.hasOperations { try database.writerState.willShowOwnState() } else { last -= 1 }
+      if transaction.hasOperations { try database.writerState.context?.willShowOwnState() } else { last -= 1 }
     }
     return StateMark(sequence: last, lineage: try lineage(of: last))
   }

@@ -69,7 +69,7 @@ extension Database {
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
     do throws(LogFault) {
-      if writerState.mustChooseLineage { try writerState.chooseLineage(transaction) }
+      if writerState.lineages.mustChoose { try writerState.followOthers(transaction) }
     } catch {
       try WriteTicket(store: store, ticket: store.abort(transaction)).wait(path)
       throw DatabaseError(.log(error), path: path)
@@ -111,7 +111,7 @@ extension Database {
         // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
         // has its sequence.
         hub.enqueue(context.changes.sequence, context.origin, context.recorder)
-        writerState.didCommit(context.lineage)
+        writerState.lineages.didCommit()
       }
     } catch {
       throw DatabaseError(error, path: path)

@@ -7,9 +7,9 @@ import DaybookEngine
 
 /// One write transaction: what `Transaction` hands its calls to.
 ///
-/// Always true: the first operation of a commit is its commit info, and the first commit of an open draws a lineage, if it does not go
-/// on in another process's; both are written just before the first operation that changes anything. A lineage may be drawn later, too:
-/// where the transaction shows a cursor, or a savepoint is rolled back.
+/// Always true: the first operation of a commit is its commit info, and where `LineageSource` says so a lineage is the second; both are
+/// written just before the first operation that changes anything. A lineage may be drawn later, too: where the transaction shows a
+/// cursor, or a savepoint is rolled back.
 final class WriteContext {
   let database: Database
   /// The transaction of the engine.
@@ -21,10 +21,6 @@ final class WriteContext {
   @safe @exclusivity(unchecked) private(set) var hasStarted = false
   /// How many operations `start` wrote.
   private var preambleCount: UInt32 = 0
-  /// Of its commit; nil as long as that has none.
-  private(set) var lineage: Lineage?
-  /// That is its own: no commit before it is of that lineage.
-  @safe @exclusivity(unchecked) private var hasDrawn = false
   /// Where this transaction's change tags begin.
   @safe @exclusivity(unchecked) var tagBase: UInt64?
   /// The transaction's closure has returned: nothing may be done through it any more.
@@ -41,7 +37,6 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var mayShapeZones = false
   /// Off where records arrive in any order and many commits, and the caller checks all of them afterwards.
   @safe @exclusivity(unchecked) var checksReferences = true
-  @safe @exclusivity(unchecked) private(set) var drawsLineage: Bool
   /// Keep the asset files that this transaction refers to until it has ended.
   @safe @exclusivity(unchecked) var holds: [AssetHold] = []
   @safe @exclusivity(unchecked) var securedAssets: Set<AssetDigest> = []
@@ -58,8 +53,7 @@ final class WriteContext {
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
-    lineage = database.writerState.lineage
-    drawsLineage = lineage == nil
+    database.writerState.lineages.beginTransaction()
     recorder = database.hub.recorder()
   }
 
@@ -86,22 +80,18 @@ final class WriteContext {
     if let origin { changes.payload.append(utf8: origin.rawValue) }
     try endOperation(operationStart, .commitInfo)
     preambleCount = changes.ordinal
-    guard drawsLineage, !isMutant("forget-lineage") else { return }
+    guard database.writerState.lineages.isDrawnAtStart, !isMutant("forget-lineage") else { return }
     try drawLineage()
   }
 
-  /// Where others share the file, one of them may make the next commit, of this number, if this one is rolled back, and in the lineage that
-  /// both know: so what is shown of this one gets a lineage that no other knows.
+  /// A cursor of a state that this transaction has made is about to be shown.
   func willShowOwnState() throws(DatabaseError) {
-    guard database.options.lock == .perTransaction, !hasDrawn, !isMutant("show-in-shared-lineage") else { return }
-    try drawLineage()
+    if database.writerState.lineages.willShow(isShared: database.options.lock == .perTransaction) { try drawLineage() }
   }
 
   private func drawLineage() throws(DatabaseError) {
     let isPreamble = changes.ordinal == preambleCount
-    let lineage = Lineage(drawnFrom: database.options.random)
-    self.lineage = lineage
-    hasDrawn = true
+    let lineage = database.writerState.lineages.draw(from: database.options.random)
     let operationStart = changes.beginOperation()
     changes.payload.append(uint64: lineage.number)
     try endOperation(operationStart, .lineage)
@@ -112,17 +102,14 @@ final class WriteContext {
   /// number. Also before a commit, which may fail and has released the turn by then.
   func forgetAll() {
     forgetDeclarations()
-    database.writerState.refuseShownCursors()
+    database.writerState.lineages.rollBack()
   }
 
-  /// A part was rolled back, and what follows has its numbers. Cursors into this transaction's commit count no more. Whatever they were
-  /// shown in, it may have been in a part that was rolled back with its new lineage: each rollback draws another.
+  /// A part was rolled back, and what follows has its numbers. Cursors into this transaction's commit count no more.
   private func forgetPart() throws(DatabaseError) {
     forgetDeclarations()
-    guard database.writerState.mustRefuseShownCursors else { return }
-    drawsLineage = true
     // Else `start` does it, or the next transaction.
-    if hasStarted { try drawLineage() }
+    if database.writerState.lineages.rollBackPart(), hasStarted { try drawLineage() }
   }
 
   /// Of what it has declared, some is rolled back, and what is known of the rest is learned again.
@@ -145,8 +132,8 @@ final class WriteContext {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try changes.savepoint() } catch { throw failure(error) }
     let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
-    let hasShown = database.writerState.beginPart()
-    defer { database.writerState.endPart(after: hasShown) }
+    let hasShown = database.writerState.lineages.beginPart()
+    defer { database.writerState.lineages.endPart(after: hasShown) }
     do {
       let result = try body()
       changes.release(savepoint)
