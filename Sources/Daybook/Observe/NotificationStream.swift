@@ -109,7 +109,9 @@ final class NotificationStream: CommitWatcher {
       case .wait: await mailbox.wait()
       case .hand(let notification): return notification
       case .evaluate(let notices, let gap, let known):
-        var found = try? await database.queues.read { [self] in try evaluate(notices, gap, known, database) }
+        var found = try? await database.queues.read { [self] in
+          try database.reading { (view) throws(DatabaseError) in try evaluate(notices, gap, known, view) }
+        }
         await found?.claim(in: database)
         mailbox.withState { state in
           state.isBusy = false
@@ -149,47 +151,68 @@ final class NotificationStream: CommitWatcher {
     var notifications: [SubscriptionNotification]
     var known: Known
     /// Those of the notifications' subscriptions that fire once.
-    var firing: [StoredSubscriptions.Stored]
+    var firing: [Firing]
 
     /// Deletes the subscriptions that fire once, and takes out what another stream tells: the one that deletes a subscription
     /// tells of it. It waits as transactions wait, on no thread of the reads. Where nothing can be written, each stream tells
-    /// once; one that is cancelled meanwhile leaves the subscriptions to the others.
+    /// once; one that is cancelled meanwhile leaves the subscriptions to the others. What was saved again meanwhile, or went with its
+    /// zone, is told: whether another stream had deleted it before cannot be seen, and better twice than never.
     mutating func claim(in database: Database) async {
       guard !firing.isEmpty else { return }
       do {
         let claimed = try await database.write { [firing] transaction in
           var claimed = Set<Subscription.ID>()
-          for stored in firing {
-            let id = stored.subscription.id
-            guard try StoredSubscriptions.entry(id, transaction.context.view)?.stored == stored else { continue }
-            try StoredSubscriptions.delete(id, from: transaction.context)
+          for one in firing {
+            let (id, view) = (one.stored.subscription.id, transaction.context.view)
+            if let stored = try StoredSubscriptions.entry(id, view)?.stored {
+              if stored == one.stored { try StoredSubscriptions.delete(id, from: transaction.context) }
+            } else if try one.life(in: view) == one.life {
+              continue
+            }
             claimed.insert(id)
           }
           return claimed
         }
         leaveOut { !claimed.contains($0) }
       } catch is CancellationError {
-        for stored in firing { known.fired[stored.subscription.id] = nil }
+        for one in firing { known.fired[one.stored.subscription.id] = nil }
         leaveOut { _ in true }
       } catch {}
     }
 
     private mutating func leaveOut(where isLeftOut: (Subscription.ID) -> Bool) {
-      let ids = Set(firing.lazy.map(\.subscription.id).filter(isLeftOut))
+      let ids = Set(firing.lazy.map(\.stored.subscription.id).filter(isLeftOut))
       if !ids.isEmpty { notifications.removeAll { ids.contains($0.subscription.id) } }
     }
   }
 
+  /// A subscription that fires once, and does.
+  private struct Firing: Sendable {
+    let stored: StoredSubscriptions.Stored
+    /// Which life of its zone it was saved in; nil where it is of no zone.
+    private(set) var life: UInt64?
+
+    init(_ stored: StoredSubscriptions.Stored, _ view: ReadView) throws(DatabaseError) {
+      self.stored = stored
+      life = try life(in: view)
+    }
+
+    /// Which life of its zone a version has; nil where the zone is gone.
+    func life(in view: ReadView) throws(DatabaseError) -> UInt64? {
+      guard case .query(let query) = stored.subscription.target, let zone = query.zone else { return nil }
+      return try view.zone(zone)?.epoch
+    }
+  }
+
   private func evaluate(
-    _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ database: Database
+    _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ view: ReadView
   ) throws(DatabaseError) -> Found {
+    let database = view.database
     var known = known
     // There a subscription that has fired may be one that has not.
     if gap?.isInAnotherHistory ?? false { known.fired = [:] }
-    var firing: [StoredSubscriptions.Stored] = []
-    let (all, newest) = try database.reading { (view) throws(DatabaseError) in
-      (try StoredSubscriptions(view, last: known.stored), view.sequence)
-    }
+    var firing: [Firing] = []
+    let all = try StoredSubscriptions(view, last: known.stored)
     known.stored = all
     var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? gap?.last)
     // Those that went with their zones hear of that, and of what came before.
@@ -205,7 +228,7 @@ final class NotificationStream: CommitWatcher {
     }
     for stored in all.list {
       // In a copy of a file commits may have lower numbers than they had.
-      let since = stored.since > newest ? 0 : stored.since
+      let since = stored.since > view.sequence ? 0 : stored.since
       let subscription = stored.subscription
       if known.fired[subscription.id] == stored.since { continue }
       var test = SubscriptionTest(subscription, database, gathered.room(for: subscription))
@@ -214,7 +237,7 @@ final class NotificationStream: CommitWatcher {
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
         known.fired[subscription.id] = stored.since
-        firing.append(stored)
+        firing.append(try Firing(stored, view))
       }
       gathered.append(test)
     }
@@ -395,7 +418,8 @@ extension Database {
   /// changes with the token of the last look, at its start and for each notification. Commits of other processes, and those that were
   /// too many for a slow consumer, make one notification of each subscription, whose content is
   /// ``SubscriptionNotification/Content/missed``. A subscription that fires once is deleted just before it is told, so one
-  /// stream gets it, in one process; where it cannot be deleted, as in a file that is read-only, each does. The stream ends with the
+  /// stream gets it, in one process; where it cannot be deleted, as in a file that is read-only, each does, and where it is saved
+  /// again or goes with its zone at that moment, several may. The stream ends with the
   /// database, which it keeps open.
   /// - Parameter origin: commits of this origin are left out, so that a device is not told of its own; nil for none.
   public func notifications(excluding origin: Origin? = nil) -> AsyncStream<SubscriptionNotification> {

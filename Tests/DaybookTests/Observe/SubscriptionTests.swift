@@ -28,6 +28,10 @@ struct SubscriptionTests {
   /// The notifications that wait, with a word for each; the last of them is of a subscription to the type `End`.
   private func texts(_ stream: Notifications, _ database: Database) async throws -> [String] {
     try now { try database.put("end \(UUID().uuidString)", type: "End") }
+    return await untilEnd(stream)
+  }
+
+  private func untilEnd(_ stream: Notifications) async -> [String] {
     var texts: [String] = []
     for await notification in stream {
       if notification.subscription.id == "zzz" { break }
@@ -274,6 +278,42 @@ struct SubscriptionTests {
     now { holds.wait() }
     #expect(try await database.subscription("a") != nil)
     #expect(try await texts(other, database) == ["a created n"])
+  }
+
+  @Test(
+    "a subscription that fires once is told, though its zone is deleted or it is saved again before the listener has its turn",
+    arguments: [true, false])
+  func overtakenOnce(isZoneDeleted: Bool) async throws {
+    let zone = try Zone.ID("Z")
+    let once = Subscription("once", to: Query("Note", in: zone), firesOn: .creation, firesOnce: true)
+    let database = try Database.scratch()
+    try now {
+      try database.write { transaction in
+        try transaction.save(Zone(zone))
+        for subscription in [once, Subscription("zzz", to: Query("End"))] { try transaction.save(subscription) }
+      }
+    }
+    let stream = database.notifications()
+    try now { try database.write { try $0.save(Record(type: "Note", id: Record.ID("n", in: zone))) } }
+    // The listener asks for the subscription while this transaction has the turn.
+    let (goesOn, holds) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let turn = Thread {
+      try? database.write { transaction in
+        holds.signal()
+        _ = goesOn.wait(timeout: .now() + 5)
+        if isZoneDeleted { try transaction.deleteZone(zone) } else { try transaction.save(once) }
+      }
+      holds.signal()
+    }
+    turn.start()
+    now { holds.wait() }
+    let listener = Task { await untilEnd(stream) }
+    try await Task.sleep(for: .milliseconds(200))
+    goesOn.signal()
+    now { holds.wait() }
+    try now { try database.put("end", type: "End") }
+    #expect(await listener.value == ["once created n"])
+    #expect(try await database.subscription("once")?.id == (isZoneDeleted ? nil : once.id))
   }
 
   @Test("commits of the listener's own origin are left out")
