@@ -1,14 +1,6 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 import Daybook
 
-/// How a record keeps its fields: all containers write through the one and read through the other, key by key in the order of the
-/// type. Where no option changes a field, `FieldsDecodingContainer` reads the usual kinds from the body itself.
-
-/// The fields of a record that is made.
+/// The fields of a record that is made: what all encoding containers write through, key by key in the order of the type.
 struct FieldWriter {
   private(set) var record: Record
   /// Values that the record has already are not changes of it.
@@ -57,36 +49,4 @@ struct FieldWriter {
   mutating func setParent(_ parent: Record.Reference?) { record.parent = parent }
 
   var id: Record.ID { record.id }
-}
-
-/// The fields of a record that is read.
-struct FieldReader {
-  let record: Record
-
-  init(_ record: Record) { self.record = record }
-
-  /// The value of a field; nil when there is none.
-  /// - Throws: `corrupted` when there is one that cannot be read.
-  @inline(__always)
-  func value(_ field: String) throws(DatabaseError) -> Record.Value? {
-    if let value = record[field] as Record.Value? { return value }
-    try throwUnreadable(field)
-    return nil
-  }
-
-  /// A field whose bytes are malformed is not the same as none.
-  private func throwUnreadable(_ field: String) throws(DatabaseError) {
-    guard let mark = record.body.mark(forKey: field), !mark.isEncrypted else { return }
-    do { _ = try record.value(Record.Value.self, forKey: field) } catch {
-      if error.code != .unknownItem { throw error }
-    }
-  }
-
-  /// The names of all fields.
-  var fields: [String] { record.keys }
-
-  /// Whether there is a field of this name or one that begins with it and an underscore.
-  func hasField(_ field: String, orBelow prefix: String) -> Bool {
-    (record[field] as Record.Value?) != nil || record.keys.contains { $0.utf8.starts(with: prefix.utf8) }
-  }
 }
