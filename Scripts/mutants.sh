@@ -59,7 +59,7 @@ accept-forked-cursor             QueryTests             a cursor of another hist
 build-within-replay              DeclaredFactsTests     a replay builds an index whenever it meets the operation
 keep-facts-of-rollback           DeclaredFactsTests     after a rollback a transaction has the indexes that went back
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
-end-at-date-line                 PlaceIndexTests        a circle ends where longitudes do
+end-at-date-line                 LocationIndexTests        a circle ends where longitudes do
 search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
 forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again

@@ -36,9 +36,9 @@ class CodingScope {
   // MARK: keys
 
   /// What a key stands for.
-  enum Place {
+  enum Meaning {
     /// A field, or a flattened value.
-    case field(FieldPlace)
+    case field(FieldTarget)
     case systemFields
     case recordName
     /// A key that is ignored.
@@ -54,30 +54,30 @@ class CodingScope {
   }
 
   @inline(__always)
-  final func place(_ key: some CodingKey, _ above: PathStep?) -> Place {
+  final func meaning(_ key: some CodingKey, _ above: PathStep?) -> Meaning {
     let name = key.stringValue
     if above == nil {
       if !hasLayer {
         if name == "systemFields" { return .systemFields }
         if name.equalsBytes(of: recordNameKey) { return .recordName }
       }
-      if isPlain { return .field(FieldPlace(field: name, key: key, above: nil, rule: nil)) }
+      if isPlain { return .field(FieldTarget(field: name, key: key, above: nil, rule: nil)) }
     }
-    return placeByRule(name, key, above)
+    return meaningByRule(name, key, above)
   }
 
-  private final func placeByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) -> Place {
+  private final func meaningByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) -> Meaning {
     var rule: FieldRule?
     if !rules.isEmpty {
       rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
       if case .ignored? = rule { return .nothing }
     }
-    return .field(FieldPlace(field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule))
+    return .field(FieldTarget(field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule))
   }
 
   /// Whether a value with keys has a field for each of them.
-  final func isFlattened(_ place: FieldPlace) -> Bool {
-    switch place.rule {
+  final func isFlattened(_ target: FieldTarget) -> Bool {
+    switch target.rule {
     case .flattened?: true
     case nil: if case .flattened = options.nested { true } else { false }
     default: false

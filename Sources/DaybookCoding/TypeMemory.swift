@@ -22,26 +22,26 @@ enum TypeMemory {
     let type = Atomic<UInt>(0)
   }
 
-  /// Types that drop system fields, each at a place that follows from its address. One that another has taken the place of is
+  /// Types that drop system fields, each at a slot that follows from its address. One that another has taken the slot of is
   /// only found out again.
   private static let dropping = (0..<64).map { _ in Slot() }
 
   @inline(__always)
-  private static func place<T>(of type: T.Type) -> (slot: Slot, id: UInt) {
+  private static func slot<T>(of type: T.Type) -> (slot: Slot, id: UInt) {
     let id = UInt(bitPattern: ObjectIdentifier(type))
     return (dropping[Int(truncatingIfNeeded: (id &>> 4 ^ id &>> 10) & 63)], id)
   }
 
   /// The setter that this module gives to types without one was called: no value of the type will ever keep its system fields.
   static func dropsSystemFields<T>(_ type: T.Type) {
-    let (slot, id) = place(of: type)
+    let (slot, id) = slot(of: type)
     slot.type.store(id, ordering: .relaxed)
   }
 
   /// Whether the type is known to keep none, so that none have to be made: four allocations and a checksum for each
   /// value (row: coding-decode).
   static func isKnownToDropSystemFields<T>(_ type: T.Type) -> Bool {
-    let (slot, id) = place(of: type)
+    let (slot, id) = slot(of: type)
     return slot.type.load(ordering: .relaxed) == id
   }
 }

@@ -43,17 +43,17 @@ extension PredicateExpressions.KeyPath: TranslatedExpression {
     case .constant(let value):
       guard let value = value as? Root.Output else { throw translation.refusal(self) }
       return .constant(value[keyPath: keyPath as Swift.KeyPath<Root.Output, Output>])
-    case .field(var place):
+    case .field(var property):
       let own = keyPath as AnyKeyPath
-      let base = place.inside ?? place.path
-      guard !place.isElement, place.fallback == nil, let path = base.map({ $0.appending(path: own) }) ?? own else {
+      let base = property.inside ?? property.path
+      guard !property.isElement, property.fallback == nil, let path = base.map({ $0.appending(path: own) }) ?? own else {
         throw translation.refusal(self)
       }
-      place.path = path
-      place.inside = nil
-      place.hasSize = MemoryLayout<Output>.size > 0
-      place.isOptional = Output.self is any OptionalConstant.Type
-      return .field(place)
+      property.path = path
+      property.inside = nil
+      property.hasSize = MemoryLayout<Output>.size > 0
+      property.isOptional = Output.self is any OptionalConstant.Type
+      return .field(property)
     case .truth, .range: throw translation.refusal(self)
     }
   }
@@ -113,10 +113,10 @@ extension PredicateExpressions.Comparison: TranslatedExpression {
       @unknown default: throw translation.refusal(self)
       }
     switch (try translation.side(of: lhs), try translation.side(of: rhs)) {
-    case (.field(let place), .constant(let value)):
-      return .predicate(try translation.order(place, comparison, value, LHS.Output.self, self))
-    case (.constant(let value), .field(let place)):
-      return .predicate(try translation.order(place, comparison.flipped, value, LHS.Output.self, self))
+    case (.field(let property), .constant(let value)):
+      return .predicate(try translation.order(property, comparison, value, LHS.Output.self, self))
+    case (.constant(let value), .field(let property)):
+      return .predicate(try translation.order(property, comparison.flipped, value, LHS.Output.self, self))
     case (.constant(let left), .constant(let right)):
       guard let left = left as? LHS.Output, let right = right as? LHS.Output else { throw translation.refusal(self) }
       let passes =
@@ -161,9 +161,9 @@ extension PredicateExpressions.ClosedRange: TranslatedExpression {
 
 extension PredicateExpressions.RangeExpressionContains: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
-    guard case .range(let ends) = try translation.side(of: range), case .field(let place) = try translation.side(of: element)
+    guard case .range(let ends) = try translation.side(of: range), case .field(let property) = try translation.side(of: element)
     else { throw translation.refusal(self) }
-    return .predicate(try translation.contains(ends, place, Element.Output.self, self))
+    return .predicate(try translation.contains(ends, property, Element.Output.self, self))
   }
 }
 
@@ -171,20 +171,20 @@ extension PredicateExpressions.SequenceContains: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
     let element = try translation.side(of: element)
     switch (try translation.side(of: sequence), element) {
-    case (.range(let ends), .field(let place)):
-      return .predicate(try translation.contains(ends, place, RHS.Output.self, self))
-    case (.constant(let value), .field(let place)):
+    case (.range(let ends), .field(let property)):
+      return .predicate(try translation.contains(ends, property, RHS.Output.self, self))
+    case (.constant(let value), .field(let property)):
       guard let sequence = value as? any Sequence else { throw translation.refusal(self) }
-      return .predicate(try translation.contains(sequence, place, self))
-    case (.field(let place), .constant(let value)):
+      return .predicate(try translation.contains(sequence, property, self))
+    case (.field(let property), .constant(let value)):
       if LHS.Output.self == String.self {
         return .predicate(
-          try translation.text(.field(place), element, String.self, self) { .contains(.string($0)) })
+          try translation.text(.field(property), element, String.self, self) { .contains(.string($0)) })
       }
       guard ConstantValue.isList(LHS.Output.self), let value = try ConstantValue.value(of: value, self, translation) else {
         throw translation.refusal(self)
       }
-      return .predicate(value.isNotANumber ? .false : try translation.condition(place, .contains(value), self))
+      return .predicate(value.isNotANumber ? .false : try translation.condition(property, .contains(value), self))
     default: throw translation.refusal(self)
     }
   }
@@ -192,11 +192,11 @@ extension PredicateExpressions.SequenceContains: TranslatedExpression {
 
 extension PredicateExpressions.SequenceContainsWhere: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
-    guard case .field(var place) = try translation.side(of: sequence), ConstantValue.isList(LHS.Output.self),
-      place.fallback == nil, !place.isElement
+    guard case .field(var property) = try translation.side(of: sequence), ConstantValue.isList(LHS.Output.self),
+      property.fallback == nil, !property.isElement
     else { throw translation.refusal(self) }
-    place.isElement = true
-    let test = try translation.binding(variable.key, to: .field(place)).predicate(of: test)
+    property.isElement = true
+    let test = try translation.binding(variable.key, to: .field(property)).predicate(of: test)
     // One element may pass one of several conditions, another element the next.
     let parts = if case .or(let parts) = test.term { parts } else { [test] }
     let isOfElements = parts.allSatisfy { if case .condition(let condition) = $0.term { condition.field.isAny } else { false } }
@@ -227,15 +227,15 @@ extension PredicateExpressions.ForcedUnwrap: TranslatedExpression {
     case .constant(let value):
       guard let optional = value as? Wrapped?, let content = optional else { throw translation.refusal(self) }
       return .constant(content)
-    case .field(var place):
-      place.unwrap(Wrapped.self)
-      return .field(place)
+    case .field(var property):
+      property.unwrap(Wrapped.self)
+      return .field(property)
     case .truth, .range: throw translation.refusal(self)
     }
   }
 }
 
-extension PredicateTranslation.Place {
+extension PredicateTranslation.Property {
   fileprivate mutating func unwrap<Wrapped>(_: Wrapped.Type) {
     inside = path?.appending(path: \Wrapped?.self!)
     isOptional = false
@@ -249,8 +249,8 @@ extension PredicateExpressions.OptionalFlatMap: TranslatedExpression {
       guard let optional = value as? Wrapped? else { throw translation.refusal(self) }
       guard let content = optional else { return .constant(Output.none as Any) }
       return try translation.binding(variable.key, to: .constant(content)).side(of: transform)
-    case .field(let place):
-      var content = place
+    case .field(let property):
+      var content = property
       content.unwrap(Wrapped.self)
       content.through.append(variable.key)
       let inner = try translation.binding(variable.key, to: .field(content)).side(of: transform)
@@ -261,7 +261,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatedExpression {
         return .field(result)
       }
       let truth = try translation.truth(of: inner, transform)
-      let absent = try translation.absence(of: place, self)
+      let absent = try translation.absence(of: property, self)
       return .truth(.init(predicate: truth.predicate, absent: truth.absent.map { absent.or($0) } ?? absent))
     case .truth, .range: throw translation.refusal(self)
     }
@@ -273,11 +273,11 @@ extension PredicateExpressions.NilCoalesce: TranslatedExpression {
     let left = try translation.side(of: lhs)
     let right = try translation.side(of: rhs)
     if case .constant(let value) = left { return ConstantValue.unwrapped(value).map { .constant($0) } ?? right }
-    if case .field(var place) = left, case .constant(let value) = right {
+    if case .field(var property) = left, case .constant(let value) = right {
       guard let value = ConstantValue.unwrapped(value) else { return left }
-      place.fallback = value
-      place.isOptional = false
-      return .field(place)
+      property.fallback = value
+      property.isOptional = false
+      return .field(property)
     }
     let truth = try translation.truth(of: left, lhs)
     let other = try translation.truth(of: right, rhs)

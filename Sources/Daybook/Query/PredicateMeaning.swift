@@ -67,10 +67,10 @@ struct PredicateMeaning {
         return part.isEmpty || (0..<text.count).contains { text[$0...].starts(with: part) }
       }
       return value.elements?.contains { equal($0, constant, options) } ?? false
-    case .text(let place, let other):
+    case .text(let match, let other):
       guard case .string(let text) = value else { return false }
       let scalars = Folding.scalars(text, options)
-      switch place {
+      switch match {
       case .prefix: return scalars.starts(with: Folding.scalars(other, options))
       case .suffix: return scalars.reversed().starts(with: Folding.scalars(other, options).reversed())
       case .pattern: return LikePattern(other, options).matches(scalars[...])

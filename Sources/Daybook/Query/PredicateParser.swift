@@ -311,9 +311,9 @@ struct PredicateParser {
     case .word(.beginswith), .word(.endswith), .word(.like):
       guard let field = field(left) else { throw noKey(sign) }
       let text = try text(try constant(right, at: rightOffset), at: rightOffset)
-      let place: Query.TextPlace =
+      let match: Query.TextMatch =
         sign.kind == .word(.beginswith) ? .prefix : sign.kind == .word(.endswith) ? .suffix : .pattern
-      return Query.Predicate(Query.Condition(field, .text(place, text), options))
+      return Query.Predicate(Query.Condition(field, .text(match, text), options))
     default:
       throw .predicate("Regular expressions are not offered; LIKE has * and ?.", at: sign.offset, found: sign.name)
     }

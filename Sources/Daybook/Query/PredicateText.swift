@@ -53,8 +53,8 @@ struct PredicateText {
     case .contains(let value):
       text += "\(field) CONTAINS\(options) "
       append(value)
-    case .text(let place, let other):
-      text += "\(field) \(place.rawValue)\(options) "
+    case .text(let match, let other):
+      text += "\(field) \(match.rawValue)\(options) "
       append(quoted: other)
     case .words(let words):
       text += condition.field.system == .text ? "self CONTAINS " : "\(field) TOKENMATCHES[cdl] "

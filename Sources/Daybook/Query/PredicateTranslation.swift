@@ -59,7 +59,7 @@ extension Query.Predicate {
   ///   that records do not have (enums), sets in whole, and properties whose key is not known.
   public init<Input>(_ predicate: FoundationPredicate<Input>) throws(DatabaseError) {
     var translation = PredicateTranslation()
-    translation.bindings[predicate.variable.key] = .field(PredicateTranslation.Place())
+    translation.bindings[predicate.variable.key] = .field(PredicateTranslation.Property())
     let result = try translation.predicate(of: predicate.expression)
     if let fault = result.fault { throw fault }
     self = result
@@ -72,13 +72,13 @@ package struct PredicateTranslation {
   package enum Side {
     /// A value that does not depend on the record.
     case constant(Any)
-    case field(Place)
+    case field(Property)
     case truth(Truth)
     case range(Ends)
   }
 
   /// A property of the value, or the whole value.
-  package struct Place {
+  package struct Property {
     /// The property; nil for the whole value.
     var path: AnyKeyPath?
     /// The property without its optional, to go on from.
@@ -135,11 +135,11 @@ package struct PredicateTranslation {
       guard let value = ConstantValue.unwrapped(value) else { return Truth(predicate: .false, absent: .true) }
       guard let isTrue = value as? Bool else { throw refusal(expression) }
       return Truth(predicate: isTrue ? .true : .false)
-    case .field(let place):
+    case .field(let property):
       guard E.Output.self == Bool.self || E.Output.self == Bool?.self else { throw refusal(expression) }
       return Truth(
-        predicate: try condition(place, .compare(.equal, .value(.int(1))), expression),
-        absent: place.isOptional ? try absence(of: place, expression) : nil)
+        predicate: try condition(property, .compare(.equal, .value(.int(1))), expression),
+        absent: property.isOptional ? try absence(of: property, expression) : nil)
     case .range: throw refusal(expression)
     }
   }
@@ -155,28 +155,28 @@ package struct PredicateTranslation {
 
 extension PredicateTranslation {
   /// The field that a property is in.
-  private func field(of place: Place) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool) {
-    guard let path = place.path else {
+  private func field(of property: Property) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool) {
+    guard let path = property.path else {
       throw DatabaseError(.invalidArguments, "A predicate names properties of the value, not the value itself.")
     }
     let declared = (type(of: path).rootType as? any RecordKeyPaths.Type)?.anyKeyPaths ?? [:]
     let keys = declared.filter { $0.value == path }.keys
     // Of two keys of a property the first one, whatever the order of the dictionary is.
-    if let key = keys.min() { return (queryField(key, place), true) }
+    if let key = keys.min() { return (queryField(key, property), true) }
     // Of one without a size Swift says another's name.
-    guard place.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
+    guard property.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
       throw DatabaseError(
         .invalidArguments, "The key of a property is not known; the type can declare it as RecordKeyPaths.",
         facts: .init(found: path.debugDescription))
     }
-    return (queryField(name, place), false)
+    return (queryField(name, property), false)
   }
 
-  private func queryField(_ key: String, _ place: Place) -> Query.Field {
+  private func queryField(_ key: String, _ property: Property) -> Query.Field {
     // The field of all texts is no property.
     let named = Query.Field(key)
     let field = named.system == .text ? Query.Field(key: key) : named
-    return place.isElement ? field.any : field
+    return property.isElement ? field.any : field
   }
 
   /// The name of a stored property; nil of a computed one, and of one of another property's.
@@ -192,11 +192,11 @@ extension PredicateTranslation {
 
   /// A condition on a property, and what it says where Swift sees the fallback.
   func condition<E: PredicateExpression>(
-    _ place: Place, _ test: Query.Condition.Test, _ expression: E
+    _ property: Property, _ test: Query.Condition.Test, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
-    let field = try field(of: place).field
+    let field = try field(of: property).field
     let condition = Query.Predicate(Query.Condition(field, test))
-    guard let fallback = place.fallback else { return condition }
+    guard let fallback = property.fallback else { return condition }
     guard let value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
     var record = try Record(type: "Fallback")
     record["value"] = value
@@ -204,10 +204,10 @@ extension PredicateTranslation {
     return passes ? field.isAbsent || condition : condition
   }
 
-  func absence<E: PredicateExpression>(of place: Place, _ expression: E) throws(DatabaseError) -> Query.Predicate {
-    let (field, isDeclared) = try field(of: place)
+  func absence<E: PredicateExpression>(of property: Property, _ expression: E) throws(DatabaseError) -> Query.Predicate {
+    let (field, isDeclared) = try field(of: property)
     // Whatever is not one value is in several fields, or in one, as its coder says.
-    guard isDeclared || ConstantValue.isOneValue(place.path.map { type(of: $0).valueType }) else {
+    guard isDeclared || ConstantValue.isOneValue(property.path.map { type(of: $0).valueType }) else {
       throw DatabaseError(
         .invalidArguments, "It is not known where a value of several parts is; the type can declare its key as RecordKeyPaths.",
         facts: .init(key: field.name))
@@ -223,8 +223,8 @@ extension PredicateTranslation {
     case (.constant(let a), .constant(let b)):
       guard let a = a as? L.Output, let b = b as? L.Output else { throw refusal(expression) }
       return (a == b) != isNegated ? .true : .false
-    case (.field(let place), .constant(let value)), (.constant(let value), .field(let place)):
-      return try equality(place, value, isNegated: isNegated, expression)
+    case (.field(let property), .constant(let value)), (.constant(let value), .field(let property)):
+      return try equality(property, value, isNegated: isNegated, expression)
     case (.truth(let truth), .constant(let value)), (.constant(let value), .truth(let truth)):
       let result: Query.Predicate
       switch ConstantValue.unwrapped(value) as? Bool {
@@ -240,55 +240,55 @@ extension PredicateTranslation {
   }
 
   private func equality<E: PredicateExpression>(
-    _ place: Place, _ constant: Any, isNegated: Bool, _ expression: E
+    _ property: Property, _ constant: Any, isNegated: Bool, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     guard let value = try ConstantValue.value(of: constant, expression, self) else {
-      let result = place.isOptional ? try absence(of: place, expression) : .false
+      let result = property.isOptional ? try absence(of: property, expression) : .false
       return isNegated ? result.negated : result
     }
     // Nothing equals NaN.
     if value.isNotANumber { return isNegated ? .true : .false }
     // In Swift nil is another value than this one.
-    if isNegated, place.isOptional || place.fallback != nil {
-      return try condition(place, .compare(.equal, .value(value)), expression).negated
+    if isNegated, property.isOptional || property.fallback != nil {
+      return try condition(property, .compare(.equal, .value(value)), expression).negated
     }
-    return try condition(place, .compare(isNegated ? .notEqual : .equal, .value(value)), expression)
+    return try condition(property, .compare(isNegated ? .notEqual : .equal, .value(value)), expression)
   }
 
   /// Whether a property lies on one side of a constant.
   func order<E: PredicateExpression>(
-    _ place: Place, _ comparison: Query.Comparison, _ constant: Any, _ type: Any.Type, _ expression: E
+    _ property: Property, _ comparison: Query.Comparison, _ constant: Any, _ type: Any.Type, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     guard ConstantValue.isOrdered(type) else {
       throw refusal(expression, "Records do not have the order of the values in the predicate.")
     }
     guard let value = try ConstantValue.value(of: constant, expression, self) else { throw refusal(expression) }
-    return value.isNotANumber ? .false : try condition(place, .compare(comparison, .value(value)), expression)
+    return value.isNotANumber ? .false : try condition(property, .compare(comparison, .value(value)), expression)
   }
 
   /// Whether a property lies in a range.
   func contains<E: PredicateExpression>(
-    _ ends: Ends, _ place: Place, _ type: Any.Type, _ expression: E
+    _ ends: Ends, _ property: Property, _ type: Any.Type, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     if ends.isClosed, let lower = ends.lower, let upper = ends.upper {
-      let isLower = try order(place, .greaterOrEqual, lower, type, expression)
-      let isUpper = try order(place, .lessOrEqual, upper, type, expression)
-      guard place.fallback == nil, case .condition(let first) = isLower.term, case .condition(let last) = isUpper.term,
+      let isLower = try order(property, .greaterOrEqual, lower, type, expression)
+      let isUpper = try order(property, .lessOrEqual, upper, type, expression)
+      guard property.fallback == nil, case .condition(let first) = isLower.term, case .condition(let last) = isUpper.term,
         case .compare(_, let lower) = first.test, case .compare(_, let upper) = last.test
       else { return isLower.and(isUpper) }
-      return try condition(place, .between(lower, upper), expression)
+      return try condition(property, .between(lower, upper), expression)
     }
     var result = Query.Predicate.true
-    if let lower = ends.lower { result = try order(place, .greaterOrEqual, lower, type, expression) }
+    if let lower = ends.lower { result = try order(property, .greaterOrEqual, lower, type, expression) }
     if let upper = ends.upper {
-      result = result.and(try order(place, ends.isClosed ? .lessOrEqual : .less, upper, type, expression))
+      result = result.and(try order(property, ends.isClosed ? .lessOrEqual : .less, upper, type, expression))
     }
     return result
   }
 
   /// Whether a property is one of some constants.
   func contains<E: PredicateExpression>(
-    _ constants: any Sequence, _ place: Place, _ expression: E
+    _ constants: any Sequence, _ property: Property, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     var values: [Record.Value] = []
     var hasNil = false
@@ -299,15 +299,15 @@ extension PredicateTranslation {
       }
       if !value.isNotANumber { values.append(value) }
     }
-    let result = values.isEmpty ? Query.Predicate.false : try condition(place, .isIn(values), expression)
-    return hasNil && place.isOptional ? result.or(try absence(of: place, expression)) : result
+    let result = values.isEmpty ? Query.Predicate.false : try condition(property, .isIn(values), expression)
+    return hasNil && property.isOptional ? result.or(try absence(of: property, expression)) : result
   }
 
   /// A test of a property's text.
   func text<E: PredicateExpression>(
     _ side: Side, _ other: Side, _ type: Any.Type, _ expression: E, _ test: (String) -> Query.Condition.Test
   ) throws(DatabaseError) -> Query.Predicate {
-    guard case .field(let place) = side, case .constant(let constant) = other, type == String.self else {
+    guard case .field(let property) = side, case .constant(let constant) = other, type == String.self else {
       throw refusal(expression)
     }
     let text: String
@@ -317,7 +317,7 @@ extension PredicateTranslation {
     case let character as Character: text = String(character)
     default: throw refusal(expression)
     }
-    return try condition(place, test(text), expression)
+    return try condition(property, test(text), expression)
   }
 }
 

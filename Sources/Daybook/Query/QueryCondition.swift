@@ -62,7 +62,7 @@ extension Query {
   }
 
   /// Where in a text another one has to be.
-  enum TextPlace: String, Hashable, Sendable, CaseIterable {
+  enum TextMatch: String, Hashable, Sendable, CaseIterable {
     case prefix = "BEGINSWITH"
     case suffix = "ENDSWITH"
     /// The other one is a pattern: `?` is any scalar, `*` any number of them, and a backslash takes the next as it is.
@@ -78,7 +78,7 @@ extension Query {
       case isIn([Record.Value])
       /// A list with such an element, or a text with this one in it.
       case contains(Record.Value)
-      case text(TextPlace, String)
+      case text(TextMatch, String)
       /// One of the words of a text, with other letters' case and accents ignored; see ``SearchWords``.
       case words(String)
       case distance(Comparison, from: Location, kilometres: Double)

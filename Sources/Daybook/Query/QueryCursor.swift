@@ -40,7 +40,7 @@ extension Query {
   ///                   of a record: 1 byte count of its name, the name, and what it was sorted by (`SortKey`)
   ///                4  FNV-1a of everything before
   public struct Cursor: Hashable, Sendable {
-    enum Place: Hashable, Sendable {
+    enum Position: Hashable, Sendable {
       case journal(state: StateMark, sequence: UInt64, ordinal: UInt32)
       case record(name: [UInt8], sortKey: [UInt8])
     }
@@ -48,13 +48,13 @@ extension Query {
     let databaseID: UUID
     let queryChecksum: UInt64
     let zoneKey: [UInt8]
-    let place: Place
+    let position: Position
 
-    init(databaseID: UUID, query: Query, zoneKey: [UInt8], place: Place) {
+    init(databaseID: UUID, query: Query, zoneKey: [UInt8], position: Position) {
       self.databaseID = databaseID
       queryChecksum = query.checksum
       self.zoneKey = zoneKey
-      self.place = place
+      self.position = position
     }
 
     private static let mark: [UInt8] = [0x44, 0x51, 1]
@@ -63,7 +63,7 @@ extension Query {
     public var data: Data {
       let buffer = ByteBuffer(capacity: 128)
       buffer.append(Self.mark)
-      switch place {
+      switch position {
       case .journal: buffer.append(0)
       case .record: buffer.append(1)
       }
@@ -71,7 +71,7 @@ extension Query {
       buffer.append(uint64: queryChecksum)
       buffer.append(uint16: UInt16(zoneKey.count))
       buffer.append(zoneKey)
-      switch place {
+      switch position {
       case .journal(let state, let sequence, let ordinal):
         buffer.append(uint64: state.lineage.number)
         buffer.append(uint64: state.sequence)
@@ -96,11 +96,11 @@ extension Query {
       self = cursor
     }
 
-    private init(databaseID: UUID, queryChecksum: UInt64, zoneKey: [UInt8], place: Place) {
+    private init(databaseID: UUID, queryChecksum: UInt64, zoneKey: [UInt8], position: Position) {
       self.databaseID = databaseID
       self.queryChecksum = queryChecksum
       self.zoneKey = zoneKey
-      self.place = place
+      self.position = position
     }
 
     private static func read(_ bytes: ByteView) -> Cursor? {
@@ -112,7 +112,7 @@ extension Query {
         let checksum = reader.uint64(), let zoneCount = reader.uint16(), let zoneKey = reader.take(Int(zoneCount)),
         Zone.ID.isSound(key: zoneKey)
       else { return nil }
-      let place: Place
+      let position: Position
       switch kind {
       case 0:
         guard let lineage = reader.uint64(), let seen = reader.uint64(), let sequence = reader.uint64(),
@@ -121,16 +121,16 @@ extension Query {
           return nil
         }
         let state = StateMark(sequence: seen, lineage: Lineage(lineage))
-        place = .journal(state: state, sequence: sequence, ordinal: ordinal)
+        position = .journal(state: state, sequence: sequence, ordinal: ordinal)
       case 1:
         guard let count = reader.uint8(), let name = reader.take(Int(count)), let sortKey = reader.take(reader.remaining) else {
           return nil
         }
-        place = .record(name: name.array, sortKey: sortKey.array)
+        position = .record(name: name.array, sortKey: sortKey.array)
       default: return nil
       }
       return Cursor(
-        databaseID: ChangeToken.uuid(of: id), queryChecksum: checksum, zoneKey: zoneKey.array, place: place)
+        databaseID: ChangeToken.uuid(of: id), queryChecksum: checksum, zoneKey: zoneKey.array, position: position)
     }
   }
 

@@ -10,7 +10,7 @@
 /// No record has a NaN, but a constant of a predicate may be one before a database refuses it. The order of sorts is total, so there
 /// NaN is after all other numbers; in a condition it is ordered with nothing and equal to nothing.
 enum ValueOrder {
-  /// The places of the kinds: numbers, dates, texts, bytes, places, references, lists. Assets have none.
+  /// The ranks of the kinds: numbers, dates, texts, bytes, places, references, lists. Assets have none.
   @inline(__always)
   static func rank(_ kind: FieldKind) -> Int? {
     switch kind {

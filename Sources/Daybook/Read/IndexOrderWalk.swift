@@ -76,7 +76,7 @@ struct IndexOrderWalk {
 
   /// Where a query's cursor leads to in an index of a zone; nil where it is of another.
   static func place(of cursor: Query.Cursor, in zone: Zone.ID, _ number: UInt16) -> (prefix: [UInt8], name: [UInt8])? {
-    guard case .record(let name, let sortKey) = cursor.place, cursor.zoneKey == zone.key else { return nil }
+    guard case .record(let name, let sortKey) = cursor.position, cursor.zoneKey == zone.key else { return nil }
     let prefix = ByteBuffer(capacity: 64)
     IndexKey.appendNumber(number, to: prefix)
     let isSound = sortKey.withView { bytes in

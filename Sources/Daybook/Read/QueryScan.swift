@@ -47,7 +47,7 @@ struct QueryScan {
   private var steps = 0
 
   /// - Parameters:
-  ///   - start: the zone to begin with, as a position, and the place in its change journal.
+  ///   - start: the zone to begin with, as an index, and the position in its change journal.
   init(
     _ view: ReadView, _ plan: QueryPreparation, from start: (zone: Int, sequence: UInt64, ordinal: UInt32) = (0, 0, 0),
     stop: QueryStop?
@@ -107,7 +107,7 @@ struct QueryScan {
   mutating func drop(_ found: consuming Found) { bodies.takeBack() }
 
   /// Where the next record would be looked for; nil at the end.
-  mutating func place() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
+  mutating func position() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
     if choice != nil {
       try findCandidates()
       guard candidate < candidates.count else { return nil }

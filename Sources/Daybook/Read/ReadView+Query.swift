@@ -128,13 +128,14 @@ extension ReadView {
     if let found = try orderedRecords(plan, after: nil, limit: limit, isCutAsked: false, desiredKeys: desiredKeys, stop) {
       return found.records
     }
-    var last: SortedPlace?
+    var last: SortedPosition?
     while records.count < limit {
       var rows = try firstRows(plan, after: last, limit: limit - records.count, stop)
       let sorted = rows.sorted()
       try append(sorted, plan, desiredKeys, to: &records, stop)
       guard rows.isCut, let row = sorted.last else { break }
-      last = SortedPlace(zone: row.zone, isOfZone: true, zoneKey: rows.zoneKey(of: row), name: row.name, sortKey: row.key.bytes)
+      last = SortedPosition(
+        zone: row.zone, isOfZone: true, zoneKey: rows.zoneKey(of: row), name: row.name, sortKey: row.key.bytes)
     }
     return records
   }
@@ -160,10 +161,10 @@ extension ReadView {
       while page.records.count < limit, let found = try scan.next() {
         page.records.append(Record(body: found.body, desiredKeys: desiredKeys))
       }
-      if page.records.count == limit, let next = try scan.place() {
+      if page.records.count == limit, let next = try scan.position() {
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[next.zone].key,
-          place: .journal(state: try stateToShow(), sequence: next.sequence, ordinal: next.ordinal))
+          position: .journal(state: try stateToShow(), sequence: next.sequence, ordinal: next.ordinal))
       }
       return page
     }
@@ -173,17 +174,17 @@ extension ReadView {
         let key = SortKey(body, SortOrder(query.sort))
         page.next = Query.Cursor(
           databaseID: databaseID, query: query, zoneKey: plan.zones[0].key,
-          place: .record(name: body.withName { $0.array }, sortKey: key.bytes))
+          position: .record(name: body.withName { $0.array }, sortKey: key.bytes))
       }
       return page
     }
-    var rows = try firstRows(plan, after: cursor.flatMap { SortedPlace($0, plan.zones) }, limit: limit, stop)
+    var rows = try firstRows(plan, after: cursor.flatMap { SortedPosition($0, plan.zones) }, limit: limit, stop)
     let sorted = rows.sorted()
     try append(sorted, plan, desiredKeys, to: &page.records, stop)
     if rows.isCut, let row = sorted.last {
       page.next = Query.Cursor(
         databaseID: databaseID, query: query, zoneKey: rows.zoneKey(of: row),
-        place: .record(name: row.name, sortKey: row.key.bytes))
+        position: .record(name: row.name, sortKey: row.key.bytes))
     }
     return page
   }
@@ -240,7 +241,7 @@ extension ReadView {
 
   /// The first rows of the order, after a place in it.
   private func firstRows(
-    _ plan: QueryPreparation, after last: SortedPlace?, limit: Int, _ stop: QueryStop?
+    _ plan: QueryPreparation, after last: SortedPosition?, limit: Int, _ stop: QueryStop?
   ) throws(DatabaseError) -> SortedRows {
     var rows = SortedRows(SortOrder(plan.query.sort), zones: plan.zones, capacity: limit)
     var scan = QueryScan(self, plan, stop: stop)
@@ -290,7 +291,7 @@ extension ReadView {
       throw DatabaseError(.invalidArguments, "The cursor is of another database.")
     }
     let isSound: Bool =
-      switch cursor.place {
+      switch cursor.position {
       case .journal: query.sort.isEmpty
       case .record(_, let key): !query.sort.isEmpty && SortKey.isSound(key, stepCount: query.sort.count)
       }
@@ -302,20 +303,20 @@ extension ReadView {
   /// Whether a cursor is of a state ahead of what this view shows.
   /// - Throws: `changeTokenForked` when it is in another history.
   private func mustWait(for cursor: Query.Cursor) throws(DatabaseError) -> Bool {
-    guard case .journal(let state, _, _) = cursor.place else { return false }
+    guard case .journal(let state, _, _) = cursor.position else { return false }
     return try mustWait(forCursorOf: state)
   }
 
   /// Where a scan begins; nil when the cursor's zone was the last one and is gone.
   private func start(of cursor: Query.Cursor?, _ plan: QueryPreparation) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
-    guard let cursor, case .journal(_, let sequence, let ordinal) = cursor.place else { return (0, 0, 0) }
-    guard let place = SortedPlace.position(of: cursor.zoneKey, in: plan.zones) else { return nil }
+    guard let cursor, case .journal(_, let sequence, let ordinal) = cursor.position else { return (0, 0, 0) }
+    guard let place = SortedPosition.position(of: cursor.zoneKey, in: plan.zones) else { return nil }
     return place.isThere ? (place.index, sequence, ordinal) : (place.index, 0, 0)
   }
 }
 
 /// A record of an order, to go on from.
-private struct SortedPlace {
+private struct SortedPosition {
   /// The position of its zone; when the zone is gone, of the one that follows.
   let zone: Int
   let isOfZone: Bool
@@ -332,7 +333,7 @@ private struct SortedPlace {
   }
 
   init?(_ cursor: Query.Cursor, _ zones: [Zone.ID]) {
-    guard case .record(let name, let sortKey) = cursor.place else { return nil }
+    guard case .record(let name, let sortKey) = cursor.position else { return nil }
     let place = Self.position(of: cursor.zoneKey, in: zones) ?? (zones.count, false)
     self.init(zone: place.index, isOfZone: place.isThere, zoneKey: cursor.zoneKey, name: name, sortKey: sortKey)
   }

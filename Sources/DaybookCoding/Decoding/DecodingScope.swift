@@ -31,8 +31,8 @@ final class DecodingScope: CodingScope {
   /// The value of a key; nil when there is none. Of a flattened value there is none either.
   @inline(__always)
   func value(_ key: some CodingKey, _ above: PathStep?) throws -> Record.Value? {
-    switch place(key, above) {
-    case .field(let place): try value(place)
+    switch meaning(key, above) {
+    case .field(let target): try value(target)
     case .systemFields: .bytes(systemFields())
     case .recordName: .string(fields.record.id.name)
     case .nothing: nil
@@ -45,38 +45,39 @@ final class DecodingScope: CodingScope {
   }
 
   @inline(__always)
-  func value(_ place: FieldPlace) throws -> Record.Value? {
-    let value = try stored(place)
-    if value != nil { place.above?.markFields() }
+  func value(_ target: FieldTarget) throws -> Record.Value? {
+    let value = try stored(target)
+    if value != nil { target.above?.markFields() }
     return value
   }
 
   @inline(__always)
-  private func stored(_ place: FieldPlace) throws -> Record.Value? {
+  private func stored(_ target: FieldTarget) throws -> Record.Value? {
     do throws(DatabaseError) {
-      switch place.rule {
-      case nil: return try fields.value(place.field)
+      switch target.rule {
+      case nil: return try fields.value(target.field)
       case .parent?: return fields.record.parent.map { .reference($0) }
       case .locationText?:
-        switch try fields.value(place.field) {
+        switch try fields.value(target.field) {
         case .location(let location)?: return .string(LocationText.shortText(of: location))
         case .locations(let list)?: return .strings(list.map { LocationText.shortText(of: $0) })
         case let value: return value
         }
-      default: return try fields.value(place.field)
+      default: return try fields.value(target.field)
       }
     } catch {
-      throw RecordCodingError(.database, "The field cannot be read.", path: base + place.path, facts: error.facts, cause: error)
+      throw RecordCodingError(
+        .database, "The field cannot be read.", path: base + target.path, facts: error.facts, cause: error)
     }
   }
 
   /// Whether there is a value for a key.
   func contains(_ key: some CodingKey, _ above: PathStep?) -> Bool {
-    switch place(key, above) {
-    case .field(let place):
-      if case .parent? = place.rule { return fields.record.parent != nil }
-      if isFlattened(place) { return fields.hasField(place.field, orBelow: place.field + "_") }
-      return fields.record[place.field] as Record.Value? != nil
+    switch meaning(key, above) {
+    case .field(let target):
+      if case .parent? = target.rule { return fields.record.parent != nil }
+      if isFlattened(target) { return fields.hasField(target.field, orBelow: target.field + "_") }
+      return fields.record[target.field] as Record.Value? != nil
     case .systemFields, .recordName: return true
     case .nothing: return false
     }
@@ -106,7 +107,9 @@ final class DecodingScope: CodingScope {
       }
       // A field of a flattened value: its key is one of the beginnings.
       for (index, character) in zip(name.indices, name) where character == "_" {
-        if let key = Key(stringValue: String(name[..<index])), case .field(let place) = place(key, above), isFlattened(place) {
+        if let key = Key(stringValue: String(name[..<index])), case .field(let target) = meaning(key, above),
+          isFlattened(target)
+        {
           add(key)
         }
       }

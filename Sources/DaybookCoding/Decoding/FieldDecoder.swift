@@ -9,33 +9,33 @@ import Daybook
 struct FieldDecoder: Decoder {
   let scope: DecodingScope
   let source: DecodingSource
-  let place: FieldPlace
+  let target: FieldTarget
   /// An element of a list is never flattened.
   private let isElement: Bool
   /// The step of a flattened value, for those who ask afterwards whether it had fields.
   private let flattened: PathStep?
 
   init(
-    _ scope: DecodingScope, _ source: DecodingSource, _ place: FieldPlace, isElement: Bool = false,
+    _ scope: DecodingScope, _ source: DecodingSource, _ target: FieldTarget, isElement: Bool = false,
     flattened: PathStep? = nil
   ) {
     self.flattened = flattened
     self.scope = scope
     self.source = source
-    self.place = place
+    self.target = target
     self.isElement = isElement
   }
 
-  var codingPath: [any CodingKey] { DaybookCoding.codingPath(place.above, place.key) }
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(target.above, target.key) }
   var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
 
   private func step() -> PathStep {
-    flattened ?? PathStep(place.key, after: place.above, prefix: isFlattened ? place.field + "_" : "")
+    flattened ?? PathStep(target.key, after: target.above, prefix: isFlattened ? target.field + "_" : "")
   }
 
   /// Whether a value with keys has its own fields. What is there whole, as it was encoded with other options, is read whole.
   private var isFlattened: Bool {
-    guard !isElement, scope.isFlattened(place) else { return false }
+    guard !isElement, scope.isFlattened(target) else { return false }
     switch source {
     case .absent, .value(.int): return true
     default: return false
@@ -87,7 +87,7 @@ struct FieldDecoder: Decoder {
   private func content(of asset: Asset) throws -> Data {
     do throws(DatabaseError) { return try asset.content() } catch {
       throw RecordCodingError(
-        .database, "The content of the asset cannot be read.", path: scope.base + place.path, facts: error.facts, cause: error)
+        .database, "The content of the asset cannot be read.", path: scope.base + target.path, facts: error.facts, cause: error)
     }
   }
 
@@ -99,8 +99,8 @@ struct FieldDecoder: Decoder {
 
   private var absent: DecodingError {
     DecodingError.keyNotFound(
-      place.key,
-      .init(codingPath: DaybookCoding.codingPath(place.above), debugDescription: "The record has no field for the key."))
+      target.key,
+      .init(codingPath: DaybookCoding.codingPath(target.above), debugDescription: "The record has no field for the key."))
   }
 
   private func corrupted(_ message: String) -> DecodingError {
@@ -215,7 +215,7 @@ struct FieldDecoder: Decoder {
   private func date() throws -> Date {
     if case .json = source { return Date(timeIntervalSinceReferenceDate: try double(Date.self)) }
     var strategy = scope.options.dates
-    if case .date(let own)? = place.rule { strategy = own }
+    if case .date(let own)? = target.rule { strategy = own }
     switch strategy {
     case .native:
       guard case .value(.date(let date)) = source else { throw mismatch(Date.self) }
@@ -227,7 +227,7 @@ struct FieldDecoder: Decoder {
       return date
     case .custom(_, let decode):
       guard case .value(let value) = source else { throw mismatch(Date.self) }
-      do { return try decode(value) } catch { throw RecordCodingError(error, in: scope.base + place.path) }
+      do { return try decode(value) } catch { throw RecordCodingError(error, in: scope.base + target.path) }
     }
   }
 
@@ -248,7 +248,7 @@ struct FieldDecoder: Decoder {
       return try StagedFiles.newFile(data, in: scope.options.assetDirectory)
     } catch {
       throw RecordCodingError(
-        .database, "The content of the asset cannot be written into a file.", path: scope.base + place.path,
+        .database, "The content of the asset cannot be written into a file.", path: scope.base + target.path,
         facts: error.facts, cause: error)
     }
   }
@@ -306,7 +306,7 @@ struct FieldDecoder: Decoder {
   /// A value that is a record of its own; nil when the type is none, or references are not followed.
   private func referred<T>(_ reference: Record.Reference, _ type: T.Type) throws -> T? {
     guard let graph = scope.graph, let decodable = T.self as? any RecordDecodable.Type else { return nil }
-    return try graph.value(decodable, reference.id, scope.base + place.path) as? T
+    return try graph.value(decodable, reference.id, scope.base + target.path) as? T
   }
 
   /// A value in a property list; nil when the content is none.
@@ -328,7 +328,7 @@ extension RecordEnum {
 
 extension FieldDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool {
-    source.isNil && !(isFlattened && scope.fields.hasField(place.field, orBelow: place.field + "_"))
+    source.isNil && !(isFlattened && scope.fields.hasField(target.field, orBelow: target.field + "_"))
   }
 
   func decode(_ type: Bool.Type) throws -> Bool {

@@ -199,17 +199,17 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       case .doubles: if let value = body.plainDoubles(name) { return same(value, as: T.self) }
       }
     }
-    switch scope.place(key, above) {
-    case .field(let place): return try FieldDecoder(scope, try source(place), place).decode(type)
+    switch scope.meaning(key, above) {
+    case .field(let target): return try FieldDecoder(scope, try source(target), target).decode(type)
     case .systemFields, .recordName, .nothing:
-      let place = FieldPlace(field: key.stringValue, key: key, above: above, rule: nil)
+      let target = FieldTarget(field: key.stringValue, key: key, above: above, rule: nil)
       let source = try scope.value(key, above).map { DecodingSource.value($0) } ?? .absent
-      return try FieldDecoder(scope, source, place).decode(type)
+      return try FieldDecoder(scope, source, target).decode(type)
     }
   }
 
-  private func source(_ place: FieldPlace) throws -> DecodingSource {
-    try scope.value(place).map { .value($0) } ?? .absent
+  private func source(_ target: FieldTarget) throws -> DecodingSource {
+    try scope.value(target).map { .value($0) } ?? .absent
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
@@ -307,26 +307,26 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       }
     }
     if isPlainlyAbsent(key) { return nil }
-    guard case .field(let place) = scope.place(key, above) else {
+    guard case .field(let target) = scope.meaning(key, above) else {
       return try scope.contains(key, above) ? decode(type, forKey: key) : nil
     }
-    if scope.isFlattened(place) { return try flattenedIfPresent(type, place) }
-    guard let value = try scope.value(place) else { return nil }
+    if scope.isFlattened(target) { return try flattenedIfPresent(type, target) }
+    guard let value = try scope.value(target) else { return nil }
     // What already lies on the way here ends the circle where nothing has to be.
     if scope.graph?.wouldRepeat(value, type) == true { return nil }
-    return try FieldDecoder(scope, .value(value), place).decode(type)
+    return try FieldDecoder(scope, .value(value), target).decode(type)
   }
 
   /// Fields that begin with the key may be those of a value under it, or of another key: a value of which there is neither a
   /// field nor the mark is not there.
-  private func flattenedIfPresent<T: Decodable>(_ type: T.Type, _ place: FieldPlace) throws -> T? {
-    guard try scope.value(place) == nil else {
-      return try FieldDecoder(scope, try source(place), place).decode(type)
+  private func flattenedIfPresent<T: Decodable>(_ type: T.Type, _ target: FieldTarget) throws -> T? {
+    guard try scope.value(target) == nil else {
+      return try FieldDecoder(scope, try source(target), target).decode(type)
     }
-    guard scope.fields.hasField(place.field, orBelow: place.field + "_") else { return nil }
-    let step = PathStep(place.key, after: place.above, prefix: place.field + "_")
+    guard scope.fields.hasField(target.field, orBelow: target.field + "_") else { return nil }
+    let step = PathStep(target.key, after: target.above, prefix: target.field + "_")
     do {
-      let value = try FieldDecoder(scope, .absent, place, flattened: step).decode(type)
+      let value = try FieldDecoder(scope, .absent, target, flattened: step).decode(type)
       return step.hasFields ? value : nil
     } catch DecodingError.keyNotFound where !step.hasFields {
       return nil
@@ -335,9 +335,9 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// The decoder of a key's value.
   private func decoder(_ key: some CodingKey) throws -> any Decoder {
-    if case .field(let place) = scope.place(key, above) { return FieldDecoder(scope, try source(place), place) }
-    let place = FieldPlace(field: key.stringValue, key: key, above: above, rule: nil)
-    return FieldDecoder(scope, try scope.value(key, above).map { .value($0) } ?? .absent, place)
+    if case .field(let target) = scope.meaning(key, above) { return FieldDecoder(scope, try source(target), target) }
+    let target = FieldTarget(field: key.stringValue, key: key, above: above, rule: nil)
+    return FieldDecoder(scope, try scope.value(key, above).map { .value($0) } ?? .absent, target)
   }
 
   func nestedContainer<Nested: CodingKey>(

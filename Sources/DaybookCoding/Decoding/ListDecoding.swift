@@ -40,9 +40,9 @@ struct ListDecoding: UnkeyedDecodingContainer {
       case .list(let value): .value(ListValue.element(currentIndex, of: value))
       case .json(let elements): .json(elements[currentIndex])
       }
-    let place = FieldPlace(
-      field: decoder.place.field, key: PlainKey(intValue: currentIndex), above: step, rule: decoder.place.rule)
-    return FieldDecoder(decoder.scope, element, place, isElement: true)
+    let target = FieldTarget(
+      field: decoder.target.field, key: PlainKey(intValue: currentIndex), above: step, rule: decoder.target.rule)
+    return FieldDecoder(decoder.scope, element, target, isElement: true)
   }
 
   private mutating func take<T>(_ body: (FieldDecoder) throws -> T) throws -> T {
@@ -96,7 +96,7 @@ struct JSONObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func member(_ key: any CodingKey) -> FieldDecoder {
     let source = members[key.stringValue].map { DecodingSource.json($0) } ?? .absent
-    return FieldDecoder(scope, source, FieldPlace(field: key.stringValue, key: key, above: step, rule: nil))
+    return FieldDecoder(scope, source, FieldTarget(field: key.stringValue, key: key, above: step, rule: nil))
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { member(key).decodeNil() }

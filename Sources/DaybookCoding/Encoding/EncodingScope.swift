@@ -13,7 +13,7 @@ final class EncodingScope: CodingScope {
   /// A field or member that is encoded through a container that a type was given, and finished at the end.
   private struct Pending {
     let encoder: FieldEncoder
-    let place: FieldPlace
+    let target: FieldTarget
   }
 
   @safe @exclusivity(unchecked) var fields: FieldWriter
@@ -50,7 +50,7 @@ final class EncodingScope: CodingScope {
     // A container that is finished may have been the way to others.
     while !pending.isEmpty {
       let next = pending.removeFirst()
-      try finish(next.encoder, next.place)
+      try finish(next.encoder, next.target)
     }
     if let fault { throw fault }
     if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
@@ -78,11 +78,11 @@ final class EncodingScope: CodingScope {
 
   /// The field of a key; nil when the key has none.
   @inline(__always)
-  func field(_ key: some CodingKey, _ above: PathStep?) throws -> FieldPlace? {
-    switch place(key, above) {
-    case .field(let place):
-      if mayCollide { try claim(place) }
-      return place
+  func field(_ key: some CodingKey, _ above: PathStep?) throws -> FieldTarget? {
+    switch meaning(key, above) {
+    case .field(let target):
+      if mayCollide { try claim(target) }
+      return target
     case .systemFields:
       hasSystemFieldsKey = true
       return nil
@@ -91,12 +91,12 @@ final class EncodingScope: CodingScope {
   }
 
   /// Two paths with one field would overwrite each other.
-  private func claim(_ place: FieldPlace) throws {
-    let path = place.path
-    if let owner = owners.updateValue(path, forKey: place.field), owner != path {
+  private func claim(_ target: FieldTarget) throws {
+    let path = target.path
+    if let owner = owners.updateValue(path, forKey: target.field), owner != path {
       throw RecordCodingError(
         .keyCollision, "Two keys of the value have one field.", path: path,
-        facts: .init(key: place.field, found: owner.joined(separator: ".")))
+        facts: .init(key: target.field, found: owner.joined(separator: ".")))
     }
   }
 
@@ -129,76 +129,76 @@ final class EncodingScope: CodingScope {
   @inline(__always)
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     if isPlainlyWritten, above == nil, isWritten(value, key.stringValue) { return }
-    guard let place = try field(key, above) else { return }
-    try store(value, place)
+    guard let target = try field(key, above) else { return }
+    try store(value, target)
   }
 
   /// What some rules make of a value that is plain.
-  private func applyRule(_ value: Record.Value, _ place: FieldPlace) throws -> Record.Value {
-    guard case .locationText? = place.rule else { return value }
+  private func applyRule(_ value: Record.Value, _ target: FieldTarget) throws -> Record.Value {
+    guard case .locationText? = target.rule else { return value }
     switch value {
-    case .string(let text): return .location(try location(text, place))
-    case .strings(let texts): return .locations(try texts.map { try location($0, place) })
+    case .string(let text): return .location(try location(text, target))
+    case .strings(let texts): return .locations(try texts.map { try location($0, target) })
     default: return value
     }
   }
 
-  private func location(_ text: String, _ place: FieldPlace) throws -> Location {
+  private func location(_ text: String, _ target: FieldTarget) throws -> Location {
     if let location = LocationText.location(of: text) { return location }
-    throw place.error(.unsupportedValue, "The text is not latitude and longitude with a semicolon between them.")
+    throw target.error(.unsupportedValue, "The text is not latitude and longitude with a semicolon between them.")
   }
 
   /// Puts a value that is as its field has it into the record.
-  func store(_ given: consuming Record.Value, _ place: FieldPlace) throws {
-    let value = place.rule == nil ? given : try applyRule(given, place)
+  func store(_ given: consuming Record.Value, _ target: FieldTarget) throws {
+    let value = target.rule == nil ? given : try applyRule(given, target)
     let size = Self.variableByteCount(value)
     if size > 0 {
       if size > options.limits.recordByteCount {
-        throw place.error(
+        throw target.error(
           .tooLarge, "The field is larger than a record may be; make it an asset.",
-          facts: .init(key: place.field, size: size, limit: options.limits.recordByteCount))
+          facts: .init(key: target.field, size: size, limit: options.limits.recordByteCount))
       }
       byteCount = byteCount.addingReportingOverflow(size).partialValue
     }
     do throws(DatabaseError) {
-      if case .parent? = place.rule {
+      if case .parent? = target.rule {
         guard case .reference(let reference) = value else {
           throw DatabaseError(.invalidArguments, "The parent of a record is a reference.")
         }
         fields.setParent(Record.Reference(reference.id))
       } else {
-        try fields.write(value, place.field)
-        place.above?.markFields()
+        try fields.write(value, target.field)
+        target.above?.markFields()
       }
-    } catch { throw place.error(error) }
+    } catch { throw target.error(error) }
   }
 
   /// A flattened value without a single field gets one that says that it is there: else it would be nil.
-  private func storeMark(of encoder: FieldEncoder, _ place: FieldPlace) throws {
-    place.above?.markFields()
-    if !encoder.step.hasFields { return try store(.int(1), place) }
-    do throws(DatabaseError) { try fields.remove(place.field) } catch { throw place.error(error) }
+  private func storeMark(of encoder: FieldEncoder, _ target: FieldTarget) throws {
+    target.above?.markFields()
+    if !encoder.step.hasFields { return try store(.int(1), target) }
+    do throws(DatabaseError) { try fields.remove(target.field) } catch { throw target.error(error) }
   }
 
   /// Takes the field away, and with it those of a flattened value.
   /// - Parameter mayHaveKeys: whether the type that is nil here is one with keys; a rule that says so goes before.
   func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: @autoclosure () -> Bool) throws {
     if isPlainlyWritten, above == nil, isWritten(nil, key.stringValue) { return }
-    guard let place = try field(key, above) else { return }
-    try remove(place, mayHaveKeys: mayHaveKeys() || place.rule != nil)
+    guard let target = try field(key, above) else { return }
+    try remove(target, mayHaveKeys: mayHaveKeys() || target.rule != nil)
   }
 
-  private func remove(_ place: FieldPlace, mayHaveKeys: Bool) throws {
+  private func remove(_ target: FieldTarget, mayHaveKeys: Bool) throws {
     do throws(DatabaseError) {
-      switch place.rule {
+      switch target.rule {
       case .parent?: fields.setParent(nil)
       default:
-        try fields.remove(place.field)
-        guard mayHaveKeys, isFlattened(place) else { return }
+        try fields.remove(target.field)
+        guard mayHaveKeys, isFlattened(target) else { return }
         // Fields of other keys may begin with the same word.
-        try fields.removeAll(prefix: place.field + "_") { owners[$0] == nil }
+        try fields.removeAll(prefix: target.field + "_") { owners[$0] == nil }
       }
-    } catch { throw place.error(error) }
+    } catch { throw target.error(error) }
   }
 
   /// How many bytes texts and byte strings take, and about how many lists do; 0 for the small kinds.
@@ -221,64 +221,64 @@ final class EncodingScope: CodingScope {
 
   func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
     if isPlainlyWritten, above == nil, let leaf = plainLeaf(value), isWritten(leaf, key.stringValue) { return }
-    guard let place = try field(key, above) else { return }
-    try encode(value, place)
+    guard let target = try field(key, above) else { return }
+    try encode(value, target)
   }
 
-  func encode<T: Encodable>(_ value: T, _ place: FieldPlace) throws {
-    if let layer = options.layer, let made = try layer.fieldValue(of: value, forKey: place.field) {
-      try store(made, place)
+  func encode<T: Encodable>(_ value: T, _ target: FieldTarget) throws {
+    if let layer = options.layer, let made = try layer.fieldValue(of: value, forKey: target.field) {
+      try store(made, target)
       return
     }
     // A list may be JSON although a record has a list for it.
-    if !(T.self is any ListOfElements.Type && isJSONList(T.self, place)), let leaf = try leaf(value, place) {
-      try store(leaf, place)
+    if !(T.self is any ListOfElements.Type && isJSONList(T.self, target)), let leaf = try leaf(value, target) {
+      try store(leaf, target)
       return
     }
-    if let reference = try reference(to: value, place) {
-      try store(.reference(reference), place)
+    if let reference = try reference(to: value, target) {
+      try store(.reference(reference), target)
       return
     }
-    if let format = assetFormat(place), format != .json {
-      try store(.asset(Asset(data: try propertyList(value, format, place))), place)
+    if let format = assetFormat(target), format != .json {
+      try store(.asset(Asset(data: try propertyList(value, format, target))), target)
       return
     }
-    let encoder = FieldEncoder(self, place)
+    let encoder = FieldEncoder(self, target)
     if value is any UnorderedElements { encoder.isUnordered = true }
     try nesting(encoder.step) { try value.encode(to: encoder) }
-    if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, place) }
-    try finish(encoder, place)
+    if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
+    try finish(encoder, target)
   }
 
   /// The encoder of a field that a type fills when it likes.
   func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
     do {
-      if let place = try field(key, above) {
-        let encoder = FieldEncoder(self, place)
+      if let target = try field(key, above) {
+        let encoder = FieldEncoder(self, target)
         // It is finished after what it lies in.
-        place.above?.markFields()
-        pending.append(Pending(encoder: encoder, place: place))
+        target.above?.markFields()
+        pending.append(Pending(encoder: encoder, target: target))
         return encoder
       }
     } catch { fail(error) }
     // Nobody asks what is in it.
-    return FieldEncoder(self, FieldPlace(field: "", key: key, above: above, rule: nil))
+    return FieldEncoder(self, FieldTarget(field: "", key: key, above: above, rule: nil))
   }
 
-  private func finish(_ encoder: FieldEncoder, _ place: FieldPlace) throws {
+  private func finish(_ encoder: FieldEncoder, _ target: FieldTarget) throws {
     switch try encoder.result() {
-    case .nothing: try remove(place, mayHaveKeys: true)
-    case .value(let value): try store(value, place)
+    case .nothing: try remove(target, mayHaveKeys: true)
+    case .value(let value): try store(value, target)
     case .json(let text):
       let data = Data(text)
-      if assetFormat(place) != nil { try store(.asset(Asset(data: data)), place) } else { try store(.bytes(data), place) }
-    case .flattened: try storeMark(of: encoder, place)
+      if assetFormat(target) != nil { try store(.asset(Asset(data: data)), target) } else { try store(.bytes(data), target) }
+    case .flattened: try storeMark(of: encoder, target)
     }
   }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.
-  private func isJSONList(_ type: Any.Type, _ place: FieldPlace) -> Bool {
-    switch place.rule {
+  private func isJSONList(_ type: Any.Type, _ target: FieldTarget) -> Bool {
+    switch target.rule {
     case .json?: true
     case .asset?: type != [Data].self && type != [URL].self && type != [Asset].self
     default: false
@@ -286,25 +286,25 @@ final class EncodingScope: CodingScope {
   }
 
   /// The format, when the value becomes an asset.
-  private func assetFormat(_ place: FieldPlace) -> RecordCodingOptions.AssetFormat? {
-    if case .asset(let format)? = place.rule { return format }
-    if place.rule == nil, case .asset(let format) = options.nested { return format }
+  private func assetFormat(_ target: FieldTarget) -> RecordCodingOptions.AssetFormat? {
+    if case .asset(let format)? = target.rule { return format }
+    if target.rule == nil, case .asset(let format) = options.nested { return format }
     return nil
   }
 
   private func propertyList(
-    _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ place: FieldPlace
+    _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ target: FieldTarget
   ) throws -> Data {
     // A dry run: the system's encoder follows a value that contains itself until the stack ends.
     let dry = JSONSlot()
-    let step = step(place.key, after: place.above)
+    let step = step(target.key, after: target.above)
     try nesting(step) { try value.encode(to: JSONSlotEncoder(slot: dry, scope: self, step: step)) }
     if let fault { throw fault }
     let encoder = PropertyListEncoder()
     encoder.outputFormat = format == .binaryPropertyList ? .binary : .xml
     for (key, value) in options.userInfo { encoder.userInfo[key] = value }
     do { return try encoder.encode(value) } catch {
-      throw place.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
+      throw target.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
     }
   }
 }

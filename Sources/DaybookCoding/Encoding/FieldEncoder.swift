@@ -23,7 +23,7 @@ final class FieldEncoder: Encoder {
   }
 
   let scope: EncodingScope
-  let place: FieldPlace
+  let target: FieldTarget
   /// An element of a list is never several fields.
   private let isElement: Bool
   private var state = State.empty
@@ -33,21 +33,21 @@ final class FieldEncoder: Encoder {
   /// What an empty list is a list of, when the type tells.
   var emptyList: Record.Value?
 
-  init(_ scope: EncodingScope, _ place: FieldPlace, isElement: Bool = false) {
+  init(_ scope: EncodingScope, _ target: FieldTarget, isElement: Bool = false) {
     self.scope = scope
-    self.place = place
+    self.target = target
     self.isElement = isElement
   }
 
   /// The path of what is within the field; made when it is asked for.
   var step: PathStep {
     if let knownStep { return knownStep }
-    let step = scope.step(place.key, after: place.above, prefix: place.field + "_")
+    let step = scope.step(target.key, after: target.above, prefix: target.field + "_")
     knownStep = step
     return step
   }
 
-  var codingPath: [any CodingKey] { DaybookCoding.codingPath(place.above, place.key) }
+  var codingPath: [any CodingKey] { DaybookCoding.codingPath(target.above, target.key) }
   var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
 
   var isEmptyList: Bool {
@@ -57,8 +57,8 @@ final class FieldEncoder: Encoder {
   // MARK: containers
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    if case .reference? = place.rule { scope.fail(notARecord) }
-    if case .parent? = place.rule { scope.fail(notARecord) }
+    if case .reference? = target.rule { scope.fail(notARecord) }
+    if case .parent? = target.rule { scope.fail(notARecord) }
     if isFlattened {
       switch state {
       case .empty, .flattened:
@@ -70,7 +70,7 @@ final class FieldEncoder: Encoder {
     return slotEncoder().container(keyedBy: type)
   }
 
-  private var isFlattened: Bool { !isElement && scope.isFlattened(place) }
+  private var isFlattened: Bool { !isElement && scope.isFlattened(target) }
 
   private func slotEncoder() -> JSONSlotEncoder {
     switch state {
@@ -97,11 +97,11 @@ final class FieldEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer { FieldSingleValueContainer(encoder: self) }
 
   fileprivate var isFilled: RecordCodingError {
-    place.error(.unsupportedValue, "The type encoded two values in the place of one.")
+    target.error(.unsupportedValue, "The type encoded two values in the place of one.")
   }
 
   private var notARecord: RecordCodingError {
-    place.error(.unsupportedValue, "Only a value that is RecordEncodable can become a reference.")
+    target.error(.unsupportedValue, "Only a value that is RecordEncodable can become a reference.")
   }
 
   // MARK: single values
@@ -116,17 +116,17 @@ final class FieldEncoder: Encoder {
       guard case .empty = state else { throw isFilled }
       state = .unsigned(large)
     } else {
-      try set(try scope.integer(number, place))
+      try set(try scope.integer(number, target))
     }
   }
 
   fileprivate func encode<T: Encodable>(_ value: T) throws {
     if let number = largeNumber(value) { return try set(integer: number) }
-    if let leaf = try scope.leaf(value, place) { return try set(leaf) }
-    if let reference = try scope.reference(to: value, place) { return try set(.reference(reference)) }
+    if let leaf = try scope.leaf(value, target) { return try set(leaf) }
+    if let reference = try scope.reference(to: value, target) { return try set(.reference(reference)) }
     if value is any UnorderedElements { isUnordered = true }
     try scope.nesting(step) { try value.encode(to: self) }
-    if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, place) }
+    if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
   }
 
   // MARK: results
@@ -134,10 +134,10 @@ final class FieldEncoder: Encoder {
   /// What the type put into the field.
   func result() throws -> Result {
     switch state {
-    case .empty: throw place.error(.unsupportedValue, "The type did not encode a value.")
+    case .empty: throw target.error(.unsupportedValue, "The type did not encode a value.")
     case .removed: return .nothing
     case .value(let value): return .value(value)
-    case .unsigned(let number): return .value(try scope.integer(number, place))
+    case .unsigned(let number): return .value(try scope.integer(number, target))
     case .flattened: return .flattened
     case .json(let slot): return .json(slot.text())
     case .list(let list):
@@ -154,7 +154,7 @@ final class FieldEncoder: Encoder {
 
   /// Whether the rule says that even a list of plain values is JSON.
   private var isJSONAlone: Bool {
-    switch place.rule {
+    switch target.rule {
     case .json?, .asset?: true
     default: false
     }
@@ -163,7 +163,7 @@ final class FieldEncoder: Encoder {
   /// The same as an element of a list.
   func element() throws -> ListEncoding.Element {
     switch state {
-    case .empty: throw place.error(.unsupportedValue, "The type did not encode a value.")
+    case .empty: throw target.error(.unsupportedValue, "The type did not encode a value.")
     case .removed: return .null
     case .value(let value): return .value(value)
     case .unsigned(let number): return .unsigned(number)
@@ -239,21 +239,21 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
   private var scope: EncodingScope { encoder.scope }
 
   /// The place of the next element: it has the rules of the list.
-  private var place: FieldPlace {
-    FieldPlace(
-      field: encoder.place.field, key: PlainKey(intValue: count), above: encoder.step, rule: encoder.place.rule)
+  private var target: FieldTarget {
+    FieldTarget(
+      field: encoder.target.field, key: PlainKey(intValue: count), above: encoder.step, rule: encoder.target.rule)
   }
 
   func encodeNil() throws { list.append(.null) }
   func encode(_ value: Bool) throws { list.append(.value(.int(value ? 1 : 0))) }
   func encode(_ value: String) throws { list.append(.value(.string(value))) }
-  func encode(_ value: Double) throws { list.append(.value(try scope.number(value, place))) }
-  func encode(_ value: Float) throws { list.append(.value(try scope.number(Double(value), place))) }
+  func encode(_ value: Double) throws { list.append(.value(try scope.number(value, target))) }
+  func encode(_ value: Float) throws { list.append(.value(try scope.number(Double(value), target))) }
   private func encode(integer value: some FixedWidthInteger) throws {
     if let large = UInt64(exactly: value), large > UInt64(Int64.max) {
       list.append(.unsigned(large))
     } else {
-      list.append(.value(try scope.integer(value, place)))
+      list.append(.value(try scope.integer(value, target)))
     }
   }
   func encode(_ value: Int) throws { list.append(.value(.int(Int64(value)))) }
@@ -271,13 +271,13 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
 
   func encode<T: Encodable>(_ value: T) throws {
     if let number = largeNumber(value) { return list.append(.unsigned(number)) }
-    let place = place
+    let target = target
     // A list within the list is JSON, which has room for more than a list of the record.
-    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, place), leaf.elementCount == nil {
+    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, target), leaf.elementCount == nil {
       return list.append(.value(leaf))
     }
-    if let reference = try scope.reference(to: value, place) { return list.append(.value(.reference(reference))) }
-    let element = FieldEncoder(scope, place, isElement: true)
+    if let reference = try scope.reference(to: value, target) { return list.append(.value(.reference(reference))) }
+    let element = FieldEncoder(scope, target, isElement: true)
     element.isUnordered = value is any UnorderedElements
     try scope.nesting(element.step) { try value.encode(to: element) }
     list.append(try element.element())

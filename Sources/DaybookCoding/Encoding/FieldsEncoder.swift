@@ -70,7 +70,7 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   @inline(__always)
   private func encode(integer value: some FixedWidthInteger, forKey key: Key) throws {
-    let number = try scope.integer(value, FieldPlace(field: key.stringValue, key: key, above: above, rule: nil))
+    let number = try scope.integer(value, FieldTarget(field: key.stringValue, key: key, above: above, rule: nil))
     try scope.put(number, key, above)
   }
   func encode(_ value: Int, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }

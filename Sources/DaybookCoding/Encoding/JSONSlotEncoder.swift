@@ -190,7 +190,7 @@ extension EncodingScope {
     case .double(let number): try encoder.encode(number)
     case .bytes(let bytes): try encoder.encode(bytes)
     case .date(let date): try encoder.encode(date)
-    case .location(let place): try encoder.encode(place)
+    case .location(let target): try encoder.encode(target)
     case .asset(let asset): try encoder.encode(asset)
     case .reference(let reference): try encoder.encode(reference)
     // Lists are above.

@@ -1,7 +1,7 @@
 import Daybook
 
 /// Where a key's value goes, and how.
-struct FieldPlace {
+struct FieldTarget {
   let field: String
   let key: any CodingKey
   let above: PathStep?

@@ -53,7 +53,7 @@ extension RandomQueries {
 }
 
 @Suite("indexes of places")
-struct PlaceIndexTests {
+struct LocationIndexTests {
   @Test("cells have the numbers that files have")
   func cells() {
     let known: [(Double, Double, UInt64?)] = [
