@@ -59,7 +59,11 @@ package struct Cursor {
       page = try descend(from: page, to: child)
     }
     stand(on: page, at: page.search(key).index)
-    return isValid ? true : try advance()
+    if isValid { return true }
+    guard try advance() else { return false }
+    // A forged branch may name a leaf that has only smaller keys: who goes on by seeking would come here for ever.
+    if compareKey(with: key) < 0 { throw endOutOfOrder() }
+    return true
   }
 
   /// Moves to the first record; false in an empty tree.
@@ -82,8 +86,9 @@ package struct Cursor {
   /// Moves to the last record whose key is below `key`; false when there is none.
   @discardableResult
   package mutating func seek(before key: ByteView) throws(PageFault) -> Bool {
-    if try seek(key) { return try previous() }
-    return try last()
+    guard try seek(key) ? previous() : last() else { return false }
+    if compareKey(with: key) >= 0 { throw endOutOfOrder() }
+    return true
   }
 
   /// Moves in front of the first record whose key is not below `key`: `next` goes there.
@@ -325,4 +330,9 @@ package struct Cursor {
   }
 
   private func outOfOrder() -> PageFault { reader.fault(in: root, .order) }
+
+  private mutating func endOutOfOrder() -> PageFault {
+    isValid = false
+    return outOfOrder()
+  }
 }

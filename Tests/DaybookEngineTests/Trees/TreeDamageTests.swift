@@ -258,6 +258,28 @@ struct TreeDamageTests {
     #expect(root.isEmpty)
   }
 
+  @Test("a search is answered by no key on the wrong side of it, where a branch lies")
+  func lyingBranch() throws {
+    let file = HandmadeFile()
+    file.leaf(1, ["a", "b"])
+    file.leaf(2, ["c", "d"])
+    file.branch(3, level: 1, prefix: "", leftmost: (1, 2), [("z", 2, 2)])
+    file.leaf(4, ["m"])
+    file.leaf(5, ["p"])
+    file.branch(6, level: 1, prefix: "", leftmost: (4, 1), [("c", 5, 1)])
+    let editor = try file.editor()
+    let reader = TreeReader(source: editor.source, end: editor.end)
+    let (high, low) = (TreeRoot(reference: 3 * 4096, count: 4), TreeRoot(reference: 6 * 4096, count: 2))
+    let (x, d) = (Array("x".utf8), Array("d".utf8))
+    func move(in root: TreeRoot, _ move: (inout Cursor) throws -> Void) throws {
+      var cursor = reader.cursor(in: root)
+      try move(&cursor)
+    }
+    #expect(throws: PageFault.self) { try move(in: high) { cursor in _ = try x.withView { try cursor.seek($0) } } }
+    #expect(throws: PageFault.self) { try move(in: high) { cursor in try x.withView { try cursor.start(at: $0) } } }
+    #expect(throws: PageFault.self) { try move(in: low) { cursor in _ = try d.withView { try cursor.seek(before: $0) } } }
+  }
+
   /// A small file of pages made by hand.
   @safe final class HandmadeFile {
     private static let byteCount = 8 * Page.byteCount
