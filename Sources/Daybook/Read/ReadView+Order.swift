@@ -56,6 +56,8 @@ extension ReadView {
     let names = CandidateNames()
     var entries: [RecordEntry] = []
     var visited: UInt64 = 0
+    // No more bytes than the log has can be read as records of one walk; in a forged file they may.
+    var remaining = logEnd
     let twice = UInt64(clamping: limit).multipliedReportingOverflow(by: 2)
     let patience =
       database.options.prefersIndexes || twice.overflow ? .max : max(twice.partialValue, choice.count / IndexChoice.lookupCost)
@@ -74,6 +76,8 @@ extension ReadView {
         if visited % 256 == 0 { try checkStop(stop) }
         // A filter that leaves hardly any: a scan reads records faster.
         if visited > patience, part.records.count < limit { return nil }
+        guard UInt64(entry.place.byteCount) <= remaining else { throw failure(.operation(offset: entry.place.offset)) }
+        remaining -= UInt64(entry.place.byteCount)
         let body = try bodies.read(entry.place)
         guard body.isOf(zone, isDefault: isDefault), body.hasType(type) else { throw misplaced(entry.place, zone, body.name) }
         if !plan.filter.accepts(body) {

@@ -31,8 +31,14 @@ struct LineageTree {
     let key = ByteBuffer(capacity: 16)
     var cursor = reader.cursor(in: root)
     guard try cursor.last() else { return nil }
+    return (Lineage(cell: cursor.value), try first(at: &cursor, key))
+  }
+
+  /// The first commit of the lineage under a cursor.
+  private func first(at cursor: inout Cursor, _ key: ByteBuffer) throws(PageFault) -> UInt64 {
     cursor.key(into: key)
-    return (Lineage(cell: cursor.value), key.view.bigEndianUInt64(at: 0))
+    guard key.count == 8 else { throw reader.fault(in: root) }
+    return key.view.bigEndianUInt64(at: 0)
   }
 
   /// Whether a lineage is one of this history, and not its last. Costs a walk over all lineages.
@@ -48,8 +54,7 @@ struct LineageTree {
     var isFound = lineage == nil
     while try cursor.next() {
       if isFound {
-        cursor.key(into: key)
-        return (true, key.view.bigEndianUInt64(at: 0))
+        return (true, try first(at: &cursor, key))
       }
       isFound = Lineage(cell: cursor.value) == lineage
     }

@@ -63,6 +63,27 @@ struct ForgedTreeTests {
     #expect(error?.code == .corrupted && error?.facts.offset != nil, "\(what): \(String(describing: error))")
   }
 
+  @Test("a lineage that begins at no commit keeps no file from being opened, and is told by the check")
+  func lineage() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk) { $0.closeCheckpointByteCount = 0 }
+    try database.put("a")
+    try database.write { transaction in
+      try transaction.setMetadata(Data([1]), forKey: "forged")
+      let changes = transaction.context.changes
+      var root = changes.roots[Roots.lineages]
+      try Self.put([255, 255, 255], [UInt8](repeating: 1, count: 8), in: &root, changes)
+      changes.roots[Roots.lineages] = root
+    }
+    try database.close()
+    let again = try Database.open(on: disk, seed: 2)
+    #expect(try again.record(Record.ID("a")) != nil)
+    #expect(try !again.check(.deep).isClean)
+    _ = try? again.put("b")
+    _ = try? again.changes(in: Zone.ID("Z"), since: nil)
+    try again.close()
+  }
+
   @Test("a name that leads to another record is told at every door, and nothing of the other one is shown", arguments: 0..<3)
   func byName(index: Int) throws {
     let (database, zones) = try Self.people()
