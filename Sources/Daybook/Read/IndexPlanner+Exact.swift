@@ -11,12 +11,13 @@ extension IndexPlanner {
     case .condition(let condition): return exactRanges(for: condition)
     case .not(let part): return exactRanges(for: part).map(others)
     case .and(let parts):
-      var result = [IndexRange(number: definition.number)]
+      // Intersecting one after the other would take the square of their number.
+      var failing: [IndexRange] = []
       for part in parts {
         guard let some = exactRanges(for: part) else { return nil }
-        result = IndexRange.intersection(result, some)
+        failing += others(some)
       }
-      return result
+      return others(IndexRange.union(failing))
     case .or(let parts):
       var all: [IndexRange] = []
       for part in parts {
@@ -49,8 +50,8 @@ extension IndexPlanner {
   private func isExact(_ value: Record.Value) -> Bool {
     switch value {
     case .int, .double, .date: true
-    case .string(let text): text.utf8.count < IndexKey.textByteCount
-    case .bytes(let data): data.count < IndexKey.textByteCount
+    // Zeros take two bytes in a key.
+    case .string, .bytes: prefix(of: value).withView { !IndexKey.isInexact($0, valueEnd: $0.count) }
     default: false
     }
   }

@@ -151,7 +151,7 @@ struct IndexPlanner {
   }
 
   /// Number and value of the entries that a constant has.
-  private func prefix(of value: Record.Value) -> [UInt8] {
+  func prefix(of value: Record.Value) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 64)
     buffer.append(number)
     IndexKey.append(value, to: buffer)

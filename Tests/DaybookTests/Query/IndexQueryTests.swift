@@ -37,6 +37,8 @@ struct IndexQueryTests {
 
   private static func text(_ random: inout RandomQueries) -> String {
     if random.chance(20) { return String(repeating: "long ", count: 60) + "\(random.number(3))" }
+    // With two bytes for each in a key, about as long as it takes.
+    if random.chance(20) { return String(repeating: "\0", count: 126 + random.number(4)) }
     let letters = ["a", "b", "é", "Z", "\0", "東"]
     return (0..<random.number(4)).map { _ in random.pick(letters) }.joined()
   }
@@ -270,6 +272,40 @@ struct IndexQueryTests {
     }
     let everywhere = Query("Note", where: .field("x").isIn(Array(0..<400)))
     #expect(try database.count(everywhere) == 70 && database.explain(everywhere).access == .scan)
+  }
+
+  @Test(
+    "a count by an index is that of a scan for texts and bytes with zeros, which are longer in the index",
+    arguments: [100, 127, 128, 130, 254, 255])
+  func zeros(count: Int) throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    for (number, more) in [-1, 0, 1].enumerated() {
+      let (text, data) = (String(repeating: "\0", count: count + more), Data(count: count + more))
+      try database.put("n\(number)", ["t": .string(text), "b": .bytes(data)])
+    }
+    let values: [(String, Record.Value)] = [
+      ("t", .string(String(repeating: "\0", count: count))), ("b", .bytes(Data(count: count))),
+    ]
+    for key in ["t", "b"] { try database.setIndex(.queryable, on: key, ofType: "Note") }
+    for (key, value) in values {
+      for comparison in [Query.Comparison.less, .lessOrEqual, .greater, .greaterOrEqual, .equal, .notEqual] {
+        let query = Query(
+          "Note", where: Query.Predicate(Query.Condition(Query.Field(key: key), .compare(comparison, .value(value)))))
+        #expect(try database.count(query) == database.records(query).count, "\(key) \(comparison)")
+        #expect(try database.distinctValues(of: key, for: query).count == database.records(query).count)
+      }
+    }
+  }
+
+  @Test("a count of what many conditions exclude is no work of their square", .timeLimit(.minutes(15)))
+  func manyExclusions() throws {
+    let database = try Database.scratch()
+    try database.setIndex(.queryable, on: "x", ofType: "Note")
+    for number in 0..<10 { try database.put("n\(number)", ["x": .int(Int64(number))]) }
+    // The square of their number is 2,500 million.
+    let terms = (0..<50_000).map { Query.Field("x") != $0 + 4 }
+    let query = Query("Note", where: .all(terms))
+    #expect(try database.count(query) == 4)
   }
 
   @Test("values that are in a short list and in another are looked up in the index")
