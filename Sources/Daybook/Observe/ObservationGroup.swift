@@ -2,6 +2,8 @@ import DaybookEngine
 
 /// What is told of commits together with others that want to know of the same zones and types.
 protocol ObservationTarget: AnyObject, Sendable {
+  /// What a change has to have to concern it; nil where each has to be tested.
+  var key: ObservationKey? { get }
   /// A commit that changed some of the zones and types: `records` are those of its changes.
   func tell(_ commit: CommitChanges, _ records: [RecordChange])
   /// Something was changed, and nothing more is known.
@@ -12,7 +14,7 @@ protocol ObservationTarget: AnyObject, Sendable {
 
 /// All observations of a database, by what they want to know.
 ///
-///     commit ─► hub ─► group: keeps the notice, wakes its thread   ─► each observation: does it concern the result?
+///     commit ─► hub ─► group: keeps the notice, wakes its thread   ─► each observation that it may concern: does it?
 ///                      (on the writer's thread)                        (on the group's thread) ─► wakes its consumer, or not
 ///
 /// However many observations there are, a writer pays for the groups only: one for each set of zones and types.
@@ -73,7 +75,7 @@ final class ObservationGroup: CommitWatcher {
     var isOverfull = false
     /// Whether the group's thread runs, or will.
     var isAwake = false
-    var targets: [ObjectIdentifier: any ObservationTarget] = [:]
+    var targets = ObservationIndex()
   }
 
   private let state = Locked(State())
@@ -85,13 +87,11 @@ final class ObservationGroup: CommitWatcher {
     self.queues = queues
   }
 
-  func add(_ target: any ObservationTarget) { state.withLock { $0.targets[ObjectIdentifier(target)] = target } }
+  func add(_ target: any ObservationTarget) { state.withLock { $0.targets.add(target) } }
 
   /// Returns whether it was the last one.
   func remove(_ target: any ObservationTarget) -> Bool {
-    state.withLock { state in
-      state.targets.removeValue(forKey: ObjectIdentifier(target)) != nil && state.targets.isEmpty
-    }
+    state.withLock { $0.targets.remove(target) && $0.targets.isEmpty }
   }
 
   func tell(_ notice: WatchNotice) {
@@ -116,8 +116,7 @@ final class ObservationGroup: CommitWatcher {
   }
 
   func finish() {
-    let targets = state.withLock { Array($0.targets.values) }
-    for target in targets { target.finish() }
+    for target in state.withLock({ $0.targets.all }) { target.finish() }
   }
 
   /// Tells the targets what has come, until nothing comes any more. One that was added after a notice came reads a version in
@@ -125,20 +124,19 @@ final class ObservationGroup: CommitWatcher {
   private func tellTargets() {
     while true {
       let (notices, isOverfull, targets) = state.withLock { state in
-        let taken = (state.notices, state.isOverfull, Array(state.targets.values))
+        let taken = (state.notices, state.isOverfull, state.targets)
         state.notices = []
         (state.recordCount, state.bodyByteCount, state.isOverfull) = (0, 0, false)
         if taken.0.isEmpty, !taken.1 { state.isAwake = false }
         return taken
       }
       if notices.isEmpty, !isOverfull { return }
-      if isOverfull { for target in targets { target.tellOfUnknown() } }
+      if isOverfull { for target in targets.all { target.tellOfUnknown() } }
       for notice in notices {
         if case .commit(let changes) = notice {
-          let records = changes.records(for: interest)
-          for target in targets { target.tell(changes, records) }
+          targets.tell(changes, changes.records(for: interest))
         } else {
-          for target in targets { target.tellOfUnknown() }
+          for target in targets.all { target.tellOfUnknown() }
         }
       }
     }

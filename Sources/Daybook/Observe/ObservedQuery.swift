@@ -53,7 +53,8 @@ struct ObservedQuery: Observed {
     // made ready: the first read refuses it.
     if dependsOnNow || query.predicate.fault != nil { return .any }
     let filter = BodyFilter(query.predicate, dialect: dialect, now: Date(timeIntervalSinceReferenceDate: 0))
-    return .query(filter, type: query.recordType, hidesUsers: hidesUsers)
+    return .query(
+      filter, type: query.recordType, hidesUsers: hidesUsers, ObservationKey(query.predicate, dialect: dialect))
   }
 
   var value: [Record] { rows.prefix(limit).map(\.record) }

@@ -21,7 +21,16 @@ enum ObservedTest {
   /// Any of the zones and types does, in a way that only reading tells.
   case any
   case record(Record.ID)
-  case query(BodyFilter, type: String?, hidesUsers: Bool)
+  case query(BodyFilter, type: String?, hidesUsers: Bool, ObservationKey?)
+
+  /// What a change has to have to concern it.
+  var key: ObservationKey? {
+    switch self {
+    case .any: nil
+    case .record(let id): .record(id)
+    case .query(_, _, _, let key): key
+    }
+  }
 
   /// What a change is to it; nil when nothing.
   func change(_ change: RecordChange, of sequence: UInt64) -> ObservedChange? {
@@ -29,7 +38,7 @@ enum ObservedTest {
     case .any: return ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true)
     case .record(let id):
       return change.id == id ? ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true) : nil
-    case .query(let filter, let type, let hidesUsers):
+    case .query(let filter, let type, let hidesUsers, _):
       func passes(_ body: RecordBody?) -> Bool {
         guard let body else { return false }
         if let type, !body.hasType(type) { return false }
@@ -96,13 +105,16 @@ final class Observer<Subject: Observed>: ObservationTarget {
     case apply(Subject, [ObservedChange])
   }
 
+  let key: ObservationKey?
   private let mailbox: Mailbox<State>
   private let stop = QueryStop()
   private let interest: WatchInterest
   private let groups: ObservationGroups
 
   private init(_ subject: Subject, _ groups: ObservationGroups) {
-    mailbox = Mailbox(State(subject: subject, test: subject.makeTest()))
+    let test = subject.makeTest()
+    key = test.key
+    mailbox = Mailbox(State(subject: subject, test: test))
     interest = subject.interest
     self.groups = groups
   }
@@ -133,7 +145,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
     mailbox.withState { state in
       // A read is to come, and the commit is in what it will read.
       if state.needsRead { return }
-      if commit.zoneChanges.contains(where: { interest.covers($0.id) && $0.deletion != nil }) {
+      if commit.zoneChanges.contains(where: { $0.deletes(interest) }) {
         state.needsRead = true
         return state.dropChanges()
       }

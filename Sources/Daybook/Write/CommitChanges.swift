@@ -48,6 +48,12 @@ struct ZoneChange: Sendable {
   var deletion: ZoneDeletion?
   /// There is a new one of this name.
   var isNew = false
+
+  /// Whether records went with it that a watcher asked for.
+  func deletes(_ interest: WatchInterest) -> Bool {
+    guard let deletion, interest.covers(id) else { return false }
+    return interest.types.map(deletion.hadRecords) ?? true
+  }
 }
 
 /// What one commit did, for those who watch: each record once, from what it was before to what it is since, and none of a zone
@@ -90,14 +96,20 @@ final class CommitChanges: Sendable {
   /// The records that a watcher wants to hear of.
   func records(for interest: WatchInterest) -> [RecordChange] { records.filter { $0.concerns(interest) } }
 
-  /// Whether there is anything that a watcher asked for. One that asked for all zones and types gets every commit.
-  func concern(_ interest: WatchInterest) -> Bool {
+  /// Whether there may be anything that a watcher asked for: a writer asks, so the summary is made for a zone's deletion only. One that
+  /// asked for all zones and types gets every commit.
+  func mayConcern(_ interest: WatchInterest) -> Bool {
     if interest.zones == nil, interest.types == nil { return true }
-    let made = made
-    guard made.zones.contains(where: interest.covers) else { return false }
-    guard let types = interest.types else { return true }
-    return made.records.contains { $0.concerns(interest) }
-      || made.zoneChanges.contains { interest.covers($0.id) && $0.deletion?.hadRecords(of: types) ?? false }
+    return recorder.events.contains { event in
+      guard interest.covers(event.zone) else { return false }
+      guard interest.types != nil else { return true }
+      switch event {
+      case .record(_, let old, let new, _):
+        return old != nil && interest.coversType(of: old) || new != nil && interest.coversType(of: new)
+      case .savedZone: return false
+      case .deletedZone(let id, _): return made.zoneChanges.contains { $0.id == id && $0.deletes(interest) }
+      }
+    }
   }
 
   /// The same for the stream of commits.

@@ -19,7 +19,7 @@ final class CommitHub: Sendable {
     func notice(for interest: WatchInterest) -> WatchNotice? {
       guard let changes else { return .untold(sequence: sequence, origin: origin, .notWatched) }
       if let gap = changes.gap(for: interest) { return .untold(sequence: sequence, origin: origin, gap) }
-      return changes.concern(interest) ? .commit(changes) : nil
+      return changes.mayConcern(interest) ? .commit(changes) : nil
     }
   }
 

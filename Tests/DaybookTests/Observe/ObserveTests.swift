@@ -56,7 +56,14 @@ struct ObserveTests {
         if random.chance(5) { step.field = random.pick([.recordName, .modificationDate, .recordID]) }
         return step
       }
-      var query = Query(random.pick(["Movie", "Song"]), where: random.chance(3) ? .true : random.predicate(), sort: sort)
+      var predicate = random.chance(3) ? .true : random.predicate()
+      // Those that are found by the value that they ask for.
+      if random.chance(3) {
+        let field = Query.Field(key: random.pick(RandomQueries.keys))
+        let equality = Query.Condition(field, .compare(.equal, .value(random.value(zone: random.pick(zones)))))
+        predicate = random.chance(2) ? Query.Predicate(equality) : Query.Predicate(equality) && predicate
+      }
+      var query = Query(random.pick(["Movie", "Song"]), where: predicate, sort: sort)
       if random.chance(4) { query.recordType = nil }
       if random.chance(3) { query.zone = random.pick([zones[0], zones[1]]) }
       if random.chance(2) { query.limit = random.number(12) + 1 }
@@ -118,6 +125,38 @@ struct ObserveTests {
       try await observed[index].follow(database)
       let (query, reads) = (observed[index].query, observed[index].registration.observer.readCount)
       if query.limit == nil, query.zone != nil { #expect(reads == 1, "\(query)") }
+    }
+  }
+
+  @Test("an observer of one value of a field sees what gets it and what loses it, and of equal values each")
+  func equalities() async throws {
+    let database = try Database.scratch()
+    let zone = Zone.ID.default
+    let values: [Record.Value] = [
+      .int(0), .double(0), .double(-0.0), .int(1), .double(1), .int(1 << 53), .int(1 << 53 + 1), .string("e\u{301}"),
+      .string("é"),
+      .string(""), .string("\0"), .bytes(Data()), .bytes(Data([0])), .date(Date(timeIntervalSinceReferenceDate: 1)),
+      .reference(Record.Reference(try Record.ID("a", in: zone))),
+      .reference(Record.Reference(try Record.ID("b", in: zone))), .string(String(repeating: "x", count: 300)),
+      .string(String(repeating: "x", count: 301)),
+    ]
+    let kinds = Dictionary(grouping: values, by: \.kind)
+    // A field has one kind at a time of a type; numbers are whole or not.
+    for (kind, values) in kinds {
+      let all = values + (kind == .int ? kinds[.double] ?? [] : kind == .double ? kinds[.int] ?? [] : [])
+      let key = "k\(kind.rawValue)"
+      try now { try database.put("first \(kind.rawValue)", [key: values[0]]) }
+      var observed = all.map {
+        Observed(
+          Query("Note", where: Query.Predicate(Query.Condition(Query.Field(key: key), .compare(.equal, .value($0))))), database)
+      }
+      for index in observed.indices { try await observed[index].follow(database) }
+      for value in values + values.reversed() {
+        try now { try database.put("n", [key: value]) }
+        for index in observed.indices { try await observed[index].follow(database) }
+      }
+      try now { try database.delete(Record.ID("n")) }
+      for index in observed.indices { try await observed[index].follow(database) }
     }
   }
 
