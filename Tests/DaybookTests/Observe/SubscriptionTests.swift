@@ -284,6 +284,13 @@ struct SubscriptionTests {
     "a subscription that fires once is told, though its zone is deleted or it is saved again before the listener has its turn",
     arguments: [true, false])
   func overtakenOnce(isZoneDeleted: Bool) async throws {
+    // On a busy machine the listener may come too late to be overtaken.
+    for patience in [200, 1000, 5000] where try await isOvertaken(isZoneDeleted, patience: patience) { return }
+    Issue.record("the listener tells nothing, however long it has before it is overtaken")
+  }
+
+  /// Whether a listener that has found what to tell, and waits for its turn, tells it.
+  private func isOvertaken(_ isZoneDeleted: Bool, patience: Int) async throws -> Bool {
     let zone = try Zone.ID("Z")
     let once = Subscription("once", to: Query("Note", in: zone), firesOn: .creation, firesOnce: true)
     let database = try Database.scratch()
@@ -300,7 +307,7 @@ struct SubscriptionTests {
     let turn = Thread {
       try? database.write { transaction in
         holds.signal()
-        _ = goesOn.wait(timeout: .now() + 5)
+        goesOn.wait()
         if isZoneDeleted { try transaction.deleteZone(zone) } else { try transaction.save(once) }
       }
       holds.signal()
@@ -308,12 +315,12 @@ struct SubscriptionTests {
     turn.start()
     now { holds.wait() }
     let listener = Task { await untilEnd(stream) }
-    try await Task.sleep(for: .milliseconds(200))
+    try await Task.sleep(for: .milliseconds(patience))
     goesOn.signal()
     now { holds.wait() }
     try now { try database.put("end", type: "End") }
-    #expect(await listener.value == ["once created n"])
     #expect(try await database.subscription("once")?.id == (isZoneDeleted ? nil : once.id))
+    return await listener.value == ["once created n"]
   }
 
   @Test("commits of the listener's own origin are left out")
