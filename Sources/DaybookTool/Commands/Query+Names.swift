@@ -3,6 +3,8 @@ import Daybook
 extension Invocation {
   /// Says on standard error that a query has a type or key that the database does not know: it finds nothing then, as if all was well.
   func warn(ofUnknownNamesIn query: Query, _ database: Database) throws {
+    // What is no query is said first.
+    _ = try database.explain(query)
     let schema = try database.schema()
     guard let type = query.recordType else {
       return try warn(ofUnknownKeysIn: query, schema.types, "no record has the key")

@@ -13,16 +13,12 @@ extension RecordLine {
     "zone", "owner", "name", "type", "parent", "fields", "encrypted", "tag", "created", "modified",
   ]
 
-  /// Whether a row is a line of a dump rather than a row of somebody's data that happens to have a key `fields`.
+  /// Whether a row is meant as a line of a dump, sound or not, and is no row of somebody's data that happens to have a key `fields`.
   static func isRecordLine(_ row: JSONValue) -> Bool {
-    guard case .object(let members) = row, case .object(let fields)? = row["fields"], row["name"]?.text != nil,
-      row["type"]?.text != nil, row["zone"]?.text != nil,
-      members.allSatisfy({ member in topKeys.contains { $0.equalsBytes(of: member.key) } })
+    guard case .object(let members) = row, case .object? = row["fields"], row["name"]?.text != nil,
+      row["type"]?.text != nil, row["zone"]?.text != nil
     else { return false }
-    return fields.allSatisfy { field in
-      guard case .object(let parts) = field.value else { return false }
-      return parts.count == 2 && field.value["type"]?.text != nil && field.value["value"] != nil
-    }
+    return members.allSatisfy { member in topKeys.contains { $0.equalsBytes(of: member.key) } }
   }
 
   /// The record of a line: without metadata, every field a change.
@@ -67,6 +63,9 @@ extension RecordLine {
   private static func value(
     _ field: JSONValue, _ key: String, in zone: Zone.ID, _ folder: SourceFolder?
   ) throws -> Record.Value {
+    guard case .object(let parts) = field, parts.count == 2, field["type"] != nil, field["value"] != nil else {
+      throw Fault(reason: "the field \(key) is not an object with a type and a value.")
+    }
     guard let name = field["type"]?.text, let kind = FieldKind(name: name) else {
       throw Fault(reason: "\(key) is of a kind that does not exist.")
     }

@@ -24,7 +24,8 @@ enum Spelling {
 
   /// " Did you mean year or years?"; empty where nothing is close.
   static func question(for word: String, among words: [String]) -> String {
-    let close = close(to: word, among: words).map(ShownText.escaped)
+    var seen: Set<String> = []
+    let close = close(to: word, among: words).map(ShownText.escaped).filter { seen.insert($0).inserted }
     guard let last = close.last else { return "" }
     return " Did you mean \(close.count == 1 ? last : close.dropLast().joined(separator: ", ") + " or " + last)?"
   }
