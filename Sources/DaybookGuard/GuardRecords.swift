@@ -90,6 +90,17 @@ enum GuardRecords {
     }
   }
 
+  /// Changes a field of records where they are stored; 100 a transaction.
+  static func update(_ count: Int, of recordCount: Int, in database: Database) throws {
+    for first in stride(from: 0, to: count, by: 100) {
+      try database.write { transaction in
+        for step in first..<min(first + 100, count) {
+          try transaction.update(id(step &* 37 % recordCount)) { $0["pageCount"] = step }
+        }
+      }
+    }
+  }
+
   // MARK: savepoints, sessions, wide records
 
   /// Changes a field of a record in a savepoint of its own, all in one transaction.
@@ -101,6 +112,42 @@ enum GuardRecords {
           record["pageCount"] = step
           try transaction.save(record)
         }
+      }
+    }
+  }
+
+  private struct GoBack: Error {}
+
+  /// Saves new records in a transaction that is rolled back.
+  static func saveAndRollBack(_ numbers: Range<Int>, in database: Database) throws {
+    do {
+      try database.write { transaction in
+        for number in numbers { try transaction.save(record(number)) }
+        throw GoBack()
+      }
+    } catch is GoBack {}
+  }
+
+  static let largeByteCount = 100_000
+
+  static func saveLarge(in database: Database) throws {
+    var record = try Record(type: "Large", id: Record.ID("large"))
+    record["value"] = Data(count: largeByteCount)
+    try database.save(record)
+  }
+
+  /// Reads a large value, changes eight of its bytes, saves it; a commit each.
+  static func changeLarge(_ count: Int, in database: Database) throws {
+    for step in 0..<count {
+      try database.write { transaction in
+        guard var record = try transaction.record(Record.ID("large")), var value: Data = record["value"] else {
+          throw GuardFault("a record is lost")
+        }
+        let place = step &* 7919 % (largeByteCount - 8)
+        // Safe: the bytes are copied.
+        unsafe withUnsafeBytes(of: UInt64(step)) { unsafe value.replaceSubrange(place..<place + 8, with: $0) }
+        record["value"] = value
+        try transaction.save(record)
       }
     }
   }

@@ -126,6 +126,8 @@ struct GuardRun {
     }
     try GuardRecords.change(100, of: 5000, in: database)
     try walk("record-change-in-100", 500) { try GuardRecords.change(500, of: 5000, in: database) }
+    try GuardRecords.update(100, of: 5000, in: database)
+    try walk("record-update-in-100", 500) { try GuardRecords.update(500, of: 5000, in: database) }
     try database.close()
     database = try openRecords(path, .full)
     try GuardRecords.save(5700..<5720, perTransaction: 1, in: database)
@@ -147,6 +149,11 @@ struct GuardRun {
     try walk("wide-save", 50) { try GuardRecords.saveWide(10..<60, in: database) }
     try GuardRecords.fetchWide(0..<10, in: database)
     try walk("wide-fetch", 50) { try GuardRecords.fetchWide(10..<60, in: database) }
+    try GuardRecords.saveAndRollBack(2000..<2100, in: database)
+    try walk("rollback-save", 1000) { try GuardRecords.saveAndRollBack(2000..<3000, in: database) }
+    try GuardRecords.saveLarge(in: database)
+    try GuardRecords.changeLarge(2, in: database)
+    try walk("large-change", 20) { try GuardRecords.changeLarge(20, in: database) }
     try database.close()
     database = try openRecords(path, .full)
     try GuardRecords.save(1000..<1001, perTransaction: 1, in: database)

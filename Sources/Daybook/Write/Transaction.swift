@@ -114,7 +114,7 @@ extension Transaction: RecordReader {
   /// - Throws: `corrupted` when the record's bytes fail their checksum; never wrong data.
   public func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
     try context.requireOpen()
-    return try context.view.record(id)
+    return try context.record(id)
   }
 
   /// The database as this transaction has it.

@@ -19,19 +19,12 @@ extension WriteContext {
   func save(_ record: Record, policy: SavePolicy) throws(DatabaseError) -> Record {
     try requireOpen()
     // By the body's own bytes: making the identity costs an allocation, for each question asked.
-    let (zone, entry) = try record.body.withBytes { (bytes) throws(DatabaseError) in
+    let (zone, stored) = try record.body.withBytes { (bytes) throws(DatabaseError) in
       let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
-      let name = RecordBody.nameBytes(of: bytes)
-      let entry = try view.entry(utf8: name, in: zone)
-      if entry == nil, NameRules.isOfSystem(name) { try refuseNewName(of: record) }
-      return (zone, entry)
+      if let known = takeLastRead(of: record.body) { return (zone, known as StoredVersion?) }
+      return (zone, try storedVersion(of: record, named: RecordBody.nameBytes(of: bytes), in: zone))
     }
-    var server: RecordBody?
-    if let entry {
-      let body = try view.body(at: entry.place)
-      guard body.isOfSameRecord(as: record.body) else { throw view.misplaced(entry.place, record.id.zone, record.id.name) }
-      server = body
-    }
+    let server = stored?.body
     try refuseConflicts(record, server, policy)
     // The record of a conflict keeps its assets as they were set; from here on they have their content.
     let record = record.hasEditedAssets ? try storingAssets(of: record) : record
@@ -40,9 +33,9 @@ extension WriteContext {
     var stamp = RecordBodyEncoder.Stamp(
       tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: database.writerState.userID,
       deviceID: database.writerState.deviceID)
-    if let entry {
-      stamp.previousOffset = entry.place.offset
-      stamp.previousByteCount = entry.place.byteCount
+    if let stored {
+      stamp.previousOffset = stored.place.offset
+      stamp.previousByteCount = stored.place.byteCount
     } else if zone.tombstones.count > 0, let place = try tombstonePlace(record.id.name, zone) {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
@@ -77,6 +70,20 @@ extension WriteContext {
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
     return saved
+  }
+
+  /// What is stored of a record that is about to be saved; nil when it is new.
+  @inline(__always)
+  private func storedVersion(
+    of record: Record, named name: ByteView, in zone: ZoneTrees
+  ) throws(DatabaseError) -> StoredVersion? {
+    guard let entry = try view.entry(utf8: name, in: zone) else {
+      if NameRules.isOfSystem(name) { try refuseNewName(of: record) }
+      return nil
+    }
+    let body = try view.body(at: entry.place)
+    guard body.isOfSameRecord(as: record.body) else { throw view.misplaced(entry.place, record.id.zone, record.id.name) }
+    return StoredVersion(place: entry.place, body: body)
   }
 
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.

@@ -44,6 +44,8 @@ final class WriteContext {
   @safe @exclusivity(unchecked) var preparedHolds: [AssetDigest: AssetHold] = [:]
   /// Records with assets were replaced or deleted, or may be rolled back: a collection may find files to remove afterwards.
   @safe @exclusivity(unchecked) var mayDropAssets = false
+  /// What the last read of a record by its ID has found.
+  @safe @exclusivity(unchecked) var lastRead: StoredVersion?
 
   init(_ database: Database, _ changes: StoreTransaction, origin: Origin?) {
     self.database = database
@@ -122,6 +124,7 @@ final class WriteContext {
   @discardableResult
   func endOperation(_ operationStart: Int, _ kind: OperationKind) throws(DatabaseError) -> Place {
     if kind.addsData { changes.declareAddition() }
+    if kind.mayChangeLastRead { lastRead = nil }
     do { return try changes.endOperation(operationStart, kind: kind) } catch { throw failure(error) }
   }
 
@@ -139,6 +142,7 @@ final class WriteContext {
       changes.release(savepoint)
       return result
     } catch {
+      if !isMutant("keep-read-of-rollback") { lastRead = nil }
       do { try changes.rollBack(to: savepoint) } catch { throw failure(error) }
       if let mark = before.recorded { recorder?.rollBack(to: mark) }
       hasStarted = before.hasStarted

@@ -48,6 +48,31 @@ import Testing
       #expect(count == 1 && read["title"] == "Untouched" && read["n"] == 2)
     }
 
+    @Test("a save of what its transaction has just read does not read it again")
+    func saveAfterRead() throws {
+      let disk = SimulatedDisk(seed: 5)
+      let database = try Database.open(on: disk)
+      let id = try database.put("a", ["title": "Untouched", "n": 1]).id
+      try database.put("b", ["n": 1])
+      let count = Locked(0)
+      let (thread, salt) = (ObjectIdentifier(Thread.current), database.store.header.salt)
+      VerifiedBytes.watch { verified, _ in
+        if ObjectIdentifier(Thread.current) == thread, verified == salt { count.withLock { $0 += 1 } }
+      }
+      defer { VerifiedBytes.watch(nil) }
+      try database.write { transaction in
+        var record = try #require(try transaction.record(id))
+        try transaction.save(.fresh("c"))
+        record["n"] = 2
+        try transaction.save(record)
+      }
+      #expect(count.withLock { $0 } == 1)
+      try database.update(id) { $0["n"] = 3 }
+      #expect(count.withLock { $0 } == 2)
+      VerifiedBytes.watch(nil)
+      #expect(try database.record(id)?["n"] == 3 as Int64?)
+    }
+
     @Test("a transaction reads a record as it was verified")
     func read() throws {
       let disk = SimulatedDisk(seed: 2)
