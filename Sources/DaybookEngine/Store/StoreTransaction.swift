@@ -166,8 +166,15 @@
     partByteCount = min(limits.partByteCount, Int(Pace.syncByteCount))
   }
 
+  /// Of the buffer, whatever the last frame needed.
+  private static let leastKeptByteCount = 1 << 20
+  private static let mostKeptByteCount = 32 << 20
+
   private func startBuffer() {
-    buffer.removeAll()
+    // What the last frame has needed, the next one often needs, too: growing to it again would copy all of it at each step. It is
+    // released when a frame has needed less.
+    let needed = min(2 * buffer.count, StoreTransaction.mostKeptByteCount)
+    buffer.removeAll(keeping: max(needed, StoreTransaction.leastKeptByteCount))
     buffer.append(zeros: FrameHeader.byteCount)
     if !parts.isEmpty { buffer.append(zeros: PartList.encodedByteCount) }
   }
