@@ -151,7 +151,7 @@ final class LogWriter: @unchecked Sendable {
     let byteCount = frame.count
     frame.append(zeros: Int(header.next - header.end))
     waitForZeros(upTo: header.next, hold)
-    let reserve = keepsReserve ? reserveToWrite(after: header.next) : 0
+    let reserve = keepsReserve ? reserveToWrite(after: header) : 0
     frame.append(zeros: reserve)
     let writtenEnd = header.next + UInt64(reserve)
     defer { frame.truncate(to: byteCount) }
@@ -268,11 +268,13 @@ final class LogWriter: @unchecked Sendable {
   // MARK: zeros behind the log
 
   /// How many zeros to write with a frame, so that the reserve follows it. None if zeros are prepared already, or being written
-  /// right now. Otherwise twice the reserve, so that the next small commits need none.
-  private func reserveToWrite(after next: UInt64) -> Int {
+  /// right now. Otherwise twice the reserve, so that the next small commits need none; after a large frame only the reserve, because one
+  /// that is as large goes beyond any zeros.
+  private func reserveToWrite(after header: FrameHeader) -> Int {
     let reserve = UInt64(reserveByteCount)
-    if zerosEnd.load(ordering: .relaxed) >= next + reserve { return 0 }
-    return turn.monitor.withLock { claimedZeros == nil ? Int(2 * reserve) : 0 }
+    if zerosEnd.load(ordering: .relaxed) >= header.next + reserve { return 0 }
+    let wanted = header.payloadByteCount < LogWriter.smallFrameByteCount ? 2 * reserve : reserve
+    return turn.monitor.withLock { claimedZeros == nil ? Int(wanted) : 0 }
   }
 
   /// Frames up to this size need zeros near the tail.
