@@ -222,6 +222,8 @@ extension Store {
     withTurnForBackground { hold in
       log.name(checkpoint, hold)
       replayStart = contents.replayStart
+      hasReplayedChanges = false
+      hasLeftChanges = false
     }
   }
 
