@@ -22,7 +22,7 @@ import DaybookEngine
   /// Makes what was written part of the buffer.
   func finish() { buffer.setCount(offset) }
 
-  @inline(__always)
+  @_transparent
   private mutating func reserve(_ byteCount: Int) {
     if byteCount > capacity &- offset { grow(byteCount) }
   }
@@ -38,7 +38,7 @@ import DaybookEngine
     capacity = buffer.capacity
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(_ byte: UInt8) {
     reserve(1)
     // Safe: reserved above, as in every append below.
@@ -46,28 +46,28 @@ import DaybookEngine
     offset &+= 1
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(uint16 value: UInt16) {
     reserve(2)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt16.self)
     offset &+= 2
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(uint32 value: UInt32) {
     reserve(4)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
     offset &+= 4
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(uint64 value: UInt64) {
     reserve(8)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
     offset &+= 8
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
     reserve(bytes.count)
@@ -75,7 +75,7 @@ import DaybookEngine
     offset &+= bytes.count
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(_ bytes: ByteView) {
     reserve(bytes.count)
     unsafe (base + offset).copyMemory(from: bytes.base, byteCount: bytes.count)
@@ -86,21 +86,21 @@ import DaybookEngine
     unsafe bytes.withUnsafeBytes { unsafe append($0) }
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(utf8 string: String) {
     var string = string
     string.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
   }
 
   /// A field's row whose end is not known yet: mark and key byte count.
-  @inline(__always)
+  @_transparent
   mutating func append(mark: UInt8, keyByteCount: UInt8) {
     append(uint64: UInt64(mark) | UInt64(keyByteCount) &<< 8)
     offset &-= 8 &- RecordBody.tableStride
   }
 
   /// A key whose first eight bytes are known: few are longer.
-  @inline(__always)
+  @_transparent
   mutating func append(key: String, head: UInt64) {
     let count = key.utf8.count
     if count > 8 {
@@ -111,13 +111,13 @@ import DaybookEngine
   }
 
   /// The low bytes of a number.
-  @inline(__always)
+  @_transparent
   mutating func append(number: UInt64, byteCount: Int) {
     append(uint64: number)
     offset &-= 8 &- byteCount
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(varint value: UInt64) {
     if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { append(longVarint: value) }
   }
@@ -140,9 +140,9 @@ import DaybookEngine
     unsafe base.storeBytes(of: old | bits, toByteOffset: position, as: UInt8.self)
   }
 
-  @inline(__always)
+  @_transparent
   func set(uint32 value: UInt32, at position: Int) {
-    precondition(position >= 0 && position <= offset &- 4, "a row is patched after it was appended")
+    guard position >= 0, position <= offset &- 4 else { preconditionFailure("a row is patched after it was appended") }
     // Safe: the line above.
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: position, as: UInt32.self)
   }

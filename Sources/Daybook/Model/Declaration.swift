@@ -113,8 +113,11 @@ enum Declaration {
 
 extension FieldMark {
   /// Whether every value takes eight bytes: a double or a date that no cipher has changed.
-  @inline(__always)
+  @_transparent
   var isOfEightBytes: Bool {
-    rawValue & 0x7F == FieldKind.double.rawValue || rawValue & 0x7F == FieldKind.date.rawValue
+    // Of numbers: the raw value of an enumeration is a call without optimisation.
+    rawValue & 0x7F == FieldMark.ofDouble || rawValue & 0x7F == FieldMark.ofDate
   }
+  @_transparent static var ofDouble: UInt8 { 3 }
+  @_transparent static var ofDate: UInt8 { 5 }
 }

@@ -29,7 +29,7 @@ import DaybookEngine
   private nonisolated(unsafe) let base: UnsafeRawPointer
 
   /// What is at an address that `address` gave.
-  @inline(__always)
+  @_transparent
   init?(address: UInt) {
     guard let base = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     unsafe self.base = base
@@ -82,24 +82,24 @@ import DaybookEngine
   var address: UInt { unsafe UInt(bitPattern: base) }
 
   // Safe: a block begins with its facts and is as long as they say.
-  @inline(__always) private var facts: Facts { unsafe base.load(as: Facts.self) }
-  @inline(__always) var number: UInt32 { facts.number }
+  @_transparent private var facts: Facts { unsafe base.assumingMemoryBound(to: Facts.self).pointee }
+  @_transparent var number: UInt32 { facts.number }
   /// The declaration.
-  @inline(__always) var bytes: ByteView {
+  @_transparent var bytes: ByteView {
     unsafe ByteView(base + Declared.factsByteCount, count: Int(facts.byteCount))
   }
-  @inline(__always) var kind: UInt8 { unsafe base.load(fromByteOffset: Declared.factsByteCount, as: UInt8.self) }
+  @_transparent var kind: UInt8 { unsafe base.load(fromByteOffset: Declared.factsByteCount, as: UInt8.self) }
 
   // MARK: a shape
 
-  @inline(__always) var type: ByteView {
+  @_transparent var type: ByteView {
     unsafe ByteView(base + Declared.factsByteCount + 2, count: Int(facts.typeByteCount))
   }
-  @inline(__always) var fieldCount: Int { Int(facts.fieldCount) }
-  @inline(__always) var variableCount: Int { Int(facts.variableCount) }
-  @inline(__always) var fixedCount: Int { Int(facts.fixedCount) }
+  @_transparent var fieldCount: Int { Int(facts.fieldCount) }
+  @_transparent var variableCount: Int { Int(facts.variableCount) }
+  @_transparent var fixedCount: Int { Int(facts.fixedCount) }
   /// Field count, rows and keys, as a spelled body begins with them.
-  @inline(__always) var table: ByteView {
+  @_transparent var table: ByteView {
     let facts = facts
     return unsafe ByteView(base + Declared.factsByteCount + Int(facts.byteCount), count: Int(facts.tableByteCount))
   }
@@ -124,11 +124,11 @@ import DaybookEngine
   // MARK: a zone
 
   var epoch: UInt64 { bytes.uint64(at: 1) }
-  @inline(__always) var zoneKey: ByteView { bytes.dropFirst(9) }
+  @_transparent var zoneKey: ByteView { bytes.dropFirst(9) }
 
   // MARK: a user or a device
 
-  @inline(__always) var text: ByteView { bytes.dropFirst(1) }
+  @_transparent var text: ByteView { bytes.dropFirst(1) }
 }
 
 extension Declared {

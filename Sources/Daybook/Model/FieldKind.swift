@@ -58,10 +58,10 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   }
 
   /// Whether it is an asset or a list of them.
-  @inline(__always) package var isAsset: Bool { self == .asset || self == .assets }
+  @_transparent package var isAsset: Bool { self == .asset || self == .assets }
 
   /// Whether it is a reference or a list of them.
-  @inline(__always) package var isReference: Bool { self == .reference || self == .references }
+  @_transparent package var isReference: Bool { self == .reference || self == .references }
 }
 
 extension DatabaseError {

@@ -7,6 +7,7 @@ package struct FieldMark: Sendable, Hashable {
   /// The bytes of the value are a cipher's output.
   package static let sealedFlag: UInt8 = 0x40
 
+  @usableFromInline @_transparent
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package init(_ kind: FieldKind, isEncrypted: Bool, isSealed: Bool = false) {

@@ -15,7 +15,7 @@ package enum NameKey {
   private static let textByteCount = 36
 
   /// Whether it may be a name: no key of one looks like that of another.
-  @inline(__always)
+  @_transparent
   static func isName(_ name: ByteView) -> Bool { name.count > 0 && name[0] >= 0x20 }
 
   /// The key; it lies in `scratch`, or where the name does.
@@ -52,7 +52,7 @@ package enum NameKey {
   }
 
   /// Whether the key of a name is that of a UUID.
-  @inline(__always)
+  @_transparent
   static func isUUID(_ key: ByteView, of name: ByteView) -> Bool {
     key.count == uuidByteCount && name.count == textByteCount
   }
@@ -80,7 +80,7 @@ package enum NameKey {
   }
 
   /// Four bytes as eight hexadecimal digits, the first in the lowest byte.
-  @inline(__always)
+  @_transparent
   private static func text(of bytes: UInt32, _ small: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     var spread = UInt64(bytes)

@@ -64,7 +64,7 @@ enum NameRules {
   }
 
   /// Whether all eight bytes are letters, digits or underscores.
-  @inline(__always)
+  @_transparent
   private static func isIdentifier(word: UInt64) -> Bool {
     let high: UInt64 = 0x8080_8080_8080_8080
     let small = word | 0x2020_2020_2020_2020
@@ -75,7 +75,7 @@ enum NameRules {
   }
 
   /// The high bit of every byte between two, both included. The bytes are ASCII, so no sum leaves its byte.
-  @inline(__always)
+  @_transparent
   private static func marks(_ word: UInt64, from lower: UInt64, through upper: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     return (word &+ (0x80 &- lower) &* ones) & ~(word &+ (0x7F &- upper) &* ones)
@@ -100,7 +100,7 @@ enum NameRules {
   }
 
   /// The rule of identifiers, and none of the names that belong to the system.
-  @inline(__always)
+  @_transparent
   static func isSoundKey(_ key: ByteView) -> Bool { isIdentifier(key) && !isReserved(key) }
 
   static func faultOfKey(_ key: String) -> DatabaseError? {

@@ -28,7 +28,7 @@
   /// Counts bytes that the caller has written behind the old end.
   @inlinable @inline(__always)
   public func setCount(_ newCount: Int) {
-    precondition(newCount >= 0 && newCount <= capacity, "a buffer holds what it has room for")
+    guard newCount >= 0, newCount <= capacity else { preconditionFailure("a buffer holds what it has room for") }
     count = newCount
   }
 
@@ -50,31 +50,32 @@
     capacity = wanted
   }
 
+  // Not through `reserve`, which is one more call without optimisation: a method of a class cannot be `@_transparent`.
   @inlinable @inline(__always)
   public func append(_ byte: UInt8) {
-    reserve(1)
-    // Safe: reserved above; the same holds for every append below.
+    if count &+ 1 > capacity { grow(to: count + 1) }
+    // Safe: there is room; the same holds for every append below.
     unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
     count &+= 1
   }
 
   @inlinable @inline(__always)
   public func append(uint16 value: UInt16) {
-    reserve(2)
+    if count &+ 2 > capacity { grow(to: count + 2) }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt16.self)
     count &+= 2
   }
 
   @inlinable @inline(__always)
   public func append(uint32 value: UInt32) {
-    reserve(4)
+    if count &+ 4 > capacity { grow(to: count + 4) }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt32.self)
     count &+= 4
   }
 
   @inlinable @inline(__always)
   public func append(uint64 value: UInt64) {
-    reserve(8)
+    if count &+ 8 > capacity { grow(to: count + 8) }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt64.self)
     count &+= 8
   }
@@ -104,19 +105,19 @@
 
   @inlinable @inline(__always)
   public func set(uint16 value: UInt16, at offset: Int) {
-    precondition(offset >= 0 && offset <= count - 2, "a buffer was patched outside its bytes")
+    guard offset >= 0, offset <= count - 2 else { preconditionFailure("a buffer was patched outside its bytes") }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt16.self)
   }
 
   @inlinable @inline(__always)
   public func set(uint32 value: UInt32, at offset: Int) {
-    precondition(offset >= 0 && offset <= count - 4, "a buffer was patched outside its bytes")
+    guard offset >= 0, offset <= count - 4 else { preconditionFailure("a buffer was patched outside its bytes") }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
   }
 
   @inlinable @inline(__always)
   public func set(uint64 value: UInt64, at offset: Int) {
-    precondition(offset >= 0 && offset <= count - 8, "a buffer was patched outside its bytes")
+    guard offset >= 0, offset <= count - 8 else { preconditionFailure("a buffer was patched outside its bytes") }
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
@@ -132,7 +133,7 @@
 
   /// Drops everything behind `newCount`.
   @inlinable public func truncate(to newCount: Int) {
-    precondition(newCount >= 0 && newCount <= count, "a buffer is only ever cut back")
+    guard newCount >= 0, newCount <= count else { preconditionFailure("a buffer is only ever cut back") }
     count = newCount
   }
 

@@ -9,14 +9,14 @@
   public nonisolated(unsafe) let base: UnsafeRawPointer
   public let count: Int
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public init(_ base: UnsafeRawPointer, count: Int) {
     assert(count >= 0, "a view never has a negative length")
     unsafe self.base = base
     self.count = count
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public init(_ buffer: UnsafeRawBufferPointer) {
     // Safe: an empty buffer may have no base address; a view of no bytes is never dereferenced.
     unsafe self.base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
@@ -30,28 +30,31 @@
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
 
-  @inlinable @inline(__always)
+  @inlinable
   public subscript(index: Int) -> UInt8 {
-    precondition(index >= 0 && index < count, "a view was read outside its bytes")
-    // Safe: the line above.
-    return unsafe base.load(fromByteOffset: index, as: UInt8.self)
+    @_transparent
+    get {
+      precondition(index >= 0 && index < count, "a view was read outside its bytes")
+      // Safe: the line above.
+      return unsafe base.load(fromByteOffset: index, as: UInt8.self)
+    }
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func uint16(at offset: Int) -> UInt16 {
     precondition(offset >= 0 && offset <= count - 2, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func uint32(at offset: Int) -> UInt32 {
     precondition(offset >= 0 && offset <= count - 4, "a view was read outside its bytes")
     // Safe: the line above.
     return unsafe UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func uint64(at offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count - 8, "a view was read outside its bytes")
     // Safe: the line above.
@@ -59,23 +62,23 @@
   }
 
   /// Eight bytes as a big-endian number, for ordered keys.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func bigEndianUInt64(at offset: Int) -> UInt64 { uint64(at: offset).byteSwapped }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func bigEndianUInt32(at offset: Int) -> UInt32 { uint32(at: offset).byteSwapped }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func slice(_ range: Range<Int>) -> ByteView {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "a view was cut outside its bytes")
     // Safe: the line above.
-    return unsafe ByteView(base + range.lowerBound, count: range.count)
+    return unsafe ByteView(base + range.lowerBound, count: range.upperBound &- range.lowerBound)
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func dropFirst(_ byteCount: Int) -> ByteView { slice(byteCount..<count) }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func prefix(_ byteCount: Int) -> ByteView { slice(0..<byteCount) }
 
   /// The index of the first such byte; nil when there is none.

@@ -4,7 +4,7 @@
 /// search touch no key at all. The remaining bytes are compared here, eight at a time.
 
 /// The first four bytes as a big-endian number, missing bytes as zero. `a < b` implies `head(a) <= head(b)`.
-@inline(__always)
+@_transparent
 func keyHead(_ key: ByteView) -> UInt32 {
   // Safe: each case loads only bytes below `count`.
   if key.count >= 4 { return unsafe key.base.loadUnaligned(as: UInt32.self).bigEndian }
@@ -18,7 +18,7 @@ func keyHead(_ key: ByteView) -> UInt32 {
 }
 
 /// Negative, zero or positive as `left` sorts before, with or after `right`.
-@inline(__always)
+@_transparent
 package func compareKeys(_ left: ByteView, _ right: ByteView) -> Int {
   let shared = min(left.count, right.count)
   var offset = 0

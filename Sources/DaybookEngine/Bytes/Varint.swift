@@ -8,7 +8,7 @@
 /// records have equal bytes. Signed numbers go through zigzag first, which keeps small negative ones short.
 
 extension ByteBuffer {
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func append(varint value: UInt64) {
     if value < 0x80 {
       append(UInt8(truncatingIfNeeded: value))
@@ -26,14 +26,14 @@ extension ByteBuffer {
     append(UInt8(truncatingIfNeeded: rest))
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func append(signedVarint value: Int64) { append(varint: ZigZag.encode(value)) }
 }
 
 extension ByteView {
   /// The number at an offset; the offset then moves behind it. Nil when the bytes end too early, exceed 64 bits or are longer
   /// than the number needs; then the offset stays.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func varint(at offset: inout Int) -> UInt64? {
     if offset >= 0 && offset < count {
       // Safe: the line above.
@@ -68,7 +68,7 @@ extension ByteView {
     return nil
   }
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   public func signedVarint(at offset: inout Int) -> Int64? {
     guard let value = varint(at: &offset) else { return nil }
     return ZigZag.decode(value)
@@ -76,7 +76,7 @@ extension ByteView {
 }
 
 /// How many bytes a number takes as a varint: 1 to 10.
-@inlinable @inline(__always)
+@inlinable @_transparent
 public func varintByteCount(_ value: UInt64) -> Int {
   (70 &- (value | 1).leadingZeroBitCount) / 7
 }

@@ -19,15 +19,15 @@ package enum Operation {
   /// written.
   static let rollbackKind: UInt8 = 255
 
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package static func kind(_ bytes: ByteView) -> UInt8 { bytes[11] }
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package static func payload(_ bytes: ByteView) -> ByteView {
     bytes.dropFirst(headerByteCount(ofOperation: bytes.count))
   }
 
   /// The header of an operation that is so long in all. Its length says that, so nothing in a forged file can say otherwise.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package static func headerByteCount(ofOperation byteCount: Int) -> Int {
     byteCount < headerByteCount &+ longPayloadByteCount ? headerByteCount : longHeaderByteCount
   }

@@ -18,7 +18,7 @@ package struct PackedPlace {
   package let byteCount: Int
 
   /// Nil when the bytes are none.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package init?(_ value: ByteView) {
     guard value.count >= 3 else { return nil }
     let form = Int(value[0])
@@ -44,13 +44,13 @@ package struct PackedPlace {
   }
 
   /// How many bytes a number needs: 1 to 8.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package static func shortestByteCount(_ number: UInt64) -> Int { (71 &- (number | 1).leadingZeroBitCount) &>> 3 }
 }
 
 extension ByteView {
   /// A number of 1 to 8 bytes.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package func number(at offset: Int, byteCount: Int) -> UInt64 {
     precondition(byteCount > 0 && byteCount <= 8, "a number has 1 to 8 bytes")
     if byteCount >= 4 {

@@ -15,14 +15,14 @@ package struct Place: Sendable, Equatable {
   }
 
   /// The place that a value of a tree is; nil when its length is another one.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package init?(_ value: ByteView) {
     guard value.count == Place.encodedByteCount else { return nil }
     self.init(value, at: 0)
   }
 
   /// The place that begins at an offset, where the caller knows that the bytes reach so far.
-  @inlinable @inline(__always)
+  @inlinable @_transparent
   package init(_ bytes: ByteView, at offset: Int) {
     self.init(offset: bytes.uint64(at: offset), byteCount: bytes.uint32(at: offset + 8))
   }

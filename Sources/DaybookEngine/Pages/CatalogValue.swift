@@ -19,13 +19,13 @@
     self.place = place
   }
 
-  @inline(__always)
+  @_transparent
   package var rootCount: Int {
     guard bytes.count >= CatalogValue.headerByteCount else { return 0 }
     return min(Int(bytes[0]), (bytes.count - CatalogValue.headerByteCount) / TreeRoot.encodedByteCount)
   }
 
-  @inline(__always)
+  @_transparent
   package func root(_ index: Int) -> TreeRoot {
     var root = TreeRoot(bytes, at: CatalogValue.headerByteCount + index * TreeRoot.encodedByteCount)
     if InlineTree.isInline(root.reference), place != 0 {
@@ -35,7 +35,7 @@
   }
 
   /// The owner's bytes.
-  @inline(__always)
+  @_transparent
   package var ownerBytes: ByteView {
     guard bytes.count >= CatalogValue.headerByteCount else { return bytes.prefix(0) }
     let start = CatalogValue.headerByteCount + rootCount * TreeRoot.encodedByteCount

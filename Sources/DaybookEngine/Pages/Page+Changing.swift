@@ -16,16 +16,16 @@ extension Page {
   }
 
   // Safe: constant offsets inside the header.
-  @inline(__always) func setCellCount(_ count: Int) {
+  @_transparent func setCellCount(_ count: Int) {
     unsafe base.storeBytes(of: UInt16(truncatingIfNeeded: count), toByteOffset: 10, as: UInt16.self)
   }
-  @inline(__always) func setPrefixLength(_ count: Int) {
+  @_transparent func setPrefixLength(_ count: Int) {
     unsafe base.storeBytes(of: UInt16(truncatingIfNeeded: count), toByteOffset: 12, as: UInt16.self)
   }
-  @inline(__always) func setHeapStart(_ offset: Int) {
+  @_transparent func setHeapStart(_ offset: Int) {
     unsafe base.storeBytes(of: UInt16(truncatingIfNeeded: offset), toByteOffset: 14, as: UInt16.self)
   }
-  @inline(__always) func setDeadByteCount(_ count: Int) {
+  @_transparent func setDeadByteCount(_ count: Int) {
     unsafe base.storeBytes(of: UInt16(truncatingIfNeeded: count), toByteOffset: 16, as: UInt16.self)
   }
   func setLeftmost(child: UInt64, count: UInt64) {
@@ -34,7 +34,7 @@ extension Page {
   }
 
   /// Replaces child `index` (-1: leftmost) and its count.
-  @inline(__always) func setChild(_ index: Int, _ child: UInt64, count: UInt64) {
+  @_transparent func setChild(_ index: Int, _ child: UInt64, count: UInt64) {
     if index < 0 {
       setLeftmost(child: child, count: count)
       return

@@ -36,42 +36,42 @@ import Synchronization
 
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
 
-  @inline(__always) init(_ base: UnsafeMutableRawPointer) { unsafe self.base = base }
-  @inline(__always) init(_ base: UnsafeRawPointer) { unsafe self.base = UnsafeMutableRawPointer(mutating: base) }
+  @_transparent init(_ base: UnsafeMutableRawPointer) { unsafe self.base = base }
+  @_transparent init(_ base: UnsafeRawPointer) { unsafe self.base = UnsafeMutableRawPointer(mutating: base) }
 
   // Safe: every load below is at a constant offset under 40, or at a slot whose index the caller took from `cellCount`,
   // clamped so that slot array and cells stay within the page.
-  @inline(__always) var kind: UInt8 { unsafe base.load(fromByteOffset: 8, as: UInt8.self) }
-  @inline(__always) var level: Int { unsafe Int(base.load(fromByteOffset: 9, as: UInt8.self)) }
-  @inline(__always) var isBranch: Bool { kind == Kind.branch }
-  @inline(__always) var cellCount: Int {
+  @_transparent var kind: UInt8 { unsafe base.load(fromByteOffset: 8, as: UInt8.self) }
+  @_transparent var level: Int { unsafe Int(base.load(fromByteOffset: 9, as: UInt8.self)) }
+  @_transparent var isBranch: Bool { kind == Kind.branch }
+  @_transparent var cellCount: Int {
     min(unsafe Int(base.loadUnaligned(fromByteOffset: 10, as: UInt16.self)), 507)
   }
-  @inline(__always) var prefixLength: Int {
+  @_transparent var prefixLength: Int {
     unsafe Int(base.loadUnaligned(fromByteOffset: 12, as: UInt16.self) & 0xFFF)
   }
-  @inline(__always) var heapStart: Int { unsafe Int(base.loadUnaligned(fromByteOffset: 14, as: UInt16.self)) }
-  @inline(__always) var deadByteCount: Int { unsafe Int(base.loadUnaligned(fromByteOffset: 16, as: UInt16.self)) }
-  @inline(__always) var leftmostChild: UInt64 { unsafe base.loadUnaligned(fromByteOffset: 24, as: UInt64.self) }
-  @inline(__always) var leftmostCount: UInt64 { unsafe base.loadUnaligned(fromByteOffset: 32, as: UInt64.self) }
+  @_transparent var heapStart: Int { unsafe Int(base.loadUnaligned(fromByteOffset: 14, as: UInt16.self)) }
+  @_transparent var deadByteCount: Int { unsafe Int(base.loadUnaligned(fromByteOffset: 16, as: UInt16.self)) }
+  @_transparent var leftmostChild: UInt64 { unsafe base.loadUnaligned(fromByteOffset: 24, as: UInt64.self) }
+  @_transparent var leftmostCount: UInt64 { unsafe base.loadUnaligned(fromByteOffset: 32, as: UInt64.self) }
 
   var prefix: ByteView {
     unsafe ByteView(UnsafeRawPointer(base) + (Page.byteCount - prefixLength), count: prefixLength)
   }
 
-  @inline(__always) func slot(_ index: Int) -> UInt64 {
+  @_transparent func slot(_ index: Int) -> UInt64 {
     unsafe base.loadUnaligned(fromByteOffset: Page.headerByteCount &+ index &* 8, as: UInt64.self)
   }
-  @inline(__always) func head(_ index: Int) -> UInt32 {
+  @_transparent func head(_ index: Int) -> UInt32 {
     unsafe base.loadUnaligned(fromByteOffset: Page.headerByteCount &+ index &* 8, as: UInt32.self)
   }
-  @inline(__always) static func cellOffset(_ slot: UInt64) -> Int { Int((slot &>> 32) & 0xFFF) }
-  @inline(__always) static func suffixLength(_ slot: UInt64) -> Int { Int(slot &>> 48) }
+  @_transparent static func cellOffset(_ slot: UInt64) -> Int { Int((slot &>> 32) & 0xFFF) }
+  @_transparent static func suffixLength(_ slot: UInt64) -> Int { Int(slot &>> 48) }
 
   /// Bytes before the suffix in a cell: a value length in leaves, child and count in branches.
-  @inline(__always) var cellHeaderByteCount: Int { isBranch ? 16 : 2 }
+  @_transparent var cellHeaderByteCount: Int { isBranch ? 16 : 2 }
 
-  @inline(__always) func suffix(_ index: Int) -> ByteView {
+  @_transparent func suffix(_ index: Int) -> ByteView {
     let slot = slot(index)
     let start = min(Page.cellOffset(slot) &+ cellHeaderByteCount, Page.byteCount)
     // Safe: clamped to the page.
@@ -80,7 +80,7 @@ import Synchronization
   }
 
   /// The value of a leaf cell.
-  @inline(__always) func value(_ index: Int) -> ByteView {
+  @_transparent func value(_ index: Int) -> ByteView {
     let slot = slot(index)
     let cell = min(Page.cellOffset(slot), Page.byteCount - 2)
     let length = unsafe Int(base.loadUnaligned(fromByteOffset: cell, as: UInt16.self))
@@ -90,14 +90,14 @@ import Synchronization
   }
 
   /// The child to the right of separator `index`; -1 names the leftmost child.
-  @inline(__always) func child(_ index: Int) -> UInt64 {
+  @_transparent func child(_ index: Int) -> UInt64 {
     if index < 0 { return leftmostChild }
     let cell = min(Page.cellOffset(slot(index)), Page.byteCount - 16)
     return unsafe base.loadUnaligned(fromByteOffset: cell, as: UInt64.self)
   }
 
   /// The number of records below child `index`; -1 names the leftmost child.
-  @inline(__always) func childCount(_ index: Int) -> UInt64 {
+  @_transparent func childCount(_ index: Int) -> UInt64 {
     if index < 0 { return leftmostCount }
     let cell = min(Page.cellOffset(slot(index)), Page.byteCount - 16)
     return unsafe base.loadUnaligned(fromByteOffset: cell &+ 8, as: UInt64.self)
@@ -146,7 +146,11 @@ import Synchronization
 
   /// The first cell whose key is not below `key`, and whether it is equal to it.
   @inline(__always)
-  func search(_ key: ByteView) -> (index: Int, isFound: Bool) {
+  func search(_ key: ByteView) -> (index: Int, isFound: Bool) { find(key) }
+
+  /// A transparent function's values have no names to keep for a debugger, which are a third of a search without optimisation.
+  @_transparent
+  private func find(_ key: ByteView) -> (index: Int, isFound: Bool) {
     let prefixLength = prefixLength
     var suffix = key
     if prefixLength > 0 {
@@ -178,7 +182,7 @@ import Synchronization
   }
 
   /// Zero when `key` starts with the page's prefix, else the order of `key` against all keys of the page.
-  @inline(__always)
+  @_transparent
   private func comparePrefix(_ key: ByteView, _ prefixLength: Int) -> Int {
     let start = Page.byteCount &- prefixLength
     let shared = min(prefixLength, key.count)
@@ -201,9 +205,9 @@ import Synchronization
   }
 
   /// The child of a branch that holds `key`: the number of its separator, or -1 for the leftmost child.
-  @inline(__always)
+  @_transparent
   func childIndex(for key: ByteView) -> Int {
-    let (index, isFound) = search(key)
-    return isFound ? index : index &- 1
+    let found = find(key)
+    return found.isFound ? found.index : found.index &- 1
   }
 }

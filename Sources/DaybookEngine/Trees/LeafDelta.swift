@@ -34,7 +34,7 @@ import Synchronization
   private let capacity: Int
 
   /// Whether a reference leads to a delta. References to clean pages and addresses of pages have no low bits set.
-  @inline(__always)
+  @_transparent
   static func isDelta(_ reference: UInt64) -> Bool {
     reference & classMask != 0 && reference & PageSource.memoryTag != 0
   }
@@ -52,7 +52,7 @@ import Synchronization
     return nil
   }
 
-  @inline(__always)
+  @_transparent
   init(_ reference: UInt64) {
     // Safe: such a reference is made by `DirtyPages.allocateDelta`, and its memory lives as long as a version that
     // reaches it is pinned.
@@ -69,13 +69,13 @@ import Synchronization
     for offset in [12, 14, 16] { set(0, at: offset) }
   }
 
-  @inline(__always) private func field(_ offset: Int) -> Int { unsafe Int(base.load(fromByteOffset: offset, as: UInt16.self)) }
-  @inline(__always) private func set(_ value: Int, at offset: Int) {
+  @_transparent private func field(_ offset: Int) -> Int { unsafe Int(base.load(fromByteOffset: offset, as: UInt16.self)) }
+  @_transparent private func set(_ value: Int, at offset: Int) {
     unsafe base.storeBytes(of: UInt16(value), toByteOffset: offset, as: UInt16.self)
   }
 
-  @inline(__always) var leaf: UInt64 { unsafe base.load(as: UInt64.self) }
-  @inline(__always) var entryCount: Int { field(8) }
+  @_transparent var leaf: UInt64 { unsafe base.load(as: UInt64.self) }
+  @_transparent var entryCount: Int { field(8) }
   private var heapStart: Int { field(10) }
   private var deadByteCount: Int { field(12) }
   /// How much larger than the leaf the merged page may be.
@@ -94,14 +94,14 @@ import Synchronization
   /// The bytes of all entries and cells.
   var usedByteCount: Int { entryCount * LeafDelta.entryByteCount + capacity - heapStart - deadByteCount }
 
-  @inline(__always)
+  @_transparent
   private func entry(_ index: Int) -> UInt64 {
     precondition(index >= 0 && index < entryCount, "an entry of a delta exists")
     // Safe: entries lie in front of the heap, which starts within the memory.
     return unsafe base.load(fromByteOffset: LeafDelta.headerByteCount &+ index &* 8, as: UInt64.self)
   }
-  @inline(__always) func order(_ index: Int) -> Int { Int(entry(index) & 0xFFFF) }
-  @inline(__always) func isRemoved(_ index: Int) -> Bool { entry(index) &>> 16 & 0xFFFF != 0 }
+  @_transparent func order(_ index: Int) -> Int { Int(entry(index) & 0xFFFF) }
+  @_transparent func isRemoved(_ index: Int) -> Bool { entry(index) &>> 16 & 0xFFFF != 0 }
 
   func suffix(_ index: Int) -> ByteView {
     let entry = entry(index)
@@ -140,7 +140,7 @@ import Synchronization
     /// The entry, or the entry in front of which a new one belongs.
     var entry: Int
     var hasEntry: Bool
-    @inline(__always) var order: Int { cell &* 2 &+ (isInLeaf ? 1 : 0) }
+    @_transparent var order: Int { cell &* 2 &+ (isInLeaf ? 1 : 0) }
   }
 
   /// Where a key stands in a leaf that has no delta yet.
