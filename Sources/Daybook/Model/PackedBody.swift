@@ -58,11 +58,11 @@ struct PackedBody {
 
   static let uuidTextByteCount = 36
 
-  @inline(__always)
+  @_transparent
   var nameByteCount: Int { nameForm == 0 ? name.count : PackedBody.uuidTextByteCount }
 
   /// Whether an operation's payload is one.
-  @inline(__always)
+  @_transparent
   static func isPacked(_ body: ByteView) -> Bool { body.count > 0 && body[0] == version }
 
   /// Reads everything in front of the fields. Costs no allocation.
@@ -160,7 +160,7 @@ extension PackedBody {
 
     var byteCount: Int { layout.byteCount }
     /// Whether the spelled body has an index, and so an allocation of its own.
-    @inline(__always)
+    @_transparent
     var hasIndex: Bool { layout.fieldCount >= FieldIndex.leastFieldCount && bitmap == nil }
   }
 
@@ -174,25 +174,11 @@ extension PackedBody {
     let identityByteCount = (zoneKey?.count ?? 0) &+ shape.type.count &+ nameByteCount
     var spelledByteCount = RecordBody.fixedByteCount &+ identityByteCount
     if flags & (RecordBody.Flags.counted | RecordBody.Flags.parent) != 0 {
-      let hasNumbers = form & Form.numbers != 0
-      func text(_ flag: UInt8, _ kind: Declaration.Kind?) throws(BodyFault) -> ByteView? {
-        guard flags & flag != 0 else { return nil }
-        let text: ByteView
-        if hasNumbers, let kind {
-          guard view.count >= offset &+ 4 else { throw .truncated }
-          guard let declared = shapes.find(view.uint32(at: offset), kind) else { throw .unknownDeclaration }
-          offset &+= 4
-          text = declared.text
-        } else {
-          text = try PackedBody.counted(view, &offset)
-        }
-        spelledByteCount &+= 2 &+ text.count
-        return text
-      }
-      plan.texts.0 = try text(RecordBody.Flags.tagText, nil)
-      plan.texts.1 = try text(RecordBody.Flags.creator, .user)
-      plan.texts.2 = try text(RecordBody.Flags.modifier, .user)
-      plan.texts.3 = try text(RecordBody.Flags.device, .device)
+      // Not a function inside this one: what that captures is allocated and checked for exclusive access without optimisation.
+      plan.texts.0 = try text(RecordBody.Flags.tagText, nil, shapes, &offset, &spelledByteCount)
+      plan.texts.1 = try text(RecordBody.Flags.creator, .user, shapes, &offset, &spelledByteCount)
+      plan.texts.2 = try text(RecordBody.Flags.modifier, .user, shapes, &offset, &spelledByteCount)
+      plan.texts.3 = try text(RecordBody.Flags.device, .device, shapes, &offset, &spelledByteCount)
       if flags & RecordBody.Flags.parent != 0 {
         guard offset < view.count else { throw .truncated }
         let start = offset &+ 1
@@ -239,8 +225,27 @@ extension PackedBody {
     return plan
   }
 
-  /// The sum of lengths of one byte each, eight with one load: what most bodies have. Nil for others.
+  /// A text that a flag announces, of the dictionary when the body has its number.
   @inline(__always)
+  private func text(
+    _ flag: UInt8, _ kind: Declaration.Kind?, _ shapes: ShapeTable, _ offset: inout Int, _ spelledByteCount: inout Int
+  ) throws(BodyFault) -> ByteView? {
+    guard view[1] & flag != 0 else { return nil }
+    let text: ByteView
+    if view[2] & Form.numbers != 0, let kind {
+      guard view.count >= offset &+ 4 else { throw .truncated }
+      guard let declared = shapes.find(view.uint32(at: offset), kind) else { throw .unknownDeclaration }
+      offset &+= 4
+      text = declared.text
+    } else {
+      text = try PackedBody.counted(view, &offset)
+    }
+    spelledByteCount &+= 2 &+ text.count
+    return text
+  }
+
+  /// The sum of lengths of one byte each, eight with one load: what most bodies have. Nil for others.
+  @_transparent
   private static func sumOfShortLengths(_ view: ByteView, at offset: Int, count: Int) -> Int? {
     if count <= 0 { return 0 }
     if count > 8 { return sumOfManyLengths(view, at: offset, count: count) }
@@ -248,7 +253,7 @@ extension PackedBody {
   }
 
   /// Of up to eight.
-  @inline(__always)
+  @_transparent
   private static func sumOfEightLengths(_ view: ByteView, at offset: Int, count: Int) -> Int? {
     guard view.count >= offset &+ 8 else { return nil }
     let word = view.uint64(at: offset) & (UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- 8 &* count))
@@ -291,7 +296,8 @@ extension PackedBody {
     // Safe: `plan` added up the lengths of all that is written here, in this order.
     unsafe target.storeBytes(of: RecordBody.version, as: UInt8.self)
     unsafe target.storeBytes(of: view[1], toByteOffset: 1, as: UInt8.self)
-    let zoneMark = zoneKey.map { UInt16(truncatingIfNeeded: $0.count) } ?? RecordBody.defaultZoneMark
+    var zoneMark = RecordBody.defaultZoneMark
+    if let zoneKey { zoneMark = UInt16(truncatingIfNeeded: zoneKey.count) }
     let type = shape.type
     unsafe target.storeBytes(of: zoneMark.littleEndian, toByteOffset: 2, as: UInt16.self)
     unsafe target.storeBytes(of: UInt8(truncatingIfNeeded: type.count), toByteOffset: 4, as: UInt8.self)
@@ -302,33 +308,23 @@ extension PackedBody {
     unsafe target.storeBytes(of: link.offset.littleEndian, toByteOffset: RecordBody.previousOffset, as: UInt64.self)
     unsafe target.storeBytes(of: link.byteCount.littleEndian, toByteOffset: RecordBody.previousOffset &+ 8, as: UInt32.self)
     var next = unsafe target + RecordBody.fixedByteCount
-    func copy(_ bytes: ByteView) {
-      unsafe PackedBody.copyShort(bytes, to: next)
-      unsafe next += bytes.count
-    }
-    if let zoneKey { copy(zoneKey) }
-    copy(type)
+    if let zoneKey { unsafe PackedBody.copy(zoneKey, to: &next) }
+    unsafe PackedBody.copy(type, to: &next)
     if nameForm == 0 {
-      copy(name)
+      unsafe PackedBody.copy(name, to: &next)
     } else {
       unsafe NameKey.writeUUID(name, inSmallLetters: nameForm == 2, to: next)
       unsafe next += PackedBody.uuidTextByteCount
     }
     if view[1] & (RecordBody.Flags.counted | RecordBody.Flags.parent) != 0 {
-      func copyCounted(_ text: ByteView?) {
-        guard let text else { return }
-        unsafe next.storeBytes(of: UInt16(truncatingIfNeeded: text.count).littleEndian, as: UInt16.self)
-        unsafe next += 2
-        copy(text)
-      }
-      copyCounted(plan.texts.0)
-      copyCounted(plan.texts.1)
-      copyCounted(plan.texts.2)
-      copyCounted(plan.texts.3)
+      unsafe PackedBody.copyCounted(plan.texts.0, to: &next)
+      unsafe PackedBody.copyCounted(plan.texts.1, to: &next)
+      unsafe PackedBody.copyCounted(plan.texts.2, to: &next)
+      unsafe PackedBody.copyCounted(plan.texts.3, to: &next)
       if let parent = plan.parent {
         unsafe next.storeBytes(of: UInt8(truncatingIfNeeded: parent.count), as: UInt8.self)
         unsafe next += 1
-        copy(parent)
+        unsafe PackedBody.copy(parent, to: &next)
       }
     }
     unsafe spellTable(plan, to: next)
@@ -337,9 +333,25 @@ extension PackedBody {
     unsafe next.copyMemory(from: values.base, byteCount: values.count)
   }
 
+  /// Copies bytes and moves on.
+  @inline(__always)
+  private static func copy(_ bytes: ByteView, to next: inout UnsafeMutableRawPointer) {
+    unsafe copyShort(bytes, to: next)
+    unsafe next += bytes.count
+  }
+
+  /// The same, their count in front, if there are any.
+  @inline(__always)
+  private static func copyCounted(_ text: ByteView?, to next: inout UnsafeMutableRawPointer) {
+    guard let text else { return }
+    unsafe next.storeBytes(of: UInt16(truncatingIfNeeded: text.count).littleEndian, as: UInt16.self)
+    unsafe next += 2
+    unsafe copy(text, to: &next)
+  }
+
   /// Copies a few bytes without a call, in words that overlap.
   /// - Parameter target: room for them; they lie elsewhere.
-  @inline(__always)
+  @_transparent
   private static func copyShort(_ bytes: ByteView, to target: UnsafeMutableRawPointer) {
     let source = unsafe bytes.base
     let count = bytes.count

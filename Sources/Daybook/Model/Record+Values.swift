@@ -29,10 +29,13 @@ extension Record {
   /// `Decimal` are stored as text, a type with raw values as its raw value, a `Set` as a list.
   @inlinable
   public subscript<T: RecordValueConvertible>(key: String) -> T? {
+    // Part of the caller also without optimisation: there, generic code asks at run time what an optional of the type is.
+    @_transparent
     get {
       guard let value = value(forKey: key, isEncrypted: false) else { return nil }
       return T(recordValue: value)
     }
+    @_transparent
     set {
       do throws(DatabaseError) {
         assign(try newValue?.checkedRecordValue(), forKey: key, isEncrypted: false)

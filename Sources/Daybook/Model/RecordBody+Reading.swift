@@ -151,15 +151,20 @@ extension RecordBody {
 
   /// The value of a field of one of the two namespaces.
   package func value(forKey key: String, isEncrypted: Bool = false) -> Record.Value? {
-    defer { withExtendedLifetime(self) {} }
     let layout = layout
     let view = bytes
-    guard let (row, heapStart) = UTF8Order.withView(of: key, { Self.row(of: $0, in: view, layout) }) else { return nil }
-    let mark = FieldMark(rawValue: view[row])
-    guard mark.isEncrypted == isEncrypted else { return nil }
-    let start = layout.valuesStart
-    let end = Int(view.uint32(at: row &+ 2))
-    return value(mark, view.slice(start &+ heapStart..<start &+ end), in: view, key: key)
+    let place = UTF8Order.withView(of: key) { Self.row(of: $0, in: view, layout) }
+    var result: Record.Value?
+    if let place {
+      let mark = FieldMark(rawValue: view[place.row])
+      if mark.isEncrypted == isEncrypted {
+        let start = layout.valuesStart
+        let end = Int(view.uint32(at: place.row &+ 2))
+        result = value(mark, view.slice(start &+ place.heapStart..<start &+ end), in: view, key: key)
+      }
+    }
+    _fixLifetime(self)
+    return result
   }
 
   /// The value of a field's bytes, opened when they are sealed.

@@ -44,7 +44,7 @@ import DaybookEngine
 
     init() {}
 
-    @inline(__always)
+    @_transparent
     init(byteCount: Int, fieldsStart: Int, fieldCount: Int, valuesStart: Int) {
       byteCount32 = UInt32(truncatingIfNeeded: byteCount)
       fieldsStart32 = UInt32(truncatingIfNeeded: fieldsStart)
@@ -52,12 +52,12 @@ import DaybookEngine
       valuesStart32 = UInt32(truncatingIfNeeded: valuesStart)
     }
 
-    @inline(__always) var byteCount: Int { Int(byteCount32) }
+    @_transparent var byteCount: Int { Int(byteCount32) }
     /// At the field count.
-    @inline(__always) var fieldsStart: Int { Int(fieldsStart32) }
-    @inline(__always) var fieldCount: Int { Int(fieldCount16) }
-    @inline(__always) var keysStart: Int { fieldsStart &+ 2 &+ RecordBody.tableStride &* fieldCount }
-    @inline(__always) var valuesStart: Int { Int(valuesStart32) }
+    @_transparent var fieldsStart: Int { Int(fieldsStart32) }
+    @_transparent var fieldCount: Int { Int(fieldCount16) }
+    @_transparent var keysStart: Int { fieldsStart &+ 2 &+ RecordBody.tableStride &* fieldCount }
+    @_transparent var valuesStart: Int { Int(valuesStart32) }
   }
 
   /// What the bodies of an allocation need.
@@ -108,7 +108,7 @@ import DaybookEngine
 
   /// A body in its place.
   /// - Parameter base: where in `storage` its layout is; the bytes behind are as the layout says.
-  @inline(__always)
+  @_transparent
   init(storage: Storage, base: UnsafeRawPointer) {
     self.storage = storage
     unsafe self.base = base
@@ -144,14 +144,14 @@ import DaybookEngine
 
     init(_ bytes: UnsafeMutableRawBufferPointer) { unsafe self.bytes = bytes }
 
-    @inline(__always)
+    @_transparent
     func set(_ byte: UInt8, at offset: Int) {
       precondition(unsafe offset >= 0 && offset < bytes.count, "a body is filled inside its bytes")
       // Safe: the line above.
       unsafe bytes.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
     }
 
-    @inline(__always)
+    @_transparent
     func copy(_ source: ByteView, to offset: Int) {
       precondition(unsafe offset >= 0 && source.count <= bytes.count - offset, "a body is filled inside its bytes")
       guard let base = unsafe bytes.baseAddress else { return }
@@ -215,7 +215,7 @@ import DaybookEngine
   }
 
   /// Where the index of a body is that has one.
-  @inline(__always)
+  @_transparent
   static func indexAddress(of view: ByteView) -> UInt {
     // Safe: `init(spelling:)` has put it there.
     unsafe (view.base - Layout.byteCount - addressByteCount).load(as: UInt.self)
@@ -228,11 +228,13 @@ import DaybookEngine
     self.init(copying: view, layout: layout, services: services)
   }
 
-  @inline(__always)
+  @_transparent
   var layout: Layout {
-    // Safe: a layout was put there when the body was made, and never changes.
-    defer { withExtendedLifetime(storage) {} }
-    return unsafe base.load(as: Layout.self)
+    // Safe: a layout was put there when the body was made, at a whole word, and never changes.
+    let layout = unsafe base.assumingMemoryBound(to: Layout.self).pointee
+    // What `withExtendedLifetime` is made of, which is a closure and three calls without optimisation.
+    _fixLifetime(self)
+    return layout
   }
   /// Read through the pointer: `storage.header` is checked for exclusive access each time (row: record-fetch-ten-fields).
   package var services: RecordServices? {
@@ -259,7 +261,7 @@ import DaybookEngine
 
   /// All the bytes, for as long as the body is kept alive. For the path of a field: a closure's result is copied on its
   /// way out, with the references in it (row: record-fetch-ten-fields).
-  @inline(__always)
+  @_transparent
   var bytes: ByteView {
     // Safe: as in `withBytes`, while the caller keeps the body.
     unsafe ByteView(base + Layout.byteCount, count: layout.byteCount)
@@ -270,8 +272,14 @@ import DaybookEngine
   package func withBytes<R, E>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
     // Safe: the bytes live as long as the storage, which is kept until the closure has returned, and as many as the
     // layout says were filled when the body was made.
-    defer { withExtendedLifetime(storage) {} }
-    return try body(unsafe ByteView(base + Layout.byteCount, count: layout.byteCount))
+    do {
+      let result = try body(unsafe ByteView(base + Layout.byteCount, count: layout.byteCount))
+      _fixLifetime(self)
+      return result
+    } catch {
+      _fixLifetime(self)
+      throw error
+    }
   }
 }
 
@@ -404,7 +412,7 @@ extension RecordBody {
   }
 
   /// Whether the header announces a parent or references. Costs one load.
-  @inline(__always)
+  @_transparent
   static func pointsSomewhere(_ view: ByteView) -> Bool { view[1] & (Flags.parent | Flags.references) != 0 }
 
   /// The zone's bytes, as catalogues and trees have them: the default zone is spelled out.

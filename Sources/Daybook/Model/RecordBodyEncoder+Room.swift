@@ -80,7 +80,7 @@ extension Record.Value {
   @inline(never)
   private var longByteCount: Int {
     switch self {
-    case .strings(let list): list.reduce(0) { $0.adding($1.utf8.count) }
+    case .strings(let list): Self.byteCount(of: list)
     case .bytesList(let list): list.reduce(0) { $0.adding($1.count) }
     case .ints(let list): list.count
     case .doubles(let list): list.count.multiplying(8)
@@ -89,6 +89,15 @@ extension Record.Value {
     case .references(let list): list.count.multiplying(3)
     default: inlineByteCount
     }
+  }
+}
+
+extension Record.Value {
+  /// By index: a closure that adds up is ten times as long without optimisation.
+  private static func byteCount(of list: [String]) -> Int {
+    var sum = 0
+    for index in list.indices { sum = sum.adding(list[index].utf8.count) }
+    return sum
   }
 }
 

@@ -151,13 +151,19 @@ import DaybookEngine
       count &+= 1
       lastIndex = place.index
     }
-    // Safe: all six properties of an edit, so that it is whole afterwards.
-    unsafe target.pointer(to: \.key).unsafelyUnwrapped.initialize(to: key)
-    unsafe target.pointer(to: \.head).unsafelyUnwrapped.initialize(to: head)
-    unsafe target.pointer(to: \.isEncrypted).unsafelyUnwrapped.initialize(to: isEncrypted)
-    unsafe target.pointer(to: \.isOfBoth).unsafelyUnwrapped.initialize(to: isOfBoth)
-    unsafe target.pointer(to: \.kind).unsafelyUnwrapped.initialize(to: kind)
-    unsafe target.pointer(to: \.value).unsafelyUnwrapped.initialize(to: value)
+    #if DEBUG
+      // Key paths are looked up by name without optimisation, and that costs more than the copy.
+      unsafe target.initialize(
+        to: FieldEdit(key: key, head: head, isEncrypted: isEncrypted, isOfBoth: isOfBoth, kind: kind, value: value))
+    #else
+      // Safe: all six properties of an edit, so that it is whole afterwards.
+      unsafe target.pointer(to: \.key).unsafelyUnwrapped.initialize(to: key)
+      unsafe target.pointer(to: \.head).unsafelyUnwrapped.initialize(to: head)
+      unsafe target.pointer(to: \.isEncrypted).unsafelyUnwrapped.initialize(to: isEncrypted)
+      unsafe target.pointer(to: \.isOfBoth).unsafelyUnwrapped.initialize(to: isOfBoth)
+      unsafe target.pointer(to: \.kind).unsafelyUnwrapped.initialize(to: kind)
+      unsafe target.pointer(to: \.value).unsafelyUnwrapped.initialize(to: value)
+    #endif
   }
 
   /// A key that was set rightly in the end has nothing to be refused for.

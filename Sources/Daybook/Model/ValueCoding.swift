@@ -151,7 +151,7 @@ package enum ValueCoding {
     guard let count = reader.uint32(), Int(count) <= reader.remaining else { return nil }
     var result: [Int64] = []
     result.reserveCapacity(Int(count))
-    for _ in 0..<count {
+    while result.count < count {
       guard let raw = reader.varint() else { return nil }
       result.append(ZigZag.decode(raw))
     }
@@ -163,7 +163,7 @@ package enum ValueCoding {
     guard let count = reader.uint32(), Int(count) * 8 == reader.remaining else { return nil }
     var result: [Double] = []
     result.reserveCapacity(Int(count))
-    for _ in 0..<count {
+    while result.count < count {
       guard let value = reader.double().flatMap({ number($0) }) else { return nil }
       result.append(value)
     }
@@ -174,13 +174,14 @@ package enum ValueCoding {
     list(bytes) { UTF8Order.string($0, isValid: isValid) }
   }
 
+  // Not a loop over a range of such numbers, which is generic: its steps cost more than the elements without optimisation.
   private static func list<T>(_ bytes: ByteView, _ element: (ByteView) -> T?) -> [T]? {
     var reader = ByteReader(bytes)
     // Each element takes a byte at least, so the count is checked before anything is allocated for it.
     guard let count = reader.uint32(), Int(count) <= reader.remaining else { return nil }
     var result: [T] = []
     result.reserveCapacity(Int(count))
-    for _ in 0..<count {
+    while result.count < count {
       guard let raw = reader.varint(), let byteCount = Int(exactly: raw), let view = reader.take(byteCount),
         let value = element(view)
       else { return nil }
@@ -206,9 +207,9 @@ package enum ValueCoding {
     case .reference(let reference): append(reference, zoneKey: zoneKey, into: &writer)
     case .strings(let list):
       writer.append(uint32: UInt32(list.count))
-      for text in list {
-        writer.append(varint: UInt64(text.utf8.count))
-        writer.append(utf8: text)
+      for index in list.indices {
+        writer.append(varint: UInt64(list[index].utf8.count))
+        writer.append(utf8: list[index])
       }
     case .ints(let list):
       writer.append(uint32: UInt32(list.count))

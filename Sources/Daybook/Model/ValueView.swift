@@ -121,13 +121,20 @@ extension RecordBody {
   /// Calls `body` with the value of a plain field, in place; with nil where there is none, or an encrypted one.
   @inline(__always)
   func withValue<R>(_ key: ByteView, _ body: (ValueView?) -> R) -> R {
-    // The outer nil is that of a key that is not there.
-    let result: R? = withField(key) { mark, bytes in
-      guard !mark.isEncrypted, !mark.isSealed, let kind = mark.kind else { return body(nil) }
-      // Only references ask for the zone.
-      guard kind.isReference else { return body(ValueView(kind, bytes, zoneKey: bytes)) }
-      return withZoneKey { body(ValueView(kind, bytes, zoneKey: $0)) }
+    let layout = layout
+    let view = bytes
+    var value: ValueView?
+    if let place = Self.row(of: key, in: view, layout) {
+      let mark = FieldMark(rawValue: view[place.row])
+      if !mark.isEncrypted, !mark.isSealed, let kind = mark.kind {
+        let start = layout.valuesStart
+        let bytes = view.slice(start &+ place.heapStart..<start &+ Int(view.uint32(at: place.row &+ 2)))
+        // Only references ask for the zone.
+        value = ValueView(kind, bytes, zoneKey: kind.isReference ? Self.zoneKey(of: view) : bytes)
+      }
     }
-    return result ?? body(nil)
+    let result = body(value)
+    _fixLifetime(self)
+    return result
   }
 }

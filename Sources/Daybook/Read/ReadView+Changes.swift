@@ -202,9 +202,9 @@ extension ReadView {
         }
         return nil
       }
-      for place in places {
-        let body = try batch.read(place, from: store, end: end)
-        guard body.isOf(zone, isDefault: isDefault) else { return place }
+      for index in places.indices {
+        let body = try batch.read(places[index], from: store, end: end)
+        guard body.isOf(zone, isDefault: isDefault) else { return places[index] }
         records.append(Record(stored: body))
       }
       return nil

@@ -11,7 +11,8 @@
 
   var word: UInt { unsafe UInt(bitPattern: pointer) }
   var fields: Version {
-    @inline(__always) _read { yield unsafe pointer.pointee }
+    // By address: without optimisation, a coroutine allocates its frame each time.
+    @_transparent unsafeAddress { unsafe UnsafePointer(pointer) }
   }
   /// The store of this version. Only for holders of a pin, and only until they release it: a store keeps its memory until none of
   /// its versions is pinned (`Store.releaseIfUnused`), and only then `KeptStores` drops it. The reference that this returns is no
