@@ -38,7 +38,7 @@ struct ChangeWalk {
 
     static func < (left: Head, right: Head) -> Bool {
       if isMutant("feed-type-by-type") { return left.group < right.group }
-      return (left.sequence, left.ordinal) < (right.sequence, right.ordinal)
+      return left.sequence != right.sequence ? left.sequence < right.sequence : left.ordinal < right.ordinal
     }
   }
 
@@ -128,10 +128,12 @@ struct ChangeWalk {
 
   // MARK: the entry that is next
 
-  var isValid: Bool { @inline(__always) get { left > 0 } }
+  // Mutating, as in `Cursor`: a walk that is copied counts ten references.
+
+  var isValid: Bool { @inline(__always) mutating get { left > 0 } }
 
   /// Where the next entry is in the order of commits.
-  func position() throws(PageFault) -> (sequence: UInt64, ordinal: UInt32) {
+  mutating func position() throws(PageFault) -> (sequence: UInt64, ordinal: UInt32) {
     if !heap.isEmpty { return (heap[0].sequence, heap[0].ordinal) }
     cursor.key(into: key)
     guard let parts = ChangeKey.parts(key.view) else { throw fault(.value) }
@@ -140,7 +142,7 @@ struct ChangeWalk {
 
   /// The next entry.
   var entry: ChangeEntry {
-    @inline(__always) get throws(PageFault) {
+    @inline(__always) mutating get throws(PageFault) {
       if !heap.isEmpty { return items[groups[heap[0].group].next].entry }
       guard cursor.keyByteCount == groups[0].keyByteCount, let entry = ChangeEntry(cursor.value) else { throw fault(.value) }
       return entry
@@ -149,7 +151,7 @@ struct ChangeWalk {
 
   /// Loads the bodies of the next entries ahead, as `Cursor.touchAhead` says.
   @inline(__always)
-  func touchAhead() { if heap.isEmpty { cursor.touchAhead(isPacked: true) } }
+  mutating func touchAhead() { if heap.isEmpty { cursor.touchAhead(isPacked: true) } }
 
   @inline(__always)
   mutating func next() throws(PageFault) {

@@ -40,7 +40,7 @@ extension ReadView {
           key.append(0)
         }
         var cursor = reader.cursor(in: zone.references)
-        guard try cursor.seek(key.view), let source = source(under: cursor, target, kind, key) else { continue }
+        guard try cursor.seek(key.view), let source = source(under: &cursor, target, kind, key) else { continue }
         ranges.append((cursor, kind, source))
       }
       while names.count < limit, let first = ranges.map(\.source).min(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -50,7 +50,7 @@ extension ReadView {
         names.append(text)
         for index in ranges.indices.reversed() where ranges[index].source == first {
           if try ranges[index].cursor.next(),
-            let next = source(under: ranges[index].cursor, target, ranges[index].kind, key)
+            let next = source(under: &ranges[index].cursor, target, ranges[index].kind, key)
           {
             ranges[index].source = next
           } else {
@@ -63,7 +63,7 @@ extension ReadView {
   }
 
   /// The source of the entry under a cursor; nil when it is of another target or kind.
-  private func source(under cursor: Cursor, _ target: String, _ kind: UInt8, _ key: ByteBuffer) -> [UInt8]? {
+  private func source(under cursor: inout Cursor, _ target: String, _ kind: UInt8, _ key: ByteBuffer) -> [UInt8]? {
     key.truncate(to: 0)
     cursor.key(into: key)
     let count = target.utf8.count

@@ -126,10 +126,16 @@ package struct Cursor {
     return index >= 0 ? true : try retreat()
   }
 
+  // What looks at the record is mutating: for a function that is not, a build without optimisation copies the cursor first, and
+  // counts its references (row: kv-scan-step).
+
   /// The value under the cursor; valid as long as its version.
-  @inline(__always) package var value: ByteView {
-    precondition(isValid, "a value is read where a cursor stands on a record")
-    return leaf.value(index)
+  package var value: ByteView {
+    @inline(__always)
+    mutating get {
+      precondition(isValid, "a value is read where a cursor stands on a record")
+      return leaf.value(index)
+    }
   }
 
   /// Loads the log bytes of the next records, several at a time. A walk over bodies that lie in another order in the log then
@@ -138,20 +144,20 @@ package struct Cursor {
   ///
   /// - Parameter isPacked: how the values begin: with a `PackedPlace`, or with the place as it is.
   @inline(__always)
-  package func touchAhead(isPacked: Bool) {
+  package mutating func touchAhead(isPacked: Bool) {
     if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(isPacked) }
   }
 
   private static let touchGroup = 16
 
   @inline(never)
-  private func touchGroup(_ isPacked: Bool) {
+  private mutating func touchGroup(_ isPacked: Bool) {
     if reader.source.isBuffered || isGroupSequential(isPacked) { return }
     for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, isPacked) }
   }
 
   /// The place that a value begins with.
-  @inline(__always)
+  @_transparent
   private func place(in value: ByteView, _ isPacked: Bool) -> Place? {
     if isPacked { return PackedPlace(value)?.place }
     return value.count >= Place.encodedByteCount ? Place(value, at: 0) : nil
@@ -159,7 +165,7 @@ package struct Cursor {
 
   /// Whether the group has the same order in the log: then the processor prefetches by itself, and loads ahead cost more than
   /// they save (row: record-changes-since-1000).
-  private func isGroupSequential(_ isPacked: Bool) -> Bool {
+  private mutating func isGroupSequential(_ isPacked: Bool) -> Bool {
     guard let first = place(in: leaf.value(index), isPacked),
       let last = place(in: leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1), isPacked)
     else { return false }
@@ -167,7 +173,7 @@ package struct Cursor {
   }
 
   @inline(__always)
-  private func touch(_ index: Int, _ isPacked: Bool) {
+  private mutating func touch(_ index: Int, _ isPacked: Bool) {
     guard index < leafCellCount, let place = place(in: leaf.value(index), isPacked) else { return }
     reader.touch(place)
   }
@@ -178,27 +184,30 @@ package struct Cursor {
   /// The value under the cursor as a value of a catalog. Throws where the tree is not a catalog: then nothing has checked the
   /// roots in the value.
   package var catalogValue: CatalogValue {
-    get throws(PageFault) {
+    mutating get throws(PageFault) {
       if !isInCatalog { throw reader.fault(in: root, .kind) }
       return reader.catalogValue(value, on: leaf, reference)
     }
   }
 
   /// How long the key under the cursor is.
-  @inline(__always) package var keyByteCount: Int {
-    precondition(isValid, "a key is measured where a cursor stands on a record")
-    return leaf.prefix.count &+ leaf.suffix(index).count
+  package var keyByteCount: Int {
+    @inline(__always)
+    mutating get {
+      precondition(isValid, "a key is measured where a cursor stands on a record")
+      return leaf.prefixLength &+ leaf.suffix(index).count
+    }
   }
 
   /// Puts the key under the cursor into `buffer`, replacing what is there.
-  package func key(into buffer: ByteBuffer) {
+  package mutating func key(into buffer: ByteBuffer) {
     precondition(isValid, "a key is read where a cursor stands on a record")
     buffer.truncate(to: 0)
     leaf.appendKey(index, to: buffer)
   }
 
   /// Compares the key under the cursor with another key.
-  package func compareKey(with other: ByteView) -> Int {
+  package mutating func compareKey(with other: ByteView) -> Int {
     precondition(isValid, "a key is compared where a cursor stands on a record")
     let prefix = leaf.prefix
     let shared = min(prefix.count, other.count)

@@ -14,8 +14,8 @@ extension TreeEditor {
     buffer.truncate(to: 0)
     CatalogValue.appendHeader(rootCount: roots.count, ownerByteCount: ownerBytes.count, to: buffer)
     var position = CatalogValue.headerByteCount + roots.count * TreeRoot.encodedByteCount + ownerBytes.count
-    for (index, root) in roots.enumerated() {
-      var root = root
+    for index in roots.indices {
+      var root = roots[index]
       if chosen & 1 << UInt64(index) != 0 {
         let byteCount = inlineByteCount(root) ?? 0
         root.reference = InlineTree.reference(position: position, byteCount: byteCount)
@@ -27,7 +27,8 @@ extension TreeEditor {
       root.append(to: buffer)
     }
     buffer.append(ownerBytes)
-    for (index, root) in roots.enumerated() where chosen & 1 << UInt64(index) != 0 {
+    for index in roots.indices where chosen & 1 << UInt64(index) != 0 {
+      let root = roots[index]
       let isInside = InlineTree.isInline(root.reference)
       let packed = secondScratch
       packed.copy(from: try rootPage(root.reference))
@@ -71,8 +72,9 @@ extension TreeEditor {
 
   private func smallest(_ roots: [TreeRoot], notIn chosen: UInt64) -> (index: Int, byteCount: Int)? {
     var best: (index: Int, byteCount: Int)?
-    for (index, root) in roots.enumerated() where root.reference != 0 && chosen & 1 << UInt64(index) == 0 {
-      guard let byteCount = inlineByteCount(root), byteCount < best?.byteCount ?? .max else { continue }
+    for index in roots.indices where chosen & 1 << UInt64(index) == 0 {
+      let root = roots[index]
+      guard root.reference != 0, let byteCount = inlineByteCount(root), byteCount < best?.byteCount ?? .max else { continue }
       best = (index, byteCount)
     }
     return best

@@ -39,14 +39,14 @@ extension TreeTrial {
       isValid = try key.withView { try cursor.seek($0) }
       index = model.index(of: key)
     }
-    try expect(cursor, isValid, at: index, of: model)
+    try expect(&cursor, isValid, at: index, of: model)
     if !isValid { return }
     var isForward = Bool.random(using: &generator)
     for _ in 0..<Int.random(in: 0...60, using: &generator) {
       if Int.random(in: 0..<10, using: &generator) == 0 { isForward.toggle() }
       let isValid = isForward ? try cursor.next() : try cursor.previous()
       index += isForward ? 1 : -1
-      try expect(cursor, isValid, at: index, of: model)
+      try expect(&cursor, isValid, at: index, of: model)
       if !isValid { return }
     }
   }
@@ -62,7 +62,7 @@ extension TreeTrial {
     case 1:
       index = model.index(of: from)
       let isValid = try from.withView { try cursor.seek($0) }
-      try expect(cursor, isValid, at: index, of: model)
+      try expect(&cursor, isValid, at: index, of: model)
     default:
       try from.withView { try cursor.start(at: $0) }
       index = model.index(of: from)
@@ -82,14 +82,14 @@ extension TreeTrial {
       // Where the limit was just reached, it may not know yet.
       try promise(areAll ? last == end : last == index, "gathering says that it has all")
       if areAll || !cursor.isValid { return }
-      try expect(cursor, true, at: index, of: model)
+      try expect(&cursor, true, at: index, of: model)
       // Keys after the place of the cursor only.
       if Bool.random(using: &generator) {
         let key = anyKey(model, &generator)
         guard model.index(of: key) >= index else { continue }
         index = model.index(of: key)
         let isValid = try key.withView { try cursor.seek(onTo: $0) }
-        try expect(cursor, isValid, at: index, of: model)
+        try expect(&cursor, isValid, at: index, of: model)
         if !cursor.isValid || index > end { return }
       }
     }
@@ -107,7 +107,7 @@ extension TreeTrial {
     }
   }
 
-  private func expect(_ cursor: Cursor, _ isValid: Bool, at index: Int, of model: SortedModel) throws {
+  private func expect(_ cursor: inout Cursor, _ isValid: Bool, at index: Int, of model: SortedModel) throws {
     try promise(isValid == cursor.isValid, "a cursor says two things about itself")
     try promise(isValid == model.keys.indices.contains(index), "a cursor is \(isValid ? "" : "not ")on a record")
     guard isValid else { return }
