@@ -84,6 +84,16 @@ enum GuardRecords {
     }
   }
 
+  /// Finds the few records with a value in a field without an index, among all of a type.
+  static func query(in database: Database) throws {
+    var sum = 0
+    for record in try database.records(Query("Volume", where: .field("pageCount") == 77)) {
+      guard let year: Int = record["year"] else { throw GuardFault("a record lacks a field") }
+      sum &+= year
+    }
+    if sum == 0 { throw GuardFault("nothing was found") }
+  }
+
   static func beginAndEnd(_ count: Int, in database: Database) throws {
     for _ in 0..<count {
       if try database.snapshot().sequence == 0 { throw GuardFault("a snapshot shows nothing") }

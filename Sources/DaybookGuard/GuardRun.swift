@@ -118,6 +118,9 @@ struct GuardRun {
     try walk("record-changes-1000", 1000) { try GuardRecords.changes(since: token, in: database) }
     try GuardRecords.count(10, in: database)
     try walk("record-count", 500) { try GuardRecords.count(500, in: database) }
+    try GuardRecords.query(in: database)
+    // Of four records three have the type.
+    try walk("record-query-scan", 3750) { try GuardRecords.query(in: database) }
     try GuardRecords.beginAndEnd(10, in: database)
     try walk("snapshot-empty", 1000) { try GuardRecords.beginAndEnd(1000, in: database) }
     try GuardRecords.save(5000..<5200, perTransaction: 100, in: database)
