@@ -3,6 +3,7 @@
 #
 #     Scripts/guard.sh            exit status 1 when a path costs more than it may
 #     Scripts/guard.sh --write    writes the file anew
+#     Scripts/guard.sh --debug    counts a build without optimisation, and says how many times the file's counts that is
 #
 # Instructions are callgrind's; allocations are counted in front of the C library's allocator, syncs and writes on a counting
 # disk: the same in every run, whatever else the machine does. Needs valgrind (Linux), and installs it from Debian or Ubuntu when it is missing. Where it cannot run, the
@@ -15,12 +16,17 @@ if [ "$(uname -s)" != Linux ]; then
   exit 0
 fi
 
-write=()
+configuration=release
+option=()
 case "${1-}" in
   "") ;;
-  --write) write=(--write) ;;
+  --write) option=(--write) ;;
+  --debug)
+    configuration=debug
+    option=(--debug)
+    ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
@@ -39,8 +45,8 @@ if ! valgrind --tool=none --quiet true; then
   exit 1
 fi
 
-swift build -c release --product DaybookGuard
-guard=$(swift build -c release --show-bin-path)/DaybookGuard
+swift build -c "$configuration" --product DaybookGuard
+guard=$(swift build -c "$configuration" --show-bin-path)/DaybookGuard
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
@@ -65,4 +71,4 @@ clang -O2 -shared -fPIC -o "$directory/allocations.so" Benchmarks/Allocations/al
   failed "the counter of allocations could not be compiled" "$directory/log"
 "${clean[@]}" LD_PRELOAD="$directory/allocations.so" "$guard" run "$directory/plain" >"$directory/log" 2>&1 ||
   failed "the paths could not be walked" "$directory/log"
-"$guard" report "$directory/plain" Benchmarks/thresholds.txt ${write[@]+"${write[@]}"}
+"$guard" report "$directory/plain" Benchmarks/thresholds.txt ${option[@]+"${option[@]}"}

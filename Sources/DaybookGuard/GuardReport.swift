@@ -80,9 +80,7 @@ struct GuardReport {
     for cost in costs { print(GuardReport.line(cost, mark: "written")) }
   }
 
-  /// Prints a line a path; false when one costs more than it may.
-  func holds(against path: String) throws -> Bool {
-    let text = try String(contentsOfFile: path, encoding: .utf8)
+  private static func limits(_ text: String, _ path: String) throws -> [String: Cost] {
     var limits: [String: Cost] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       let fields = line.split(separator: " ")
@@ -92,6 +90,28 @@ struct GuardReport {
         path: String(fields[0]), operations: numbers[0], instructions: numbers[1], allocations: numbers[2],
         syncs: numbers[3], writes: numbers[4])
     }
+    return limits
+  }
+
+  /// Prints a line a path: the instructions of this build, which is one without optimisation, beside those of a release build.
+  func compareDebug(withRelease path: String) throws {
+    let limits = try GuardReport.limits(String(contentsOfFile: path, encoding: .utf8), path)
+    for cost in costs {
+      guard let release = limits[cost.path], release.operations == cost.operations else {
+        throw GuardFault("\(cost.path): no threshold for \(cost.operations) operations in \(path)")
+      }
+      let name = cost.path.padding(toLength: 26, withPad: " ", startingAt: 0)
+      let ratio = String(format: "%.1f", Double(cost.instructions) / Double(max(1, release.instructions)))
+      print(
+        "\(name) \(GuardReport.each(cost.instructions, cost.operations)) instructions, \(ratio) times the "
+          + "\(GuardReport.each(release.instructions, release.operations)) of a release build")
+    }
+  }
+
+  /// Prints a line a path; false when one costs more than it may.
+  func holds(against path: String) throws -> Bool {
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    var limits = try GuardReport.limits(text, path)
     var complaints: [String] = []
     for cost in costs {
       guard let limit = limits.removeValue(forKey: cost.path), limit.operations == cost.operations else {

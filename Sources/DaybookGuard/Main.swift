@@ -5,7 +5,9 @@
 /// whatever else the machine does.
 ///
 ///     DaybookGuard run DIRECTORY                         walks the paths, writes DIRECTORY/counts
-///     DaybookGuard report DIRECTORY THRESHOLDS [--write] compares that, and callgrind's files beside it, with the thresholds
+///     DaybookGuard report DIRECTORY THRESHOLDS           compares that, and callgrind's files beside it, with the thresholds
+///                                              [--write] makes them the thresholds
+///                                              [--debug] says how many times the thresholds a debug build costs
 import Foundation
 
 @main
@@ -15,12 +17,17 @@ struct Main {
     do {
       switch arguments.first {
       case "run" where arguments.count == 2: try GuardRun.run(in: arguments[1])
-      case "report" where arguments.count == 3 || (arguments.count == 4 && arguments[3] == "--write"):
+      case "report" where arguments.count == 3 || arguments.count == 4:
         let report = try GuardReport(directory: arguments[1])
-        if arguments.count == 4 { return try report.write(to: arguments[2]) }
+        switch arguments.dropFirst(3).first {
+        case nil: break
+        case "--write": return try report.write(to: arguments[2])
+        case "--debug": return try report.compareDebug(withRelease: arguments[2])
+        case let option?: throw GuardFault("\(option): no such option")
+        }
         if try !report.holds(against: arguments[2]) { exit(1) }
       default:
-        complain("usage: DaybookGuard run DIRECTORY | report DIRECTORY THRESHOLDS [--write]")
+        complain("usage: DaybookGuard run DIRECTORY | report DIRECTORY THRESHOLDS [--write | --debug]")
         exit(2)
       }
     } catch {
