@@ -60,7 +60,7 @@ build-within-replay              DeclaredFactsTests     a replay builds an index
 keep-read-of-rollback            LastReadTests          after a rollback a save takes what was read of a version that went back
 keep-facts-of-rollback           DeclaredFactsTests     after a rollback a transaction has the indexes that went back
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
-end-at-date-line                 LocationIndexTests        a circle ends where longitudes do
+end-at-date-line                 LocationIndexTests     a circle ends where longitudes do
 search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
 forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again

@@ -81,7 +81,7 @@ final class CommitStream: CommitWatcher {
     }
   }
 
-  /// The next notice, what stands for the end, or nil where there is neither yet.
+  /// The next notice; nil within where the stream has ended, nil outside where nothing has come yet.
   private static func take(from state: inout State) -> CommitNotice?? {
     if !state.notices.isEmpty {
       let notice = state.notices.removeFirst()

@@ -8,7 +8,7 @@ protocol MailboxState {
 
 /// What a stream keeps under a lock, and the loops that wait until there is something in it for them.
 ///
-/// There may be several loops over one stream. Whoever changes the state wakes them all; one that finds that another was faster waits
+/// There may be several loops over one stream. A change of the state wakes them all; one that finds that another was faster waits
 /// again. No loop is resumed under the lock.
 final class Mailbox<State: MailboxState>: Sendable {
   private struct Guarded {

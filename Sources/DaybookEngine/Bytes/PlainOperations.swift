@@ -183,6 +183,31 @@
     }
   }
 
+  /// What `initializeMemory` of zeros copies from: it would store one byte after the other.
+  @safe private enum Zeros {
+    static let byteCount = 1 << 16
+    nonisolated(unsafe) static let memory = unsafe make()
+
+    private static func make() -> UnsafeRawPointer {
+      let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
+      unsafe bytes.initialize(repeating: 0, count: byteCount)
+      return UnsafeRawPointer(bytes)
+    }
+  }
+
+  extension UnsafeMutableRawPointer {
+    @usableFromInline
+    package func initializeMemory(as type: UInt8.Type, repeating value: UInt8, count: Int) {
+      assert(value == 0, "only zeros are written so")
+      var done = 0
+      while done < count {
+        let step = min(Zeros.byteCount, count &- done)
+        unsafe (self + done).copyMemory(from: Zeros.memory, byteCount: step)
+        done &+= step
+      }
+    }
+  }
+
   @usableFromInline @_transparent
   package func min(_ first: Int, _ second: Int) -> Int { second < first ? second : first }
 

@@ -61,7 +61,7 @@ package struct Cursor {
     stand(on: page, at: page.search(key).index)
     if isValid { return true }
     guard try advance() else { return false }
-    // A forged branch may name a leaf that has only smaller keys: who goes on by seeking would come here for ever.
+    // A forged branch may name a leaf that has only smaller keys: a caller that goes on by seeking would loop without end.
     if compareKey(with: key) < 0 { throw endOutOfOrder() }
     return true
   }
