@@ -13,12 +13,14 @@ extension RecordLine {
     "zone", "owner", "name", "type", "parent", "fields", "encrypted", "tag", "created", "modified",
   ]
 
-  /// Whether a row is meant as a line of a dump, sound or not, and is no row of somebody's data that happens to have a key `fields`.
+  /// Whether a row is meant as a line of a dump, sound or not, and is no row of other data that happens to have a key `fields`: then it
+  /// has the keys of a line and no others, and a field says its type, if there is one.
   static func isRecordLine(_ row: JSONValue) -> Bool {
-    guard case .object(let members) = row, case .object? = row["fields"], row["name"]?.text != nil,
-      row["type"]?.text != nil, row["zone"]?.text != nil
+    guard case .object(let members) = row, case .object(let fields)? = row["fields"], row["name"]?.text != nil,
+      row["type"]?.text != nil, row["zone"]?.text != nil,
+      members.allSatisfy({ member in topKeys.contains { $0.equalsBytes(of: member.key) } })
     else { return false }
-    return members.allSatisfy { member in topKeys.contains { $0.equalsBytes(of: member.key) } }
+    return fields.isEmpty || fields.contains { $0.value["type"]?.text != nil }
   }
 
   /// The record of a line: without metadata, every field a change.

@@ -189,6 +189,22 @@ struct CompactionTests {
     try database.close()
   }
 
+  @Test("a database that is open for reading sees no less in a compacted file of a few records, before anything follows there")
+  func readersFollowAtOnce() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk) { $0.hasBackgroundThread = false }
+    let reader = try Database.open(on: disk, seed: 2) { $0.isReadOnly = true }
+    for name in ["a", "b"] { try database.put(name) }
+    database.store.appendNote()
+    try reader.refresh()
+    #expect(try reader.snapshot().sequence == 2)
+    try database.compact()
+    try reader.refresh()
+    #expect(try reader.snapshot().sequence == 2)
+    #expect(try reader.record(Record.ID("b")) != nil)
+    #expect(reader.store.header.generation == 2)
+  }
+
   @Test("another database that takes the name is not followed")
   func replaced() throws {
     let disk = SimulatedDisk(seed: 1)
