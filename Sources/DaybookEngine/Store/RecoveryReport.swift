@@ -27,5 +27,11 @@ package struct RecoveryReport: Sendable, Equatable {
   package var isBehindWriter = false
   /// Whether recovery discarded something, or rewrote what was not proven.
   package var hasChangedLog: Bool { discardedByteCount > 0 || rewrittenFrameCount > 0 }
+
+  /// "commit 3 is" or "commits 3 to 5 are": the beginning of a sentence.
+  package static func text(of lost: ClosedRange<UInt64>) -> String {
+    lost.lowerBound == lost.upperBound ? "commit \(lost.lowerBound) is" : "commits \(lost.lowerBound) to \(lost.upperBound) are"
+  }
+
   package init() {}
 }

@@ -27,7 +27,7 @@ extension Store {
     var isCutOff = true
     if case .corrupt(let lost) = plan.ending {
       result.findings.append(
-        .init(offset: plan.end.offset, message: "commits \(lost.lowerBound) to \(lost.upperBound) are damaged"))
+        .init(offset: plan.end.offset, message: "\(RecoveryReport.text(of: lost)) damaged"))
     } else if plan.end.offset != pin.end {
       result.findings.append(.init(offset: plan.end.offset, message: "the log ends before its last commit"))
     } else {

@@ -35,7 +35,7 @@ extension Invocation {
     }
     guard let lost = recovery.lostSequences else { return .damaged }
     try note(
-      "daybook: commits \(lost.lowerBound) to \(lost.upperBound) are damaged; the output above is older than the damage.")
+      "daybook: \(RecoveryReport.text(of: lost)) damaged; the output above is older than the damage.")
     return .damaged
   }
 

@@ -2,19 +2,20 @@ import Daybook
 
 extension Invocation {
   /// Says on standard error that a query has a type or key that the database does not know: it finds nothing then, as if all was well.
-  func warn(ofUnknownNamesIn query: Query, _ database: Database) throws {
+  /// - Parameter shown: keys of the fields that are asked for.
+  func warn(ofUnknownNamesIn query: Query, shown: [String] = [], _ database: Database) throws {
     // What is no query is said first.
     _ = try database.explain(query)
     let schema = try database.schema()
     guard let type = query.recordType else {
-      return try warn(ofUnknownKeysIn: query, schema.types, "no record has the key")
+      return try warn(ofUnknown: query.keys + shown, schema.types, "no record has the key")
     }
     let known = schema.types.first { UTF8Order.equal($0.name, type) }
     let zones = try selectedZones(database)
     // That a type of the database has no records anywhere is no slip; that it has none in a zone that is named may be one.
     if try known != nil && !namesZone || zones.contains(where: { try database.recordCount(in: $0, ofType: type) > 0 }) {
       return try warn(
-        ofUnknownKeysIn: query, known.map { [$0] } ?? [], "no record of type \(ShownText.escaped(type)) has the key")
+        ofUnknown: query.keys + shown, known.map { [$0] } ?? [], "no record of type \(ShownText.escaped(type)) has the key")
     }
     let names = try Set(schema.types.map(\.name) + zones.flatMap { try database.recordTypes(in: $0).map(\.type) })
     let zone = try zoneName().map { " in zone \(ShownText.escaped($0))" } ?? ""
@@ -23,9 +24,10 @@ extension Invocation {
         + Spelling.question(for: type, among: names.subtracting([type]).sorted()))
   }
 
-  private func warn(ofUnknownKeysIn query: Query, _ types: [Schema.RecordType], _ sentence: String) throws {
+  private func warn(ofUnknown keys: [String], _ types: [Schema.RecordType], _ sentence: String) throws {
     let known = types.flatMap { type in type.fields.map(\.key) + type.indexes.map(\.key) }
-    for key in query.keys where !known.contains(where: { UTF8Order.equal($0, key) }) {
+    var seen: Set<[UInt8]> = []
+    for key in keys where seen.insert(Array(key.utf8)).inserted && !known.contains(where: { UTF8Order.equal($0, key) }) {
       try note(
         "daybook: \(sentence) \(ShownText.escaped(key))." + Spelling.question(for: key, among: Array(Set(known)).sorted()))
     }

@@ -34,7 +34,7 @@ extension Commands {
   ) { invocation in
     let query = try invocation.query()
     return try invocation.reading(invocation.arguments[0]) { database in
-      try invocation.warn(ofUnknownNamesIn: query, database)
+      try invocation.warn(ofUnknownNamesIn: query, shown: invocation.shownKeys ?? [], database)
       if invocation.arguments.has("--explain") { return try invocation.explain(query, database) }
       return try invocation.run(query, database)
     }
@@ -71,6 +71,9 @@ extension Invocation {
     return type == "*"
       ? Query(where: predicate, sort: sort, limit: limit) : Query(type, where: predicate, sort: sort, limit: limit)
   }
+
+  /// The fields that the options ask for; nil for all.
+  fileprivate var shownKeys: [String]? { arguments.value("--keys").map { $0.split(separator: ",").map { String($0) } } }
 
   /// The order that the options say; empty where they say none.
   var sort: [Query.Sort] {
@@ -119,7 +122,7 @@ extension Invocation {
     if arguments.has("--json"), format != .ndjson {
       throw ToolError.usage("--json and --format \(format.rawValue) exclude each other.")
     }
-    let keys = arguments.value("--keys").map { $0.split(separator: ",").map { String($0) } }
+    let keys = shownKeys
     let withMetadata = arguments.has("--metadata")
     let snapshot = try database.snapshot()
     var rest = query.limit ?? .max

@@ -24,6 +24,7 @@ extension Invocation {
   /// The file is only read here, and of other processes' commits a query is always asked again; so it is asked here, after each
   /// look that finds commits.
   func watchResult(of query: Query, _ database: Database, atMost limit: Int) throws -> ExitStatus {
+    try warn(ofUnknownNamesIn: query, database)
     var records: [Record] = []
     var left = limit
     var isFirst = true
