@@ -141,6 +141,13 @@ extension RecordReader where Self: ~Copyable {
     try RecordDecoder(options: options).values(
       type, of: records(Query(T.recordType, where: predicate, sort: sort, in: zone, limit: limit)))
   }
+
+  /// All values of a type, in an order; see ``fetchAll(_:where:sort:in:limit:options:)``.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, sort: [Query.Sort], in zone: Zone.ID? = .default, limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) throws -> [T] {
+    try fetchAll(type, where: .true, sort: sort, in: zone, limit: limit, options: options)
+  }
 }
 
 extension Database {
@@ -152,6 +159,13 @@ extension Database {
   ) async throws -> [T] {
     try RecordDecoder(options: options).values(
       type, of: await records(Query(T.recordType, where: predicate, sort: sort, in: zone, limit: limit)))
+  }
+
+  /// All values of a type, in an order, read off the caller's thread; see ``Daybook/RecordReader/fetchAll(_:where:sort:in:limit:options:)``.
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, sort: [Query.Sort], in zone: Zone.ID? = .default, limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) async throws -> [T] {
+    try await fetchAll(type, where: .true, sort: sort, in: zone, limit: limit, options: options)
   }
 
   /// The values of a type that a predicate accepts, now and after each commit that changes them; see

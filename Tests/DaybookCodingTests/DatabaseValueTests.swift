@@ -109,7 +109,7 @@ struct DatabaseValueTests {
     let found = try await database.fetchAll(
       Movie.self, where: .field(.codedYear) > 2000, sort: [.descending(.field(.codedYear))], in: library)
     #expect(found.map(\.id) == ["dune", "arrival"])
-    let first = try await database.fetchAll(Movie.self, where: .true, sort: [.ascending("title")], in: nil, limit: 2)
+    let first = try await database.fetchAll(Movie.self, sort: [.ascending("title")], in: nil, limit: 2)
     #expect(first.map(\.title) == ["Alien", "Arrival"])
     func inline() throws -> [[String]] {
       [

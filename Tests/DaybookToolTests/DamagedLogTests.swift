@@ -38,7 +38,7 @@ struct DamagedLogTests {
     try damage([commits[0].lowerBound + 20_000, commits[2].lowerBound + 30_000])
     let check = bench.run("check", damaged)
     #expect(check.status == 1)
-    #expect(check.output.contains("byte \(commits[0].lowerBound): commits"), "\(check.output)")
+    #expect(check.output.contains("byte \(commits[0].lowerBound): commit 1 is damaged"), "\(check.output)")
     #expect(check.output.contains("byte \(commits[2].lowerBound): commit "), "\(check.output)")
     let places = check.lines.filter { $0.contains("operation") }
       .compactMap { Int($0.drop { $0 != " " }.dropFirst().prefix { $0 != ":" }) }

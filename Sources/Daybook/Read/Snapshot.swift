@@ -4,7 +4,7 @@ import DaybookEngine
 ///
 /// Cheap to take (about 10 ns). A long-lived one keeps memory from being freed; past `Options.snapshotMemory` (256 MB) the
 /// oldest are ended, and their reads throw `snapshotTooOld`. It may move to another thread, and several may read through it at
-/// once.
+/// once; tasks share it as a `let` of a final class, because they cannot copy it.
 public struct Snapshot: ~Copyable, Sendable {
   let database: Database
   /// The store that it reads: after a compaction another than the database's.

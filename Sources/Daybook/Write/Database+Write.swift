@@ -18,6 +18,11 @@ extension Database {
     try write(origin, checksReferences: true, body)
   }
 
+  /// Runs a transaction whose closure gives nothing back; as ``write(origin:_:)``, for closures that are to give nothing themselves.
+  public func write(origin: Origin? = nil, _ body: (borrowing Transaction) throws -> Void) throws {
+    try write(origin, checksReferences: true, body)
+  }
+
   /// Runs a transaction off the caller's thread: what `body` saves and deletes is committed together when it returns, and not
   /// at all when it throws. In an asynchronous function the compiler takes this one, and `await` is needed.
   ///
@@ -31,6 +36,13 @@ extension Database {
   public func write<R: Sendable>(
     origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
+    try await write(origin, checksReferences: true, body)
+  }
+
+  /// Runs a transaction off the caller's thread whose closure gives nothing back.
+  public func write(
+    origin: Origin? = nil, _ body: @escaping @Sendable (borrowing Transaction) throws -> Void
+  ) async throws {
     try await write(origin, checksReferences: true, body)
   }
 

@@ -359,6 +359,23 @@ struct TransactionTests {
     try database.expectClean()
   }
 
+  @Test("a closure or task that is to give nothing may end with a transaction that ends with a save")
+  func nothingGiven() async throws {
+    let database = try Database.scratch()
+    func run(_ body: () throws -> Void) rethrows { try body() }
+    func inline() throws {
+      try run { try database.write { transaction in try transaction.save(.fresh("a")) } }
+      let saved = try database.write { try $0.save(.fresh("b")) }
+      #expect(saved.metadata != nil)
+    }
+    try inline()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await database.write { transaction in try transaction.save(.fresh("c")) } }
+      try await group.waitForAll()
+    }
+    #expect(try await database.records(in: .default).map(\.id.name) == ["a", "b", "c"])
+  }
+
   @Test("after a failed sync nothing is written until the file is opened again")
   func failedSync() throws {
     let disk = SimulatedDisk(seed: 7)

@@ -260,7 +260,7 @@ extension PredicateTranslation {
     _ property: Property, _ comparison: Query.Comparison, _ constant: Any, _ type: Any.Type, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     guard ConstantValue.isOrdered(type) else {
-      throw refusal(expression, "Records do not have the order of the values in the predicate.")
+      throw refusal(expression, "Values of this type have no order in a record; a Decimal is text there.")
     }
     guard let value = try ConstantValue.value(of: constant, expression, self) else { throw refusal(expression) }
     return value.isNotANumber ? .false : try condition(property, .compare(comparison, .value(value)), expression)

@@ -35,6 +35,22 @@ extension Query.Field {
     field.compared(.greaterOrEqual, value)
   }
 
+  /// Not offered: a `Decimal` is stored as text.
+  @available(*, unavailable, message: "A Decimal is stored as text, which has no order of numbers; keep cents, for example.")
+  public static func < (field: Self, value: Decimal) -> Query.Predicate { .false }
+  /// Not offered: a `Decimal` is stored as text.
+  @available(*, unavailable, message: "A Decimal is stored as text, which has no order of numbers; keep cents, for example.")
+  public static func <= (field: Self, value: Decimal) -> Query.Predicate { .false }
+  /// Not offered: a `Decimal` is stored as text.
+  @available(*, unavailable, message: "A Decimal is stored as text, which has no order of numbers; keep cents, for example.")
+  public static func > (field: Self, value: Decimal) -> Query.Predicate { .false }
+  /// Not offered: a `Decimal` is stored as text.
+  @available(*, unavailable, message: "A Decimal is stored as text, which has no order of numbers; keep cents, for example.")
+  public static func >= (field: Self, value: Decimal) -> Query.Predicate { .false }
+  /// Not offered: a `Decimal` is stored as text.
+  @available(*, unavailable, message: "A Decimal is stored as text, which has no order of numbers; keep cents, for example.")
+  public func between(_ lower: Decimal, _ upper: Decimal) -> Query.Predicate { .false }
+
   /// `field == nil`: the field is absent.
   public static func == (field: Self, _: _OptionalNilComparisonType) -> Query.Predicate { field.isAbsent }
   /// `field != nil`: the field has a value.
