@@ -211,7 +211,7 @@ link-not-resolved                FilePathTests          a compaction replaces a 
 close-under-sync                 FileLock|ProcessSearch a file is closed beside a sync that another thread has asked for
 lock-not-taken                   Opening|ProcessSearch  a reader does not say that it reads
 replay-under-lock                StoreOpening|TurnTests a reader keeps writers out while it replays
-standard-descriptor              PlatformTests|Disks    a database file gets the number of standard error
+standard-descriptor              DiskTests              a database file gets the number of standard error
 accept-missing-targets           ReferenceTests         a parent that is not there is accepted
 END
 }
