@@ -153,10 +153,10 @@ final class NotificationStream: CommitWatcher {
     /// Those of the notifications' subscriptions that fire once.
     var firing: [Firing]
 
-    /// Deletes the subscriptions that fire once, and takes out what another stream tells: the one that deletes a subscription
-    /// tells of it. It waits as transactions wait, on no thread of the reads. Where nothing can be written, each stream tells
-    /// once; one that is cancelled meanwhile leaves the subscriptions to the others. What was saved again meanwhile, or went with its
-    /// zone, is told: whether another stream had deleted it before cannot be seen, and better twice than never.
+    /// Deletes the subscriptions that fire once, and drops what another stream tells: the stream that deletes a subscription tells of it.
+    /// Waits like a transaction, on no thread of the reads. If nothing can be written, each stream tells once; a cancelled one
+    /// leaves the subscriptions to the others. One that was saved again meanwhile, or went with its zone, is always told: no stream
+    /// can see whether another stream had deleted it before, and telling twice is better than never.
     mutating func claim(in database: Database) async {
       guard !firing.isEmpty else { return }
       do {

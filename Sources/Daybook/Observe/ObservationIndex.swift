@@ -1,13 +1,13 @@
 import DaybookEngine
 
-/// What a change has to have for an observation to be concerned, where that can be looked up: a change without it needs no test.
+/// What a change must have to concern an observation, as a key to look up: a change without it needs no test.
 enum ObservationKey: Hashable, Sendable {
   case record(Record.ID)
   /// A field's key as bytes, and a hash of its value as an index of values has it: those of equal values are equal, and the test tells
   /// others apart.
   case field([UInt8], UInt64)
 
-  /// That of a predicate which no record passes whose field has another value; nil where it has no such condition.
+  /// The key of a predicate that only records with one certain value of a field pass; nil if it has no such condition.
   init?(_ predicate: Query.Predicate, dialect: Query.Dialect) {
     switch predicate.term {
     case .condition(let condition):
@@ -17,7 +17,7 @@ enum ObservationKey: Hashable, Sendable {
       switch value {
       case .int, .date, .bytes, .reference: break
       case .double(let number): if number.isNaN { return nil }
-      // Whatever their case, there.
+      // This dialect ignores case, so equal strings may have different hashes.
       case .string: if dialect == .cloudKit { return nil }
       default: return nil
       }

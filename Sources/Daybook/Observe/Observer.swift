@@ -12,7 +12,7 @@ protocol Observed: Sendable {
   func makeTest() -> ObservedTest
   /// Reads all of it. Returns whether it is another than before; the first time it is.
   mutating func read(_ view: ReadView, _ stop: QueryStop) throws(DatabaseError) -> Bool
-  /// Makes of it what changes do. Returns whether it is another than before, or nil where it has to be read again.
+  /// Applies changes to the value. Returns whether the value is different now, or nil if it has to be read again.
   mutating func apply(_ changes: [ObservedChange]) -> Bool?
 }
 

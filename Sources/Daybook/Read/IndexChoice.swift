@@ -42,16 +42,16 @@ struct IndexChoice {
   /// The names of another word are kept while they are compared.
   static let mostCompared: UInt64 = 1 << 20
 
-  /// How many descents of indexes a plan may cost that saves looking at some records: each is as much as a lookup. In a few records
-  /// neither counts.
+  /// How many descents of indexes a plan may spend to save looking at some records: each costs as much as a lookup. With few
+  /// records neither cost matters.
   static func descentLimit(recordCount: UInt64, zoneCount: Int) -> UInt64 {
     max(64, recordCount / lookupCost + UInt64(zoneCount))
   }
 }
 
 extension IndexChoice {
-  /// So many entries are looked at instead of counted: counting is two descents a range, and a walk over its entries comes anyway if
-  /// they are what is chosen (row: query-equal). Of words more: two lists of words are compared before a record is read.
+  /// Up to this many entries are read instead of counted: counting takes two descents a range, and if they are chosen, they are
+  /// walked over anyway (row: query-equal). Words have a higher limit: two lists of words are compared before a record is read.
   fileprivate static let mostNames = 256
   fileprivate static let mostNamesOfWords = 4096
 

@@ -9,7 +9,7 @@ import DaybookEngine
 struct QueryPreparation {
   fileprivate(set) var query: Query
   fileprivate(set) var zones: [Zone.ID]
-  /// Those of the zones, in their order.
+  /// The trees of `zones`, in the same order.
   fileprivate(set) var trees: [ZoneTrees]
   let filter: BodyFilter
   /// The indexes of values and of places that may be used.

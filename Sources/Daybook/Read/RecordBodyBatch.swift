@@ -29,7 +29,7 @@ import DaybookEngine
   /// How many are still to be read, as far as room is made for them.
   private var rest: Int
 
-  /// What the body of an operation takes that is no longer there than in the log; the next one begins at a whole word.
+  /// The room for a body that is no longer here than in the log, rounded up so that the next body begins at a whole word.
   @inline(__always)
   static func room(for place: Place) -> Int { (start(of: place) &+ Int(place.byteCount) &+ 7) & ~7 }
 

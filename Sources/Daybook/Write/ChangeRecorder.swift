@@ -3,8 +3,8 @@ import DaybookEngine
 /// What a transaction has done so far, for watchers: made only where there is one when it begins.
 ///
 /// It keeps the bodies that a save or a delete has read or made anyway, and copies none. Memory is bounded, whatever a
-/// transaction does: after so many changes, or so many bytes of bodies, nothing more is kept, and watchers learn only that
-/// there was too much. Rolling back to a savepoint removes what came after it.
+/// transaction does: after so many changes nothing more is kept, after so many bytes no more bodies, and watchers who wanted them
+/// learn only that there was too much. Rolling back to a savepoint removes what came after it.
 struct ChangeRecorder: Sendable {
   struct Limits: Sendable {
     /// Of one commit; some 200 bytes each. All that wait for their sync may have four times as many.
@@ -113,7 +113,7 @@ struct ChangeRecorder: Sendable {
   mutating func addDeleted(_ zone: Zone.ID, _ deletion: ZoneDeletion) {
     guard isWatched(zone), hasRoom() else { return }
     var deletion = deletion
-    // There are few. Without room they go without a word, as they are gone when a stream could ask.
+    // Subscriptions are few. Without room they are dropped silently: by the time a stream could ask, they are deleted.
     let byteCount = deletion.subscriptions.count * StoredSubscriptions.maximumByteCount
     if byteCount > limits.bodyByteCount - bodyByteCount { deletion.subscriptions = [] } else { bodyByteCount += byteCount }
     events.append(.deletedZone(zone, deletion))

@@ -30,10 +30,10 @@ struct ZoneDeletion: Sendable {
   let recordCount: UInt64
   /// By type; nil where the tree by type could not be read: the zone can be deleted nevertheless.
   let types: [(type: String, count: UInt64)]?
-  /// Those that went with it, which it is the last to concern.
+  /// The subscriptions that were deleted with the zone: this deletion is the last thing they are told.
   var subscriptions: [StoredSubscriptions.Stored] = []
-  /// Types of which the commit changed or deleted records before it deleted their zone. `types` lacks one that had no record left.
-  /// Only of records that a watcher asked for.
+  /// Types of records that the commit changed or deleted before it deleted their zone: `types` lacks a type whose last record
+  /// went before the zone did. Counts only records that a watcher asked for.
   var formerTypes: Set<String> = []
 
   func hadRecords(of types: Set<String>) -> Bool {

@@ -55,7 +55,7 @@ final class CommitHub: Sendable {
   /// In a child after `fork` nothing is reported: its parent's threads may have held the lock.
   var isForked: Bool { process != processID() }
 
-  /// The last commit of this database that was written, visible or not; 0 before the first.
+  /// The last commit that this open has written or was told of, visible or not; 0 before the first.
   var lastWritten: UInt64 { written.load(ordering: .acquiring) }
 
   /// What keeps the changes of a transaction that begins now; nil without watchers.

@@ -60,9 +60,9 @@ struct LineageSource {
     return lineage
   }
 
-  /// A cursor of a state that the present transaction has made is about to be shown. Returns whether a lineage has to be drawn
-  /// before: where others share the file, one of them may make the next commit, of this number, if this one is rolled back, and in the
-  /// lineage that both know.
+  /// Called before a cursor into the present transaction's own state is shown. Returns whether a lineage must be drawn first: if
+  /// this transaction is rolled back, another process that shares the file may make the next commit, with the same number and in
+  /// the lineage that both know.
   mutating func willShow(isShared: Bool) -> Bool {
     hasShown = true
     return isShared && !hasDrawn && !isMutant("show-in-shared-lineage")

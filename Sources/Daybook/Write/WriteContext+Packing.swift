@@ -97,7 +97,7 @@ extension WriteContext {
 
   private static let diskBlockByteCount: UInt64 = 4096
 
-  /// Whether no block of a disk has both what begins at an offset and what ended before it.
+  /// Whether what begins at `offset` and what ended at `end` share no block of the disk.
   private static func isInLaterBlock(_ offset: UInt64, than end: UInt64) -> Bool {
     if isMutant("copy-in-same-block") { return true }
     return offset / diskBlockByteCount > (max(end, 1) - 1) / diskBlockByteCount

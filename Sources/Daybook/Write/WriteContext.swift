@@ -100,8 +100,8 @@ final class WriteContext {
     if isPreamble { preambleCount = changes.ordinal }
   }
 
-  /// All of it is going to be rolled back, and it still has the turn: nothing of it may count in the next transaction, which has its
-  /// number. Also before a commit, which may fail and has released the turn by then.
+  /// Called before the whole transaction is rolled back, while it has the turn: the next one reuses its number, and nothing of
+  /// this one may count there. Also called before a commit, because one that fails has already released the turn.
   func forgetAll() {
     forgetDeclarations()
     database.writerState.lineages.rollBack()
@@ -110,7 +110,7 @@ final class WriteContext {
   /// A part was rolled back, and what follows has its numbers. Cursors into this transaction's commit count no more.
   private func forgetPart() throws(DatabaseError) {
     forgetDeclarations()
-    // Else `start` does it, or the next transaction.
+    // Before the first change there is nothing to write yet: `start` draws the lineage, or the next transaction does.
     if database.writerState.lineages.rollBackPart(), hasStarted { try drawLineage() }
   }
 

@@ -8,8 +8,8 @@ import Synchronization
 ///     didSync       a sync of commits has ended                                   `syncMonitor`
 ///     moveBack      frames were taken back                                        both
 ///
-/// Always true for who has the turn or `syncMonitor`: what is durable is written. Without either, two of
-/// the four words may not fit together. With `syncMonitor` nothing becomes durable: what a sync has covered is published before anyone else hears of it.
+/// Always true for a thread with the turn or `syncMonitor`: what is durable is written. Without either, two of the four words may
+/// not fit together. With `syncMonitor` nothing becomes durable: what a sync covers is published before anyone else hears of it.
 struct LogProgress: ~Copyable {
   private let durableWord = Atomic<UInt64>(0)
   private let writtenWord = Atomic<UInt64>(0)

@@ -32,7 +32,7 @@ final class LogWriter: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var beginning: UInt64
   /// The end of the zeros that are prepared after the tail.
   let zerosEnd = Atomic<UInt64>(0)
-  /// Where more are being written now; guarded by the turn's monitor.
+  /// Where more are being written now. Set with the turn, cleared under the turn's monitor.
   private var claimedZeros: Range<UInt64>?
   /// There was no room for a frame; so `close` leaves the reserve in place.
   private(set) var hasMetFullDisk = false

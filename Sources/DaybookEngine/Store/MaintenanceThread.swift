@@ -2,7 +2,7 @@ import Synchronization
 
 /// The background thread of a store: checkpoints, zeros ahead of the log, notes when writers are idle, syncs at `.relaxed`.
 ///
-/// It sleeps until a commit requests something. For its work it takes the turn, as a transaction does, for short pieces.
+/// It sleeps until a commit requests something. For its work it takes the turn for short pieces, after writers that wait.
 final class MaintenanceThread: @unchecked Sendable {
   struct Request: OptionSet {
     let rawValue: Int

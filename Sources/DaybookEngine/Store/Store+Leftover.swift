@@ -75,9 +75,9 @@ extension Store {
     try folder.remove(name, ownedBy: found)
   }
 
-  /// Opens a leftover for locking, which takes the right to write. The copy of a database that no one may write to has that one's
-  /// rights shortly before it has its name: where a crash has left it then, its owner takes the right again. What root had made before
-  /// it died, and has no bytes yet, goes by its name: `.notFound` then.
+  /// Opens a leftover for locking, which takes the right to write. A copy of a read-only database becomes read-only just before
+  /// it gets its name. If a crash came between, its owner takes the right to write again. An empty file that root made before it
+  /// died is removed by its name; then this throws `.notFound`.
   private static func openLeftover(
     _ name: String, in folder: any DiskFolder, _ content: LeftoverContent, at path: String,
     ownedBy owners: () throws(DiskFailure) -> FileOwners
@@ -158,9 +158,9 @@ extension Store {
     try withTurnForBackground { (hold) throws(StoreError) in _ = try log.appendClosed(via: backgroundFile, hold) }
   }
 
-  /// Whether a file that was made under another name was finished: all that it was made for is in it when its least length is
-  /// written, so a commit follows only then. Else it was closed, and, if a copy, has its name since: the zeros after the first
-  /// `closed` frame were cut off, or another frame took their place.
+  /// Whether a file that was made under another name was finished. Its least length is written once it has all that it was made
+  /// for, and only then can a commit follow. Otherwise it must have been closed, and a copy must also have got its name: then the
+  /// zeros after its first `closed` frame were cut off, or another frame took their place.
   private static func isFinished(_ file: any DiskFile, _ page: ByteBuffer) throws(DiskFailure) -> Bool {
     if isMutant("keep-unfinished-mark") { return false }
     let salt = page.view.uint64(at: FileHeader.saltOffset)

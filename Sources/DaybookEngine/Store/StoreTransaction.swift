@@ -265,7 +265,7 @@
     return Place(offset: offset, byteCount: UInt32(buffer.count - start))
   }
 
-  /// Pages that it has made so far, and how many it may make.
+  /// Bytes of the pages that it has made so far, and how many they may be.
   package var createdByteCount: Int { editor.createdByteCount }
   package var pageByteLimit: Int { limits.pageByteCount }
 

@@ -167,7 +167,7 @@ final class Versions: @unchecked Sendable {
     if waitingByteCount >= reclaimThreshold { reclaim(hold) }
   }
 
-  /// Makes the next examination come soon: what waits for a commit that is not durable yet can then be freed.
+  /// Examines at once, and makes the next examination come soon: what waits for a commit that is not durable yet can then be freed.
   func reclaimSoon(_ hold: borrowing Turn.Hold) {
     reclaim(hold)
     reclaimThreshold = leastReclaimByteCount
