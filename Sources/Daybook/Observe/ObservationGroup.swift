@@ -37,15 +37,11 @@ final class ObservationGroups: Sendable {
   func add(_ target: any ObservationTarget, _ interest: WatchInterest) -> Bool {
     if areForked { return false }
     return groups.withLock { groups in
-      if let group = groups[interest]?.group {
-        group.add(target)
-        return true
-      }
+      if let group = groups[interest]?.group { return group.add(target) }
       let group = ObservationGroup(interest, queues)
       guard let watch = hub.add(group, interest) else { return false }
-      group.add(target)
       groups[interest] = (group, watch)
-      return true
+      return group.add(target)
     }
   }
 
@@ -76,6 +72,8 @@ final class ObservationGroup: CommitWatcher {
     /// Whether the group's thread runs, or will.
     var isAwake = false
     var targets = ObservationIndex()
+    /// The database is closed: a target that is added now would never be told.
+    var isFinished = false
   }
 
   private let state = Locked(State())
@@ -87,7 +85,14 @@ final class ObservationGroup: CommitWatcher {
     self.queues = queues
   }
 
-  func add(_ target: any ObservationTarget) { state.withLock { $0.targets.add(target) } }
+  /// Returns whether the database is open.
+  func add(_ target: any ObservationTarget) -> Bool {
+    state.withLock { state in
+      if state.isFinished { return false }
+      state.targets.add(target)
+      return true
+    }
+  }
 
   /// Returns whether it was the last one.
   func remove(_ target: any ObservationTarget) -> Bool {
@@ -116,7 +121,11 @@ final class ObservationGroup: CommitWatcher {
   }
 
   func finish() {
-    for target in state.withLock({ $0.targets.all }) { target.finish() }
+    let targets = state.withLock { state in
+      state.isFinished = true
+      return state.targets.all
+    }
+    for target in targets { target.finish() }
   }
 
   /// Tells the targets what has come, until nothing comes any more. One that was added after a notice came reads a version in

@@ -123,18 +123,24 @@ final class Observer<Subject: Observed>: ObservationTarget {
   final class Registration: Sendable {
     let observer: Observer
     private let database: Database
+    /// False where the database was closed, or was closing: then the end would not be told.
+    private let isAdded: Bool
 
     init(_ subject: Subject, of database: Database) {
       self.database = database
       observer = Observer(subject, database.observations)
-      // Before the first read, so that no commit is between them. On a closed database the read says so.
-      _ = database.observations.add(observer, observer.interest)
+      // Before the first read, so that no commit is between them.
+      isAdded = database.observations.add(observer, observer.interest)
     }
 
     deinit { observer.finish() }
 
     /// The next value; nil when the database is closed or the task is cancelled.
-    func next() async throws -> Subject.Value? { try await observer.next(in: database) }
+    /// - Throws: `closed` when it was closed before it was observed.
+    func next() async throws -> Subject.Value? {
+      if isAdded { return try await observer.next(in: database) }
+      return try await database.queues.read { [database] in try database.reading { _ in nil } }
+    }
   }
 
   var readCount: Int { mailbox.withState { $0.readCount } }

@@ -271,6 +271,30 @@ struct ObserveTests {
     while try await count.next() != 0 {}
   }
 
+  private final class Target: ObservationTarget {
+    let key: ObservationKey? = nil
+    let hasEnded = Locked(false)
+    func tell(_ commit: CommitChanges, _ records: [RecordChange]) {}
+    func tellOfUnknown() {}
+    func finish() { hasEnded.withLock { $0 = true } }
+  }
+
+  @Test("what begins to be observed while the database closes does not wait without end")
+  func closing() async throws {
+    let database = try Database.scratch()
+    let interest = WatchInterest(types: ["Note"])
+    let (early, late) = (Target(), Target())
+    #expect(database.observations.add(early, interest))
+    database.hub.finish()
+    // The early one has been told, and is there still.
+    #expect(early.hasEnded.withLock { $0 })
+    #expect(!database.observations.add(late, interest))
+    let registration = Observer.Registration(ObservedQuery(Query("Note"), desiredKeys: nil, in: database), of: database)
+    #expect(try await registration.next() == nil, "still open for reads")
+    try now { try database.close() }
+    await #expect(throws: DatabaseError.self) { _ = try await registration.next() }
+  }
+
   @Test("a stream that is released, cancelled or whose database is closed costs nothing more")
   func forgotten() async throws {
     let database = try Database.scratch()
