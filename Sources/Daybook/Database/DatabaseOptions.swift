@@ -162,8 +162,6 @@ extension Database {
     package var replayByteCount = 64 << 20
     /// Log since the last checkpoint that makes `close` write one.
     package var closeCheckpointByteCount = 32 << 10
-    /// Pages that `close` must spare by leaving changes to the next open.
-    package var closeSparedPageCount = 1024
     /// Zeros kept after the log, so that deletes find room on a full disk.
     package var reserveByteCount = 24 << 10
     /// An index is used wherever one can be, however many records it leaves: in tests of plans, whose databases are small.
@@ -211,7 +209,6 @@ extension Database {
       options.reclaimByteCount = reclaimByteCount
       options.replayByteCount = replayByteCount
       options.closeCheckpointByteCount = closeCheckpointByteCount
-      options.closeSparedPageCount = closeSparedPageCount
       options.reserveByteCount = reserveByteCount
       options.rebuildsTrees = rebuildsTrees
       options.readerLimit = readerLimit

@@ -134,9 +134,8 @@ extension Store {
     return true
   }
 
-  /// In an unfinished file no commits wait, so the checkpoint need not begin early. What a `close` has left to this open is written once
-  /// there are commits, while they go on: so the next `close` has only their own changes before it.
-  private var wantsCheckpoint: Bool { hasLeftChanges || hasUsed(quarters: isUnfinished ? 4 : 2) }
+  /// In an unfinished file no commits wait, so the checkpoint need not begin early.
+  private var wantsCheckpoint: Bool { hasUsed(quarters: isUnfinished ? 4 : 2) }
 
   /// Whether the file is much larger than its live bytes.
   package var isCompactionDue: Bool {

@@ -222,8 +222,6 @@ extension Store {
     withTurnForBackground { hold in
       log.name(checkpoint, hold)
       replayStart = contents.replayStart
-      hasReplayedChanges = false
-      hasLeftChanges = false
     }
   }
 

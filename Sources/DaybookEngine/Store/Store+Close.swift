@@ -31,9 +31,7 @@ extension Store {
         try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
         let walkByteCount = Int(log.tail.offset) - Int(replayStart.offset)
-        let isDue =
-          replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount
-        if isDue, lastly != nil || !leavesChanges {
+        if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
@@ -84,26 +82,6 @@ extension Store {
     fileLock.releaseClaim()
     if let failure { throw failure }
   }
-
-  // MARK: changes that are left to the next open
-
-  /// Whether writing the changed pages costs so much more than replaying what has changed them that the next open had better do that.
-  /// Changes at random in large trees are such: each of them makes a page of its own, and the log has it in a few dozen bytes.
-  ///
-  /// Once: what an open had to replay is written before or by its `close`, so opens do not replay the same changes again and again.
-  private var leavesChanges: Bool {
-    let logByteCount = max(0, replayByteCount)
-    guard logByteCount <= options.closeLeftByteCount, !hasReplayedChanges,
-      let (slot, state) = slots.claim(versions.publishedWord)
-    else { return false }
-    var pages = CheckpointPages(of: state.fields, pinnedBy: slot, in: slots)
-    let enough = max(options.closeSparedPageCount, Store.sparedBytesForLogByte * logByteCount / Page.byteCount)
-    var count = 0
-    while count < enough, pages.next() != nil { count += 1 }
-    return count == enough
-  }
-
-  private static let sparedBytesForLogByte = 4
 
   // MARK: what was acknowledged
 

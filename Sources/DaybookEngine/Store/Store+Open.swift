@@ -243,10 +243,7 @@ extension Store {
   private func startWriting(_ plan: RecoveryPlan) {
     log.setDurable(plan.repairedThrough)
     // Trees that had to be rebuilt deserve a checkpoint even if nobody writes.
-    hasReplayedChanges = recovery.replayedByteCount > UInt64(clamping: options.closeCheckpointByteCount)
-    hasLeftChanges = hasReplayedChanges && recovery.wasClosed && options.hasBackgroundThread
-    isDirtySinceOpen =
-      !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint || hasReplayedChanges
+    isDirtySinceOpen = !recovery.wasClosed || plan.basis == .olderCheckpoint || plan.passesCheckpoint
     withTurnForBackground { hold in publishFirst(hold) }
     startMaintenance()
     // Readers in other processes see what a frame proves durable, and recovery has proven more.

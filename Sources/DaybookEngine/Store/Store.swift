@@ -91,9 +91,6 @@ import Synchronization
   var maintenance: MaintenanceThread?
   /// The open had something to recover, so `close` writes a `closed` frame even if nothing was committed.
   var isDirtySinceOpen = false
-  /// The log still has changes that this open had to replay; and `close` had left them.
-  @safe @exclusivity(unchecked) var hasReplayedChanges = false
-  @safe @exclusivity(unchecked) var hasLeftChanges = false
 
   init(
     path: String, header: FileHeader, options: StoreOptions, disk: any Disk, file: any DiskFile,

@@ -50,10 +50,6 @@ package struct StoreOptions: Sendable {
   package var reclaimByteCount = 1 << 20
   /// With this much log since the last checkpoint, `close` writes another one.
   package var closeCheckpointByteCount = 32 << 10
-  /// With at most so much log since then, `close` leaves the changes to the next open where that spares a multiple of its bytes in pages,
-  /// and so many pages at least.
-  package var closeLeftByteCount = 12 << 20
-  package var closeSparedPageCount = 1024
   /// A transaction's operations are written in parts of this size.
   package var partByteCount = 8 << 20
   /// Memory for operations that a replay gathers before it applies them in the order of their keys; 0 applies each at once.

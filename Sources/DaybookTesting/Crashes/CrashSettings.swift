@@ -54,8 +54,6 @@ package struct CrashSettings: Sendable, CustomStringConvertible {
     options.checkpoint.minimumLogByteCount = minimumLogByteCount
     options.checkpoint.maximumLogByteCount = max(64 << 10, minimumLogByteCount)
     options.closeCheckpointByteCount = closeCheckpointByteCount
-    // One of the choices leaves whatever may be left.
-    if closeCheckpointByteCount == 2 << 10 { options.closeSparedPageCount = 1 }
     options.reserveByteCount = reserveByteCount
     options.inlineAssetByteCount = 0
     options.prefersIndexes = true

@@ -83,8 +83,6 @@ package struct ProcessSettings: Sendable {
     options.checkpoint.minimumLogByteCount = member.minimumLogByteCount
     options.checkpoint.maximumLogByteCount = max(64 << 10, member.minimumLogByteCount)
     options.closeCheckpointByteCount = member.closeCheckpointByteCount
-    // One of the choices leaves whatever may be left.
-    if member.closeCheckpointByteCount == 2 << 10 { options.closeSparedPageCount = 1 }
     options.reserveByteCount = member.reserveByteCount
     options.inlineAssetByteCount = 0
     options.prefersIndexes = true
