@@ -142,7 +142,7 @@ enum GuardRecords {
 
   static func saveLarge(in database: Database) throws {
     var record = try Record(type: "Large", id: Record.ID("large"))
-    record["value"] = Data(count: largeByteCount)
+    record["value"] = Data(repeating: 0, count: largeByteCount)
     try database.save(record)
   }
 

@@ -163,7 +163,10 @@ struct ImportTests {
       ("a.json", "[{\"a\":1},\n{\"a\":}\n]", 2), ("a.json", "[{\"a\":1},\n[1]\n]", 2), ("a.ndjson", "{\"a\":1}\n\n7\n", 3),
       ("a.ndjson", "{\"zone\":\"Z\",\"name\":\"n\",\"type\":\"T\",\"fields\":{}}\n{\"a\":1}\n", 2),
       ("a.ndjson", "{\"zone\":\"Z\",\"name\":\"n\",\"type\":\"T\",\"fields\":{\"k\":{\"type\":\"int\"}}}\n", 1),
-      ("a.ndjson", "{\"zone\":\"Z\",\"name\":\"n\",\"type\":\"T\",\"fields\":{\"k\":null,\"n\":{\"type\":\"int\",\"value\":1}}}\n", 1),
+      (
+        "a.ndjson",
+        "{\"zone\":\"Z\",\"name\":\"n\",\"type\":\"T\",\"fields\":{\"k\":null,\"n\":{\"type\":\"int\",\"value\":1}}}\n", 1
+      ),
       ("a.ndjson", "{\"zone\":\"Z\",\"name\":\"n\",\"type\":\"T\",\"fields\":{\"k\":{\"type\":\"int\",\"value\":\"x\"}}}\n", 1),
     ])
   func badRow(name: String, text: String, line: Int) throws {
