@@ -35,7 +35,7 @@
 #     guard     instructions, allocations, syncs and writes of the hot paths against Benchmarks/thresholds.txt; Linux
 #     mutants   tests that must fail: the tests with one mistake after the other in the library; not in `all`
 #     toyindex  a tree more in each zone (CONTRIBUTING.md), in .build/toyindex: the suites in which a wrong entry shows;
-#               about six minutes, most of them the build; not in `all`
+#               about six minutes, most of them the build
 #
 # Prints a line for each step and how long it took; the exit status is 1 when any step failed.
 set -uo pipefail
@@ -143,7 +143,7 @@ toyindex() {
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format layers words rows demo smoke)
-[ "${parts[*]}" = all ] && parts=(format layers words rows darwin test buffered examples demo smoke guard crash kill fuzz thread)
+[ "${parts[*]}" = all ] && parts=(format layers words rows darwin test buffered examples demo smoke guard crash kill fuzz thread toyindex)
 
 for part in "${parts[@]}"; do
   case $part in

@@ -15,7 +15,7 @@ enum AssetNames {
 
   /// Whether the body says that it refers to any.
   @inline(__always)
-  static func areIn(_ body: ByteView) -> Bool { body.count > 1 && body[1] & RecordBody.Flags.assets != 0 }
+  static func areIn(_ body: ByteView) -> Bool { RecordBody.flags(of: body) & RecordBody.Flags.assets != 0 }
 
   /// Whether a field refers to any.
   @inline(__always)

@@ -95,6 +95,10 @@ import DaybookEngine
     static let ofFields: UInt8 = assets | references
     /// Those that announce a text with a 2-byte count.
     static let counted: UInt8 = tagText | creator | modifier | device
+
+    /// Whether a parent or references are announced.
+    @_transparent
+    static func pointSomewhere(_ flags: UInt8) -> Bool { flags & (parent | references) != 0 }
   }
 
   // One allocation for one body or for several: each has its layout, and behind it its bytes. A body with an index is alone, and
@@ -411,9 +415,13 @@ extension RecordBody {
     if let last, UTF8Order.compare(last, bytes) >= 0 { throw .keysOutOfOrder }
   }
 
-  /// Whether the header announces a parent or references. Costs one load.
+  /// The flags of a body, packed or spelled out; none where the bytes are too few. Costs one load.
   @_transparent
-  static func pointsSomewhere(_ view: ByteView) -> Bool { view[1] & (Flags.parent | Flags.references) != 0 }
+  static func flags(of view: ByteView) -> UInt8 { view.count > 1 ? view[1] : 0 }
+
+  /// Whether the header announces a parent or references.
+  @_transparent
+  static func pointsSomewhere(_ view: ByteView) -> Bool { Flags.pointSomewhere(flags(of: view)) }
 
   /// The zone's bytes, as catalogues and trees have them: the default zone is spelled out.
   static func zoneKey(of view: ByteView) -> ByteView {

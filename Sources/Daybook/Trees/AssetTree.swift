@@ -11,7 +11,7 @@ import DaybookEngine
 /// became corrupt before it was replaced always counts. Then a file stays too long, and the check says so; none goes too early.
 enum AssetTree: ContributedTree {
   @inline(__always)
-  static func mayContribute(_ body: ByteView) -> Bool { AssetNames.areIn(body) }
+  static func mayContribute(flags: UInt8) -> Bool { flags & RecordBody.Flags.assets != 0 }
 
   static func contribute(_ version: RecordVersion, to entries: ContributionList) {
     for name in AssetNames.names(in: version.body) {

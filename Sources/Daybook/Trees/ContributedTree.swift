@@ -2,8 +2,9 @@ import DaybookEngine
 
 /// A tree whose entries follow from the bodies of the records that live. `ZoneTree` says what they have to keep to.
 protocol ContributedTree {
-  /// Whether a body may contribute anything. Asked for every save: a look at its header.
-  static func mayContribute(_ body: ByteView) -> Bool
+  /// Whether a body with these flags (`RecordBody.Flags`) may contribute anything. Asked for every save, of a body that the log has
+  /// packed or spelled out: its flags are all that both have in the same place.
+  static func mayContribute(flags: UInt8) -> Bool
 
   /// Adds the entries of one version, in any order: writes each into `entries.bytes` and calls `entries.add`. A body that makes no
   /// sense contributes what can be made of it, always the same.

@@ -11,7 +11,8 @@
   enum FirstLetterTree: ContributedTree {
     private static let letterByteCount = 4
 
-    static func mayContribute(_ body: ByteView) -> Bool { letter(of: body) != nil }
+    /// No flag says whether a body has a text, so each body may.
+    static func mayContribute(flags: UInt8) -> Bool { true }
 
     static func contribute(_ version: RecordVersion, to entries: ContributionList) {
       guard let letter = letter(of: version.body) else { return }

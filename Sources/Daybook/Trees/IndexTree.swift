@@ -15,7 +15,7 @@ import DaybookEngine
 enum IndexTree: ContributedTree {
   /// What decides is the type, which the caller knows.
   @inline(__always)
-  static func mayContribute(_ body: ByteView) -> Bool { false }
+  static func mayContribute(flags: UInt8) -> Bool { false }
 
   static func contribute(_ version: RecordVersion, to entries: ContributionList) {
     let indexes = entries.indexes

@@ -12,7 +12,7 @@ import DaybookEngine
 /// Always true: the entries of a source are those of its present body, and only records that exist are sources.
 enum ReferenceTree: ContributedTree {
   @inline(__always)
-  static func mayContribute(_ body: ByteView) -> Bool { RecordBody.pointsSomewhere(body) }
+  static func mayContribute(flags: UInt8) -> Bool { RecordBody.Flags.pointSomewhere(flags) }
 
   static func contribute(_ version: RecordVersion, to entries: ContributionList) {
     guard var cursor = ReferenceCursor(version.body) else { return }

@@ -12,10 +12,11 @@ import DaybookEngine
 ///   is the sum (u64), a key without any is not there, and additions may come in any order.
 /// - *Ascending.* Entries of a version come tree by tree in the order of this list, within a tree by their bytes, each key once;
 ///   `ContributionList` sees to it.
-/// - *Announced.* `mayContribute` is true of every body that contributes. It is asked of the body alone: a record's entry by name says
-///   by one flag whether its body contributes to any tree of its zone, and what an older body contributed is looked up only then. What
-///   else decides, as which indexes there are, must not be in it: building an index would rewrite the tree by name. So a version is
-///   looked at, too, if its type has indexes.
+/// - *Announced.* `mayContribute` is true of the flags of every body that contributes. A record's entry by name says by one bit whether
+///   its body may contribute to any tree of its zone, and what an older body contributed is looked up only then. Flags are asked, not
+///   bodies, because saves and replay ask before a packed body is spelled out; `contribute` gets it spelled out. What else decides, as
+///   which indexes there are, must not be in it: building an index would rewrite the tree by name. So a version is looked at, too, if
+///   its type has indexes.
 ///
 /// The numbers are on disk: they are the order of the roots in the zone's catalog cell. A new tree comes last. A cell says how many
 /// trees its zone has. One with fewer than this list opens, and its zone keeps those until a compaction or a rebuild makes it anew; one
@@ -83,14 +84,15 @@ enum ZoneTree: Int, CaseIterable {
 
   // MARK: what records contribute
 
-  /// The trees that a body may contribute to.
+  /// The trees that a body may contribute to, packed or spelled out.
   @inline(__always)
   static func contributed(by body: ByteView) -> ZoneTreeSet {
+    let flags = RecordBody.flags(of: body)
     var trees = ZoneTreeSet()
-    if ReferenceTree.mayContribute(body) { trees.insert(.references) }
-    if AssetTree.mayContribute(body) { trees.insert(.assets) }
+    if ReferenceTree.mayContribute(flags: flags) { trees.insert(.references) }
+    if AssetTree.mayContribute(flags: flags) { trees.insert(.assets) }
     #if TOY_INDEX
-      if FirstLetterTree.mayContribute(body) { trees.insert(.byFirstLetter) }
+      if FirstLetterTree.mayContribute(flags: flags) { trees.insert(.byFirstLetter) }
     #endif
     return trees
   }
