@@ -7,8 +7,8 @@ import DaybookEngine
 /// The subscriptions are read for each batch of commits, so those count that were saved before, here or by another process.
 final class NotificationStream: CommitWatcher {
   /// More than this is not kept for a slow consumer: each subscription then tells that something was missed.
-  private static let noticeLimit = 1024
-  private static let bodyByteLimit = 32 << 20
+  static let noticeLimit = 1024
+  static let bodyByteLimit = 32 << 20
 
   private struct State: MailboxState {
     var notices: [WatchNotice] = []
@@ -51,7 +51,7 @@ final class NotificationStream: CommitWatcher {
   }
 
   /// What is kept from one batch of commits to the next.
-  private struct Known: Sendable {
+  struct Known: Sendable {
     var stored: StoredSubscriptions?
     /// Subscriptions that fire once and did, by the commits that saved them.
     var fired: [Subscription.ID: UInt64] = [:]
@@ -144,66 +144,6 @@ final class NotificationStream: CommitWatcher {
     }
   }
 
-  // MARK: what has fired
-
-  /// What a batch of commits tells, and what is known after it.
-  private struct Found: Sendable {
-    var notifications: [SubscriptionNotification]
-    var known: Known
-    /// Those of the notifications' subscriptions that fire once.
-    var firing: [Firing]
-
-    /// Deletes the subscriptions that fire once, and drops what another stream tells: the stream that deletes a subscription tells of it.
-    /// Waits like a transaction, on no thread of the reads. If nothing can be written, each stream tells once; a cancelled one
-    /// leaves the subscriptions to the others. One that was saved again meanwhile, or went with its zone, is always told: no stream
-    /// can see whether another stream had deleted it before, and telling twice is better than never.
-    mutating func claim(in database: Database) async {
-      guard !firing.isEmpty else { return }
-      do {
-        let claimed = try await database.write { [firing] transaction in
-          var claimed = Set<Subscription.ID>()
-          for one in firing {
-            let (id, view) = (one.stored.subscription.id, transaction.context.view)
-            if let stored = try StoredSubscriptions.entry(id, view)?.stored {
-              if stored == one.stored { try StoredSubscriptions.delete(id, from: transaction.context) }
-            } else if try one.life(in: view) == one.life {
-              continue
-            }
-            claimed.insert(id)
-          }
-          return claimed
-        }
-        leaveOut { !claimed.contains($0) }
-      } catch is CancellationError {
-        for one in firing { known.fired[one.stored.subscription.id] = nil }
-        leaveOut { _ in true }
-      } catch {}
-    }
-
-    private mutating func leaveOut(where isLeftOut: (Subscription.ID) -> Bool) {
-      let ids = Set(firing.lazy.map(\.stored.subscription.id).filter(isLeftOut))
-      if !ids.isEmpty { notifications.removeAll { ids.contains($0.subscription.id) } }
-    }
-  }
-
-  /// A subscription that fires once, and does.
-  private struct Firing: Sendable {
-    let stored: StoredSubscriptions.Stored
-    /// Which life of its zone it was saved in; nil where it is of no zone.
-    private(set) var life: UInt64?
-
-    init(_ stored: StoredSubscriptions.Stored, _ view: ReadView) throws(DatabaseError) {
-      self.stored = stored
-      life = try life(in: view)
-    }
-
-    /// Which life of its zone a version has; nil where the zone is gone.
-    func life(in view: ReadView) throws(DatabaseError) -> UInt64? {
-      guard case .query(let query) = stored.subscription.target, let zone = query.zone else { return nil }
-      return try view.zone(zone)?.epoch
-    }
-  }
-
   private func evaluate(
     _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ view: ReadView
   ) throws(DatabaseError) -> Found {
@@ -242,51 +182,6 @@ final class NotificationStream: CommitWatcher {
       gathered.append(test)
     }
     return Found(notifications: gathered.notifications, known: known, firing: firing)
-  }
-
-  /// How many notifications of a subscription are kept.
-  struct Room {
-    var count: Int
-    var byteCount: Int
-    var isUsedUp: Bool { count <= 0 || byteCount < 0 }
-  }
-
-  /// What a batch of commits tells, while it is put together: never more than is kept for a slow consumer. Where there is more,
-  /// it is each subscription once, in their order, and that something was missed.
-  private struct GatheredNotifications {
-    private(set) var notifications: [SubscriptionNotification] = []
-    private(set) var isFull = false
-    private var room = Room(count: NotificationStream.noticeLimit, byteCount: NotificationStream.bodyByteLimit)
-    private let lastSequence: UInt64?
-
-    init(lastSequence: UInt64?) { self.lastSequence = lastSequence }
-
-    /// One more than there is room for shows that there is no room.
-    func room(for subscription: Subscription) -> Room {
-      // Of what is told as missed nothing is kept.
-      if isFull { return Room(count: 1, byteCount: .max) }
-      return Room(count: subscription.firesOnce && subscription.isOfQuery ? 1 : room.count + 1, byteCount: room.byteCount)
-    }
-
-    mutating func append(_ test: SubscriptionTest) {
-      guard !test.found.isEmpty else { return }
-      room.count -= test.found.count
-      room.byteCount = test.room.byteCount
-      if !isFull, room.count >= 0, room.byteCount >= 0 {
-        notifications += test.found
-        return
-      }
-      if !isFull {
-        isFull = true
-        var seen = Set<Subscription>()
-        notifications = notifications.filter { seen.insert($0.subscription).inserted }.map { missed($0.subscription) }
-      }
-      notifications.append(missed(test.subscription))
-    }
-
-    private func missed(_ subscription: Subscription) -> SubscriptionNotification {
-      .init(subscription, .missed, sequence: lastSequence)
-    }
   }
 }
 
