@@ -62,9 +62,9 @@ extension WriteContext {
     try endOperation(operationStart, .declare)
   }
 
-  /// Writes young declarations once more, before the commit: at the end of the commit that has made them, so that a damaged
-  /// byte does not matter, and at the end of the first commit where that is in a later block of the log, so that a damaged block does not.
-  /// What is in the trees of a checkpoint needs no more of it.
+  /// Writes declarations a second time, before the commit: those of this commit at its own end, so that no damaged byte takes both, and
+  /// those of commits before at the end of the first commit in a later block of the log, so that no damaged block takes both.
+  /// What the trees of a checkpoint have is not repeated.
   ///
   /// Always true: until a copy is in a later block than all of what it repeats, every body that names it ends in the block where that ends,
   /// or before. So a block takes no body that lies outside of it.
