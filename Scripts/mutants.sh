@@ -57,6 +57,7 @@ drop-index-leave-entries         IndexTests             entries of an index that
 build-without-room               IndexTests             a part of an index's build takes the memory that it takes
 accept-forked-cursor             QueryTests             a cursor of another history goes on in this one
 build-within-replay              DeclaredFactsTests     a replay builds an index whenever it meets the operation
+one-shape-for-all                PackedFilterTests      a scan takes the places of fields of one shape for those of all others
 keep-read-of-rollback            LastReadTests          after a rollback a save takes what was read of a version that went back
 keep-facts-of-rollback           DeclaredFactsTests     after a rollback a transaction has the indexes that went back
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal

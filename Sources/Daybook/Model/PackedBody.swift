@@ -225,6 +225,22 @@ extension PackedBody {
     return plan
   }
 
+  /// Whether a value is found by its field's place in the shape: all fields are there, and each length is one byte.
+  @_transparent
+  func hasValuesInPlace(_ plan: Plan) -> Bool { plan.bitmap == nil && plan.areLengthsShort }
+
+  /// The bytes of a field's value in a body that has its values in place.
+  @inline(__always)
+  func value(of field: PackedField, _ plan: Plan) -> ByteView {
+    guard let others = PackedBody.sumOfShortLengths(view, at: plan.lengthsStart, count: field.variableCount) else {
+      preconditionFailure("the plan has read these lengths")
+    }
+    let start = plan.valuesStart &+ 8 &* field.fixedCount &+ others &+ (field.isAfterImplied ? plan.lastLength : 0)
+    if field.mark.isOfEightBytes { return view.slice(start..<start &+ 8) }
+    let count = field.isImplied ? plan.lastLength : Int(view[plan.lengthsStart &+ field.variableCount])
+    return view.slice(start..<start &+ count)
+  }
+
   /// A text that a flag announces, of the dictionary when the body has its number.
   @inline(__always)
   private func text(

@@ -22,6 +22,7 @@ struct QueryScan {
   private let type: String?
   let zones: [Zone.ID]
   private let filter: BodyFilter
+  private var packedFilter: PackedFilter?
   private let stop: QueryStop?
   private let hidesUsers: Bool
 
@@ -59,6 +60,7 @@ struct QueryScan {
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
+    packedFilter = type.flatMap { PackedFilter(plan.filter, ofType: $0) }
     choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }
     self.stop = stop
     hidesUsers = type == nil && view.database.scope != nil
@@ -89,17 +91,35 @@ struct QueryScan {
       }
       guard UInt64(entry.place.byteCount) <= remaining else { throw view.failure(.operation(offset: entry.place.offset)) }
       remaining -= UInt64(entry.place.byteCount)
-      let body = try bodies.read(entry.place)
+      let found = try body(at: entry.place, zone)
       try advance()
-      guard body.isOf(zones[zone], isDefault: isDefault) else { throw view.misplaced(entry.place, zones[zone]) }
-      if let type {
-        guard body.hasType(type) else { throw view.misplaced(entry.place, zones[zone], body.name) }
-      } else if hidesUsers, body.hasType(NameRules.userType) {
-        continue
-      }
-      if filter.accepts(body) { return Found(body: body, place: entry.place, zone: zone) }
-      bodies.takeBack()
+      if let found { return found }
     }
+    return nil
+  }
+
+  /// The body at a place, if it passes.
+  @inline(__always)
+  private mutating func body(at place: Place, _ zone: Int) throws(DatabaseError) -> Found? {
+    let body: RecordBody
+    if packedFilter != nil {
+      switch try bodies.read(place, passing: &packedFilter!) {
+      case .failed: return nil
+      case .passed(let found): return Found(body: found, place: place, zone: zone)
+      case .unknown(let found): body = found
+      }
+    } else {
+      body = try bodies.read(place)
+    }
+    guard body.isOf(zones[zone], isDefault: isDefault) else { throw view.misplaced(place, zones[zone]) }
+    var isHidden = false
+    if let type {
+      guard body.hasType(type) else { throw view.misplaced(place, zones[zone], body.name) }
+    } else {
+      isHidden = hidesUsers && body.hasType(NameRules.userType)
+    }
+    if !isHidden, filter.accepts(body) { return Found(body: body, place: place, zone: zone) }
+    bodies.takeBack()
     return nil
   }
 
@@ -135,16 +155,8 @@ struct QueryScan {
       }
       guard UInt64(place.byteCount) <= remaining else { throw view.failure(.operation(offset: place.offset)) }
       remaining -= UInt64(place.byteCount)
-      if index != zone {
-        zone = index
-        isDefault = zones[index].isDefault
-      }
-      let body = try bodies.read(place)
-      guard body.isOf(zones[index], isDefault: isDefault), let type, body.hasType(type) else {
-        throw view.misplaced(place, zones[index], body.name)
-      }
-      if filter.accepts(body) { return Found(body: body, place: place, zone: index) }
-      bodies.takeBack()
+      if index != zone { enter(index) }
+      if let found = try body(at: place, index) { return found }
     }
     return nil
   }
@@ -221,12 +233,17 @@ struct QueryScan {
   private mutating func findEntry() throws(DatabaseError) -> Bool {
     while walk?.isValid != true {
       guard zone + 1 < zones.count else { return false }
-      zone += 1
-      isDefault = zones[zone].isDefault
+      enter(zone + 1)
       walk = try view.walk(over: trees[zone], ofType: type, from: start, limit: .max)
       start = (0, 0)
     }
     return true
+  }
+
+  private mutating func enter(_ index: Int) {
+    zone = index
+    isDefault = zones[index].isDefault
+    packedFilter?.enter(zones[index])
   }
 
   private mutating func advance() throws(DatabaseError) {

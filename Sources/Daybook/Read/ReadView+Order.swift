@@ -118,6 +118,17 @@ struct BodyReading {
     do throws(StoreError) { return try batch.read(place, from: store, end: end) } catch { throw view.failure(error) }
   }
 
+  /// The same, unless it does not pass a filter.
+  @inline(__always)
+  mutating func read(
+    _ place: Place, passing filter: inout PackedFilter
+  ) throws(DatabaseError) -> RecordBodyBatch.Judged {
+    guard let end else { return .unknown(try view.body(at: place)) }
+    do throws(StoreError) {
+      return try batch.read(place, from: store, end: end, passing: &filter)
+    } catch { throw view.failure(error) }
+  }
+
   /// Takes back the room of the body that was read last, and is not kept.
   @inline(__always)
   mutating func takeBack() { batch.takeBack() }

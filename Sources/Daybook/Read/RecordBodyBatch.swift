@@ -6,17 +6,17 @@ import DaybookEngine
 ///     │ 16  layout │ bytes        │ pad │ 16  layout │ bytes        │ pad │
 ///     └────────────┴──────────────┴─────┴────────────┴──────────────┴─────┘
 ///
-/// An operation is copied as it lies in the log and verified in the copy, which is the thread's own; then its body is spelled out
-/// here. A long one is copied here at once: the body's layout takes the place of the operation's header, and what that is shorter. So a
-/// record costs no allocation of its own where many are read at once (row: record-changes-since-1000). A record keeps its
-/// allocation alive; that is why they are small.
+/// An operation is copied as it lies in the log into memory of the thread's own, and verified in the copy; then its body is spelled out
+/// here. So a record costs no allocation of its own where many are read at once (row: record-changes-since-1000). A record keeps its
+/// allocation alive; that is why they are small. A long operation gets an allocation of its own and is copied there at once; if its body
+/// is spelled out already, as most long ones are, that is the only copy: the layout takes the place of the operation's header.
 ///
 /// Always true: a body that was handed out lies within its storage, and its bytes never change again; a scan that looks at a
 /// body and drops it takes its room back.
 @safe struct RecordBodyBatch {
   /// How many bytes of bodies share an allocation, unless one alone is longer.
   static let usualByteCount = 8192
-  /// Longer operations are not copied twice: their bodies are spelled out in the log.
+  /// The log has no packed bodies in longer operations, but for those of files from elsewhere.
   private static let largestCopy = BodyPacking.largestByteCount
 
   private let shapes: ShapeTable
@@ -56,6 +56,36 @@ import DaybookEngine
     return try body(in: try store.verifiedOperation(at: place, end: end), at: place)
   }
 
+  /// A body that a filter has looked at, if it could.
+  enum Judged {
+    case passed(RecordBody)
+    case failed
+    /// The filter could not tell.
+    case unknown(RecordBody)
+  }
+
+  /// The body at a place of the log, unless it does not pass a filter: then it is not spelled out.
+  @inline(__always)
+  mutating func read(
+    _ place: Place, from store: Store, end: UInt64, passing filter: inout PackedFilter
+  ) throws(StoreError) -> Judged {
+    if Int(place.byteCount) > RecordBodyBatch.largestCopy { return .unknown(try readLong(place, from: store, end: end)) }
+    let operation = try store.verifiedOperation(at: place, end: end)
+    let stored = Operation.payload(operation)
+    guard Operation.isOf(.saveRecord, operation), PackedBody.isPacked(stored) else {
+      return .unknown(try body(in: operation, at: place))
+    }
+    do throws(BodyFault) {
+      let packed = try PackedBody(stored, in: shapes)
+      let plan = try packed.plan(in: shapes)
+      switch filter.answer(packed, plan) {
+      case .passes: return .passed(body(packed, plan))
+      case .fails: return .failed
+      case .unknown: return .unknown(body(packed, plan))
+      }
+    } catch { throw .operation(offset: place.offset) }
+  }
+
   /// The body at a place of a transaction, which may not be in the file yet.
   mutating func read(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody {
     if Int(place.byteCount) > RecordBodyBatch.largestCopy {
@@ -76,12 +106,7 @@ import DaybookEngine
     do throws(BodyFault) {
       if PackedBody.isPacked(stored) {
         let packed = try PackedBody(stored, in: shapes)
-        let plan = try packed.plan(in: shapes)
-        if plan.hasIndex { return wideBody(packed, plan) }
-        let target = unsafe room(for: plan.layout)
-        // Safe: there is room for as many bytes as the plan says.
-        unsafe packed.spell(plan, to: target + RecordBody.Layout.byteCount)
-        return unsafe taken(plan.layout, target)
+        return body(packed, try packed.plan(in: shapes))
       }
       let layout = try RecordBody.layout(of: stored)
       let target = unsafe room(for: layout)
@@ -89,6 +114,16 @@ import DaybookEngine
       unsafe (target + RecordBody.Layout.byteCount).copyMemory(from: stored.base, byteCount: stored.count)
       return unsafe taken(layout, target)
     } catch { throw .operation(offset: place.offset) }
+  }
+
+  /// A packed body spelled out.
+  @inline(__always)
+  private mutating func body(_ packed: PackedBody, _ plan: PackedBody.Plan) -> RecordBody {
+    if plan.hasIndex { return wideBody(packed, plan) }
+    let target = unsafe room(for: plan.layout)
+    // Safe: there is room for as many bytes as the plan says.
+    unsafe packed.spell(plan, to: target + RecordBody.Layout.byteCount)
+    return unsafe taken(plan.layout, target)
   }
 
   /// A body of many fields, in an allocation of its own.

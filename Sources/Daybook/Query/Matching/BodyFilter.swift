@@ -82,6 +82,20 @@ final class BodyFilter {
   /// Whether none does.
   var acceptsNone: Bool { start == Self.no }
 
+  /// Whether the values of fields say all: no condition is about another part of the record, or about any text in it.
+  var asksForFieldsAlone: Bool { steps.allSatisfy { $0.system == nil } }
+
+  /// Whether a record passes.
+  /// - Parameter value: the value of the field that a step asks for; nil when there is none.
+  @inline(__always)
+  func accepts(_ value: (Int) -> ValueView?) -> Bool {
+    var position = start
+    while position >= 0 {
+      position = test(steps[position], value(position)) ? steps[position].onTrue : steps[position].onFalse
+    }
+    return position == Self.yes
+  }
+
   /// Whether a record passes.
   func accepts(_ body: RecordBody) -> Bool {
     var position = start
