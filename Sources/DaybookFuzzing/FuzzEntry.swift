@@ -10,7 +10,7 @@ import DaybookTool
 /// README there says what each target proves and how its input is read.
 ///
 /// ```swift
-/// try FuzzEntry.token.run([0x44, 0x54, 1, 0])
+/// try FuzzEntry.token.run([0x44, 0x54, 2, 0])
 /// ```
 public enum FuzzEntry: String, CaseIterable, Sendable {
   /// A file of any content is opened, read, checked, written to and opened again.

@@ -22,7 +22,7 @@ package enum FuzzToken {
   package static func run(_ input: [UInt8]) throws {
     guard let mode = input.first, let (database, zoneToken, databaseToken) = database else { return }
     var bytes = Array(input.dropFirst())
-    if mode != 0 { bytes = [0x44, 0x54, 1] + bytes }
+    if mode != 0 { bytes = [0x44, 0x54, 2] + bytes }
     if mode > 1, bytes.count >= 28 {
       let own = [UInt8]((bytes[3] == 1 ? zoneToken : databaseToken).data)
       bytes.replaceSubrange(4..<(mode > 2 ? 28 : 20), with: own[4..<(mode > 2 ? 28 : 20)])

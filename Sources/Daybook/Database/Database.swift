@@ -253,9 +253,11 @@ public final class Database: Sendable {
     if library.mayBeDue { collectAssetsIfDue() }
   }
 
-  /// The newest commit; nil where another process may have committed since.
+  /// The newest commit; nil where another process may have committed since, and the file cannot be looked at without waiting.
   var lastKnownCommit: UInt64? {
-    guard !mayLag.load(ordering: .sequentiallyConsistent), let (store, pin) = try? stores.beginRead() else { return nil }
+    // A token of a commit is given out when the commit is in the file: one behind the last of the file is of another history.
+    if mayLag.load(ordering: .sequentiallyConsistent) { return stores.lastWrittenCommit() }
+    guard let (store, pin) = try? stores.beginRead() else { return nil }
     defer { store.endRead(pin) }
     // A transaction reads commits, and gives out tokens for them, that wait for their sync still.
     return max(pin.sequence, hub.lastWritten)

@@ -13,16 +13,20 @@ import DaybookEngine
 ///
 ///     offset  size  field (numbers are little-endian)
 ///          0     2  "DT"
-///          2     1  version = 1
+///          2     1  version = 2
 ///          3     1  scope: 0 database, 1 zone, 2 another server's
 ///          4    16  UUID of the database
-///         20     8  lineage
-///         28     8  commit sequence
-///         36     4  ordinal: how many changes of that commit were seen
-///         40     8  horizon: deletions up to this commit had been forgotten when the token was made
-///         48     8  epoch of the zone   (scope 1 only)
-///         56     2  byte count of its key, then the key
+///         20     8  lineage of the state that the page was read from
+///         28     8  last commit of that state
+///         36     8  commit sequence: up to where changes were seen
+///         44     4  ordinal: how many changes of that commit were seen
+///         48     8  horizon: deletions up to this commit had been forgotten when the token was made
+///         56     8  epoch of the zone   (scope 1 only)
+///         64     2  byte count of its key, then the key
 ///                4  FNV-1a of everything before
+///
+/// The state counts, not the place alone: a commit after the place may have moved a record behind it. Where that commit is lost, the
+/// record is in front of the place again, and would be in none of the pages.
 ///
 /// Scope 2 has the other server's bytes from offset 4 to the checksum.
 public struct ChangeToken: Hashable, Sendable {
@@ -31,6 +35,8 @@ public struct ChangeToken: Hashable, Sendable {
     package var databaseID: UUID
     /// The history: another number is drawn when a copy may have a history of its own.
     package var lineage: UInt64
+    /// The last commit of the state that the page was read from: one of that history.
+    package var state: UInt64
     package var sequence: UInt64
     /// How many changes of the commit `sequence` were seen; 0 = the commits before it only, or all, as the feed counts.
     package var ordinal: UInt32
@@ -42,17 +48,21 @@ public struct ChangeToken: Hashable, Sendable {
     package var zoneEpoch: UInt64
 
     package init(
-      databaseID: UUID, lineage: UInt64, sequence: UInt64, ordinal: UInt32 = 0, horizon: UInt64 = 0,
+      databaseID: UUID, lineage: UInt64, state: UInt64, sequence: UInt64, ordinal: UInt32 = 0, horizon: UInt64 = 0,
       zone: Zone.ID? = nil, zoneEpoch: UInt64 = 0
     ) {
       self.databaseID = databaseID
       self.lineage = lineage
+      self.state = state
       self.sequence = sequence
       self.ordinal = ordinal
       self.horizon = horizon
       self.zone = zone
       self.zoneEpoch = zone == nil ? 0 : zoneEpoch
     }
+
+    /// The last commit that must have been seen: a forged token may name a place after its state.
+    var lastCommit: UInt64 { max(state, sequence) }
   }
 
   private enum Content: Hashable, Sendable {
@@ -78,9 +88,9 @@ public struct ChangeToken: Hashable, Sendable {
     if case .foreign(let bytes) = content { Data(bytes) } else { nil }
   }
 
-  private static let mark: [UInt8] = [0x44, 0x54, 1]
+  private static let mark: [UInt8] = [0x44, 0x54, 2]
 
-  /// The bytes to keep; 52 of them for a database, about 70 for a zone.
+  /// The bytes to keep; 60 of them for a database, about 80 for a zone.
   public var data: Data {
     let buffer = ByteBuffer(capacity: 128)
     buffer.append(Self.mark)
@@ -92,6 +102,7 @@ public struct ChangeToken: Hashable, Sendable {
       buffer.append(parts.zone == nil ? 0 : 1)
       buffer.append(Self.bytes(of: parts.databaseID))
       buffer.append(uint64: parts.lineage)
+      buffer.append(uint64: parts.state)
       buffer.append(uint64: parts.sequence)
       buffer.append(uint32: parts.ordinal)
       buffer.append(uint64: parts.horizon)
@@ -121,8 +132,8 @@ public struct ChangeToken: Hashable, Sendable {
     let scope = view[3]
     var reader = ByteReader(view.slice(4..<view.count - 4))
     if scope == 2 { return .foreign(reader.take(reader.remaining)?.array ?? []) }
-    guard scope <= 1, let id = reader.take(16), let lineage = reader.uint64(), let sequence = reader.uint64(),
-      let ordinal = reader.uint32(), let horizon = reader.uint64()
+    guard scope <= 1, let id = reader.take(16), let lineage = reader.uint64(), let state = reader.uint64(),
+      let sequence = reader.uint64(), let ordinal = reader.uint32(), let horizon = reader.uint64()
     else { return nil }
     var zone: Zone.ID?
     var epoch: UInt64 = 0
@@ -136,7 +147,7 @@ public struct ChangeToken: Hashable, Sendable {
     guard reader.isAtEnd else { return nil }
     return .own(
       Parts(
-        databaseID: uuid(of: id), lineage: lineage, sequence: sequence, ordinal: ordinal,
+        databaseID: uuid(of: id), lineage: lineage, state: state, sequence: sequence, ordinal: ordinal,
         horizon: horizon, zone: zone, zoneEpoch: epoch))
   }
 

@@ -175,8 +175,9 @@ final class Observer<Subject: Observed>: ObservationTarget {
 
   func finish() {
     if groups.areForked { return }
-    stop.set()
+    // The end first: a read that is stopped looks whether it was for that.
     mailbox.withState { $0.isFinished = true }
+    stop.set()
     groups.remove(self, interest)
   }
 
@@ -203,9 +204,13 @@ final class Observer<Subject: Observed>: ObservationTarget {
       } catch {
         let isFinished = mailbox.withState { $0.isFinished }
         finish()
+        switch (error as? DatabaseError)?.code {
         // What a query throws when it is stopped.
-        if isFinished, (error as? DatabaseError)?.code == .operationCancelled { return nil }
-        throw error
+        case .operationCancelled? where isFinished: return nil
+        // The database was closed while the read waited for its thread, and its end is not told yet.
+        case .closed? where !groups.areForked: return nil
+        default: throw error
+        }
       }
     } onCancel: {
       finish()

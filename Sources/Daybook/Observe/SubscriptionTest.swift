@@ -65,7 +65,9 @@ struct SubscriptionTest {
     guard commit.zones.contains(zone) else { return false }
     guard let type else { return true }
     return commit.zoneChanges.contains { $0.id == zone && deletesRecords($0) }
-      || commit.records.contains { $0.id.zone == zone && $0.new?.hasType(type) ?? false || $0.old?.hasType(type) ?? false }
+      || commit.records.contains {
+        $0.id.zone == zone && ($0.new?.hasType(type) ?? false || $0.old?.hasType(type) ?? false)
+      }
   }
 
   /// Of several commits that change something the last is told.

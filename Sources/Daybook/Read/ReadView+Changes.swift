@@ -8,8 +8,8 @@ import DaybookEngine
 /// The change feeds: what came after a token, each record once in its present state.
 ///
 /// A token is a position in the change journal: everything before (sequence, ordinal) has been seen. The end of a drained feed
-/// is (last sequence, the highest ordinal). It also has the lineage of the last commit, so that a copy with a history of its
-/// own is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
+/// is (last sequence, the highest ordinal). It also has the last commit of the state that gave it and that commit's lineage, so that a
+/// copy with a history of its own is told from the original, and the zone's epoch, so that a re-created zone is told from the old one.
 ///
 /// A feed has commits only, so a transaction reads it through `committed`.
 extension ReadView {
@@ -58,10 +58,10 @@ extension ReadView {
 
   /// Whether a token is newer than this view, and may be valid later: then the page is empty and has the same token.
   private func isAhead(_ token: ChangeToken, zone: Zone.ID?, known: @autoclosure () -> UInt64?) throws(DatabaseError) -> Bool {
-    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID, parts.sequence > sequence else {
+    guard let parts = token.parts, parts.zone == zone, parts.databaseID == databaseID, parts.lastCommit > sequence else {
       return false
     }
-    return try standing(of: parts.sequence, Lineage(parts.lineage), known: known()) == .notSeenYet
+    return try standing(of: parts.lastCommit, Lineage(parts.lineage), known: known()) == .notSeenYet
   }
 
   /// Refuses a token that does not belong to this history.
@@ -81,8 +81,9 @@ extension ReadView {
         .changeTokenExpired, "The token belongs to another database.", facts: .init(sequence: parts.sequence, zone: zone))
     }
     // One that is ahead and may come later was not brought here.
-    if try standing(of: parts.sequence, Lineage(parts.lineage), known: nil) != .same, !isMutant("accept-forked-token") {
-      throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.sequence, zone: zone))
+    let isOfHere = try standing(of: parts.lastCommit, Lineage(parts.lineage), known: nil) == .same
+    if !isOfHere, !isMutant("accept-forked-token") {
+      throw DatabaseError(.changeTokenForked, facts: .init(sequence: parts.lastCommit, zone: zone))
     }
     if zone != nil, parts.zoneEpoch != epoch {
       throw DatabaseError(
@@ -103,8 +104,8 @@ extension ReadView {
   {
     ChangeToken(
       ChangeToken.Parts(
-        databaseID: databaseID, lineage: try lineage(of: sequence).number, sequence: sequence, ordinal: ordinal,
-        horizon: try horizon(), zone: zone, zoneEpoch: epoch))
+        databaseID: databaseID, lineage: try lineage(of: self.sequence).number, state: self.sequence, sequence: sequence,
+        ordinal: ordinal, horizon: try horizon(), zone: zone, zoneEpoch: epoch))
   }
 
   func changes(

@@ -20,6 +20,12 @@ extension StoreSwitch {
     return try refresh(store)
   }
 
+  /// The last commit that stands in the file, durable or not; nil where that cannot be said right away.
+  package func lastWrittenCommit() -> UInt64? {
+    guard !store.turn.isHeldByCaller, !replacing.isHeldByCaller else { return nil }
+    return store.lastWrittenCommit()
+  }
+
   /// Called with `replacing`.
   func refresh(_ store: Store) throws(StoreError) -> Bool {
     switch try store.refresh() {
@@ -82,6 +88,21 @@ extension Store {
     } catch {
       guard case .moved(let cause) = error else { throw error }
       return .moved(cause)
+    }
+  }
+
+  /// The last commit that stands in the file, durable or not; nil where another thread or process is at work on the file, or it is to be
+  /// opened again.
+  func lastWrittenCommit() -> UInt64? {
+    guard !life.isClosed.load(ordering: .acquiring), (try? disk.identity(of: path)) == file.identity, let hold = turn.tryTake()
+    else { return nil }
+    defer { releaseFileLockIfIdle() }
+    return try? turn.holding(hold) { (hold) throws(StoreError) -> UInt64? in
+      if life.isSuspended.load(ordering: .acquiring) { return nil }
+      if !options.isReadOnly && fileLock.isHeld { return head.sequence }
+      if !options.isReadOnly { try Store.lockReaders(file, options) }
+      defer { if !options.isReadOnly { file.unlock(.readers) } }
+      return try planBesideWriter(hold).writtenSequence
     }
   }
 

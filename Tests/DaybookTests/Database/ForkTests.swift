@@ -54,20 +54,70 @@ struct ForkTests: TokenSuite {
     try copy.expectClean()
   }
 
-  @Test("page tokens from behind the parting are refused, those from before it are not")
+  @Test("tokens of pages that were read after the parting are refused, wherever they stand; those from before it are not")
   func pageTokens() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = try Database.open(on: disk)
     try original.write { try $0.save(Zone(zone)) }
     try original.write { transaction in for number in 0..<6 { try transaction.save(.fresh("r\(number)", in: zone)) } }
     let copy = try Database.open(on: disk.killed(), seed: 3)
+    let before = try original.changes(in: zone, since: nil, limit: 3).token
     try original.write { transaction in for number in 0..<6 { try transaction.save(.fresh("o\(number)", in: zone)) } }
     try copy.write { transaction in for number in 0..<6 { try transaction.save(.fresh("c\(number)", in: zone)) } }
-    let before = try original.changes(in: zone, since: nil, limit: 3).token
-    let behind = try original.changes(in: zone, since: nil, limit: 8).token
     #expect(try copy.changes(in: zone, since: before).saved.count == 9)
-    let error = failure { try copy.changes(in: zone, since: behind) }
-    #expect(error?.code == .changeTokenForked)
+    for limit in [3, 8] {
+      let token = try original.changes(in: zone, since: nil, limit: limit).token
+      let error = failure { try copy.changes(in: zone, since: token) }
+      #expect(error?.code == .changeTokenForked)
+    }
+  }
+
+  @Test("a feed whose next page is asked of a database that lost a commit misses no record that the commit had moved")
+  func movedByLostCommit() throws {
+    let disk = SimulatedDisk(seed: 12)
+    let database = try Database.open(on: disk) { $0.durability = .relaxed }
+    let zones = try (1...4).map { try Zone.ID("z\($0)") }
+    try database.write { transaction in for id in zones + [zone] { try transaction.save(Zone(id)) } }
+    for number in 1...4 { try database.put("n\(number)", in: zone) }
+    try database.sync()
+    // Moves n1 and the first zone to the ends of their feeds.
+    try database.put("n1", in: zone, ["k": "again"])
+    try database.put("x", in: zones[0])
+    let page = try database.changes(in: zone, since: nil, limit: 2)
+    #expect(page.savedNames == ["n2", "n3"] && page.moreComing)
+    let zonePage = try database.databaseChanges(since: nil, limit: 2)
+    #expect(zonePage.moreComing && !zonePage.changed.contains(zones[0]))
+    let after = try Database.open(on: disk.crashed(seed: 1, policy: .none), seed: 2)
+    #expect(try after.recordCount(in: zone) == 4)
+    #expect(codes([page.token, zonePage.token], in: after) == [.changeTokenForked, .changeTokenForked])
+    // Where nothing was lost both go on.
+    #expect(try database.changes(in: zone, since: page.token).savedNames == ["n4", "n1"])
+    #expect(try database.databaseChanges(since: zonePage.token).changed.contains(zones[0]))
+  }
+
+  @Test("a database that shares its file refuses a token of a lost commit at once, and not only when its number is used again")
+  func restoredAndShared() throws {
+    let disk = SimulatedDisk(seed: 13)
+    let first = try Database.open(on: disk) { $0.lock = .perTransaction }
+    try first.write { try $0.save(Zone(zone)) }
+    try first.put("a", in: zone)
+    let good = try tokens(first)
+    let backup = disk.killed()
+    for number in 0..<5 { try first.put("lost\(number)", in: zone) }
+    let lost = try tokens(first)
+    let again = try Database.open(on: backup, seed: 3) { $0.lock = .perTransaction }
+    let other = try Database.open(on: backup, seed: 4) { $0.lock = .perTransaction }
+    for number in 0..<3 {
+      #expect(codes(lost, in: again) == [.changeTokenForked, .changeTokenForked], "after \(number) commits")
+      #expect(codes(good, in: again) == [nil, nil])
+      // What the other has committed and this one has not seen is no fork.
+      try other.put("new\(number)", in: zone)
+      let newer = try tokens(other)
+      #expect(codes(newer, in: again) == [nil, nil])
+      #expect(try again.changes(in: zone, since: newer[0]).token == newer[0])
+      try again.refresh()
+      #expect(codes(newer, in: again) == [nil, nil])
+    }
   }
 
   @Test("a backup that is put back refuses what it has not lived through")

@@ -264,9 +264,10 @@ struct ChangeTokenTests {
   private func samples() throws -> [ChangeToken] {
     let id = UUID()
     return [
-      ChangeToken(.init(databaseID: id, lineage: .max, sequence: 7, ordinal: 3)),
-      ChangeToken(.init(databaseID: id, lineage: 1, sequence: 7, zone: .default, zoneEpoch: 9)),
-      ChangeToken(.init(databaseID: id, lineage: 1, sequence: .max, zone: try Zone.ID("é👍", owner: "x"), zoneEpoch: 9)),
+      ChangeToken(.init(databaseID: id, lineage: .max, state: 7, sequence: 7, ordinal: 3)),
+      ChangeToken(.init(databaseID: id, lineage: 1, state: 7, sequence: 7, zone: .default, zoneEpoch: 9)),
+      ChangeToken(
+        .init(databaseID: id, lineage: 1, state: 7, sequence: .max, zone: try Zone.ID("é👍", owner: "x"), zoneEpoch: 9)),
       ChangeToken(wrapping: Data("AQAAAWZ".utf8)), ChangeToken(wrapping: Data()),
     ]
   }

@@ -117,6 +117,29 @@ struct SubscriptionTests {
     #expect(texts.contains("library zone Library") && texts.contains("queried deleted –") && texts.contains("maps database"))
   }
 
+  @Test("a zone's subscription to a type is not told of that type in another zone")
+  func typeOfAnotherZone() async throws {
+    let database = try now {
+      let database = try subscribed()
+      let (zone, other) = try (database.zone("Library"), database.zone("Other"))
+      try database.put("m", in: other, type: "Map")
+      try database.write { try $0.save(Subscription("maps", to: zone, recordType: "Map")) }
+      return database
+    }
+    let stream = database.notifications()
+    try now {
+      let (zone, other) = (try Zone.ID("Library"), try Zone.ID("Other"))
+      try database.write { transaction in
+        try transaction.save(.fresh("note", in: zone))
+        var map = try #require(try transaction.record(Record.ID("m", in: other)))
+        map["k"] = 1
+        try transaction.save(map)
+      }
+      try database.put("map", in: zone, type: "Map")
+    }
+    #expect(try await texts(stream, database) == ["maps zone Library"])
+  }
+
   @Test("records that were deleted in the commit that took their zone are told of, and those that came and went are not")
   func deletedBeforeZone() async throws {
     let database = try Database.scratch()
