@@ -121,6 +121,9 @@ extension Query.Predicate {
   /// ```swift
   /// let recent = try Query.Predicate(#Predicate<Movie> { $0.year > 2000 })
   /// ```
+  /// A property is taken to be under the coding key of its name: where that is the key of another one (`case title = "name", name =
+  /// "label"`), the type has to declare both as ``Daybook/RecordKeyPaths``.
+  ///
   /// The property that is the record's name is asked for as that. A property with a default in ``RecordDecodable/fieldRules`` has it in
   /// records without the field. What is translated is said there, where the type is any: `Query.Predicate.init(_:)`.
   /// - Throws: `invalidArguments` for what has no counterpart, and for a property whose coding key is spelled otherwise (the type declares

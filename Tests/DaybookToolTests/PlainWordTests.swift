@@ -48,7 +48,7 @@ struct PlainWordTests {
 
   // MARK: a damaged byte
 
-  /// A file of 31 commits' worth of records, in which one byte of the record n2's change is another.
+  /// A file of 30 records, of which five were changed; one byte of the change of n2 is another.
   private func damaged() throws -> String {
     let rows = (0..<30).map { "n\($0),title number \($0)" }.joined(separator: "\n")
     let input = try bench.write("name,title\n\(rows)\n", to: "rows.csv")
@@ -84,7 +84,7 @@ struct PlainWordTests {
     #expect(outcome.status == 1)
     #expect(
       outcome.lines == [
-        "lost: a part of commit 4; its other changes were copied",
+        "lost: a part of commit 4; what else it changed was copied",
         "  a record that was changed there is as it was before, and one that was made there is missing",
         "incomplete: copied 30 records in 2 zones, of 6 whole commits",
       ], "\(outcome.output)")

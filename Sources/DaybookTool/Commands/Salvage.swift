@@ -23,7 +23,7 @@ extension Commands {
       for range in report.lostSequences {
         if range.count == 1, report.partialSequences.contains(range.lowerBound) {
           try invocation.output.line(
-            "lost: a part of commit \(range.lowerBound); its other changes were copied")
+            "lost: a part of commit \(range.lowerBound); what else it changed was copied")
         } else {
           try invocation.output.line(
             range.count == 1
