@@ -53,6 +53,10 @@ class CodingScope {
     return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name.equalsBytes(of: recordNameKey))
   }
 
+  /// Whether a key of the value itself is that of the record's name.
+  @inline(__always)
+  final func isRecordName(_ name: String) -> Bool { !hasLayer && name.equalsBytes(of: recordNameKey) }
+
   @inline(__always)
   final func meaning(_ key: some CodingKey, _ above: PathStep?) -> Meaning {
     let name = key.stringValue

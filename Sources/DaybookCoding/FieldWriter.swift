@@ -58,4 +58,7 @@ struct FieldWriter {
   mutating func setParent(_ parent: Record.Reference?) { record.parent = parent }
 
   var id: Record.ID { record.id }
+
+  /// Whether this is the record's name. Its identity would be made for the question (row: coding-encode).
+  func isNamed(_ name: String) -> Bool { record.body.isNamed(name) }
 }

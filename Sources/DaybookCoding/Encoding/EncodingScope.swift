@@ -137,14 +137,13 @@ final class EncodingScope: CodingScope {
   /// read back with the old name.
   private func checkName(_ value: Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     // Onto a record the fields are asked for alone.
-    guard !fields.keepsEqualValues, case .recordName = meaning(key, above) else { return }
-    let name = fields.id.name
+    if fields.keepsEqualValues || above != nil || !isRecordName(key.stringValue) { return }
     switch value {
     case .string(let text):
-      if text == name { return }
+      if fields.isNamed(text) { return }
       // A name may have been given in small letters.
-      if let id = UUID(uuidString: text), id == UUID(uuidString: name) { return }
-    case .int(let number): if String(number) == name { return }
+      if let id = UUID(uuidString: text), id == UUID(uuidString: fields.id.name) { return }
+    case .int(let number): if fields.isNamed(String(number)) { return }
     default: return
     }
     throw RecordIdentity.renamed(fields.id)
